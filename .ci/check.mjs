@@ -5,13 +5,18 @@
  */
 import { spawnSync } from "node:child_process";
 import { argv, execPath, exit, stdout } from "node:process";
+import { onFittingNode } from "./setup/runtime.mjs";
 import { root } from "./setup/tree.mjs";
-import { nodeFits, setUp } from "./setup.mjs";
+import { setUp } from "./setup.mjs";
 
-/** @type {Record<string, string[]>} */
+/**
+ * TypeScript 6, although 7 checks in half the time: openapi-typescript and the house rules need the JavaScript API, which 7
+ * does not have, and two compilers would disagree.
+ * @type {Record<string, string[]>}
+ */
 const CHECKS = {
-  types: ["node_modules/typescript-7/bin/tsc", "-p", ".ci/tsconfig.test.json"],
-  "console types": ["node_modules/typescript-7/bin/tsc", "-p", "src/console/web/tsconfig.json"],
+  types: ["node_modules/typescript/bin/tsc", "-p", ".ci/tsconfig.test.json"],
+  "console types": ["node_modules/typescript/bin/tsc", "-p", "src/console/web/tsconfig.json"],
   "formatting and lint": ["node_modules/@biomejs/biome/bin/biome", "check", "--error-on-warnings", "."],
   "dead code": ["node_modules/knip/bin/knip.js", "--config", ".ci/knip.json", "--tsConfig", ".ci/tsconfig.test.json"],
 };
@@ -20,7 +25,8 @@ if (!argv.includes("--no-rules")) {
 }
 
 // The console is typed by the client, which is built; what the compiler finds is told by the first check.
-if (!nodeFits() || setUp() === "install") exit(1);
+await onFittingNode();
+if (setUp() === "install") exit(1);
 const failed = Object.entries(CHECKS).filter(([name, args]) => {
   stdout.write(`\n== ${name}\n`);
   return spawnSync(execPath, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"] }).status !== 0;

@@ -3,7 +3,7 @@ import { defineConfig, mergeConfig } from "vitest/config";
 import tests from "./vitest.config.ts";
 
 const root = resolve(import.meta.dirname, "..");
-const watching = resolve(root, "test/contract/watching");
+const watching = resolve(root, "test/contract/instrumentation");
 
 /** `npm run contract`: the tests of the API, whose requests are watched and whose routes can be taken away. */
 const watched = mergeConfig(
@@ -14,7 +14,7 @@ const watched = mergeConfig(
         name: "watched-router",
         enforce: "pre",
         resolveId: (source, importer) =>
-          source === "./router.ts" && importer === resolve(root, "src/rest/api.ts")
+          source === "./router.ts" && importer === resolve(root, "src/http/api.ts")
             ? resolve(watching, "router.ts")
             : null,
       },
@@ -24,4 +24,4 @@ const watched = mergeConfig(
   }),
 );
 
-export default { ...watched, test: { ...watched.test, include: ["test/rest/**/*.test.ts", "test/flow/**/*.test.ts"] } };
+export default { ...watched, test: { ...watched.test, include: ["test/api/**/*.test.ts", "test/e2e/**/*.test.ts"] } };

@@ -1,15 +1,18 @@
 /**
- * Makes a clone ready to run: installs from the lock and builds, each only when stale.
- * `node .ci/setup.mjs [--install-only | --harness]`; --harness also builds the benchmarks and fault runs.
- * Writes to stderr only. Exit codes: 0 ready, 1 something failed, 2 wrong Node.
+ * Makes a clone ready to run: installs from the lock and builds, each only when stale. On a machine whose Node is too old,
+ * installs the Node of .ci/node first and goes on there.
+ * `node .ci/setup.mjs [--node-only | --install-only | --harness] [--print-node]`; --harness also builds the benchmarks and
+ * fault runs. Writes to stderr; --print-node writes the path of the Node that runs Carillon to stdout.
+ * Exit codes: 0 ready, 1 something failed, 2 no Node that runs Carillon.
  */
 import { join } from "node:path";
-import { argv, exit, versions } from "node:process";
+import { argv, execPath, exit, stdout } from "node:process";
 import { pathToFileURL } from "node:url";
 import { build, built } from "./setup/build.mjs";
 import { install, installed } from "./setup/install.mjs";
 import { withLock } from "./setup/lock.mjs";
-import { root, say } from "./setup/tree.mjs";
+import { onFittingNode } from "./setup/runtime.mjs";
+import { root } from "./setup/tree.mjs";
 
 /**
  * What went wrong, null when the clone is ready. `install` means that nothing can be run at all.
@@ -27,15 +30,9 @@ export function setUp({ harness = false, installOnly = false } = {}) {
   });
 }
 
-/** True when this Node can run Carillon; else says which one can. */
-export function nodeFits() {
-  const [major = 0, minor = 0] = versions.node.split(".").map(Number);
-  if (major > 20 || (major === 20 && minor >= 19)) return true;
-  say(`Carillon needs Node 20.19 or newer; this is ${versions.node}.`);
-  return false;
-}
-
 if (argv[1] && import.meta.url === pathToFileURL(argv[1]).href) {
-  if (!nodeFits()) exit(2);
-  if (setUp({ harness: argv.includes("--harness"), installOnly: argv.includes("--install-only") })) exit(1);
+  await onFittingNode();
+  const options = { harness: argv.includes("--harness"), installOnly: argv.includes("--install-only") };
+  if (!argv.includes("--node-only") && setUp(options)) exit(1);
+  if (argv.includes("--print-node")) stdout.write(`${execPath}\n`);
 }

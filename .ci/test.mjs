@@ -8,8 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { argv, execPath, exit } from "node:process";
 import { installPeers, remedy, strict } from "./setup/debian.mjs";
+import { onFittingNode } from "./setup/runtime.mjs";
 import { root, say } from "./setup/tree.mjs";
-import { nodeFits, setUp } from "./setup.mjs";
+import { setUp } from "./setup.mjs";
 
 /** @typedef {{passed: number, failed: number, skipped: number, notes: string[]}} Tally */
 
@@ -49,7 +50,8 @@ function close(tally) {
   exit(failed > 0 ? 1 : 0);
 }
 
-const fault = nodeFits() ? setUp() : "install";
+await onFittingNode();
+const fault = setUp();
 if (fault === "install") close({ passed: 0, failed: 1, skipped: 0, notes: [] });
 const missing = installPeers();
 const tally = runVitest(argv.slice(2));

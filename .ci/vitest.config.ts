@@ -11,13 +11,13 @@ export default defineConfig({
   cacheDir: resolve(root, "node_modules/.vite"),
   test: {
     dir: root,
-    include: ["test/{unit,rest,flow,plugins,rules,sim,console}/**/*.test.ts"],
+    include: ["test/{unit,api,e2e,plugins,rules,sim,console}/**/*.test.ts"],
     // Processes, not threads: tests send signals, load native modules and measure the event loop.
     pool: "forks",
     // The files of a process share its modules, which hold no state: loading the product for each file costs a sixth of the time.
     isolate: false,
     maxWorkers: 2,
-    setupFiles: [resolve(root, "test/support/set-up.ts")],
+    setupFiles: [resolve(root, "test/support/vitest-setup.ts")],
     globalSetup: resolve(import.meta.dirname, "global-setup.ts"),
     // Limits end what hangs; they measure nothing. A machine under load takes many times as long as a free one.
     testTimeout: 180_000,

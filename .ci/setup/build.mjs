@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { buildClient } from "./client.mjs";
+import { withProgress } from "./progress.mjs";
 import { filesBelow, fingerprint, say } from "./tree.mjs";
 
 /** The browser app's sources; the compiler leaves them to Vite. */
@@ -48,7 +49,8 @@ function buildConsole(root) {
   const args = [join(root, "node_modules/vite/bin/vite.js"), "build", "-c", join(root, ".ci/vite.config.ts")];
   // Tests that build first run with NODE_ENV=test, which would make a development build: larger, slower, talkative.
   const env = { ...process.env, NODE_ENV: "production" };
-  if (spawnSync(process.execPath, args, { cwd: root, env, stdio: ["ignore", 2, 2] }).status !== 0) {
+  const vite = () => spawnSync(process.execPath, args, { cwd: root, env, stdio: ["ignore", 2, 2] });
+  if (withProgress({ what: "building the console" }, vite).status !== 0) {
     say("set-up: the console could not be built");
     return false;
   }
@@ -62,7 +64,7 @@ function buildConsole(root) {
  * @param {string} root
  */
 function consoleStamp(root) {
-  const rooms = ["src/base", "src/devices", "src/resources"].flatMap((folder) => filesBelow(join(root, folder)));
+  const rooms = ["src/lib", "src/devices", "src/resources"].flatMap((folder) => filesBelow(join(root, folder)));
   const own = filesBelow(join(root, CONSOLE_FOLDER));
   if (own.length === 0) return null;
   const settings = [".ci/vite.config.ts", "package-lock.json"].map((file) => join(root, file));
@@ -84,7 +86,9 @@ export function build(root, part) {
   say(`set-up: building ${part === "main" ? "src and plugins" : "src, plugins and test harness"} …`);
   const bundle = join(import.meta.dirname, "bundle.mjs");
   for (const each of parts) {
-    const { status } = spawnSync(process.execPath, [bundle, root, each], { cwd: root, stdio: ["ignore", 2, 2] });
+    const { status } = withProgress({ what: `building, ${each}` }, () =>
+      spawnSync(process.execPath, [bundle, root, each], { cwd: root, stdio: ["ignore", 2, 2] }),
+    );
     if (status === 0) continue;
     say("set-up: there are faults in the sources");
     return false;

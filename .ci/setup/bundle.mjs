@@ -21,7 +21,8 @@ const LEFT_OUT = ["better-sqlite3", "@node-rs/argon2", "rolldown"];
 const PARTS = {
   main: {
     folders: ["src", "plugins"],
-    entry: /^src\/(main|campus\/main|plugin-api\/index|.*-(worker|thread))\.ts$|^plugins\/[^/]+\/(index|config)\.ts$/,
+    entry:
+      /^src\/(main|tools\/simulator\/main|plugin-api\/index|.*-(worker|thread))\.ts$|^plugins\/[^/]+\/(index|config)\.ts$/,
     chunks: "chunks",
   },
   harness: {
@@ -118,7 +119,7 @@ async function bundle(root, part) {
     codeSplitting: {
       groups: [
         // Every thread needs a clock; it would load all declarations with it.
-        { name: "clock", test: /\/src\/base\/clock\.ts$/, priority: 1 },
+        { name: "clock", test: /\/src\/lib\/clock\.ts$/, priority: 1 },
         { name: "resources", test: /\/src\/resources\// },
       ],
     },

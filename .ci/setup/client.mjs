@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { withProgress } from "./progress.mjs";
 import { say } from "./tree.mjs";
 
 const NOTE = "Made from the API's description; `npm run client` makes it anew. Never edited.";
@@ -44,13 +45,15 @@ const OPTIONS = ["--default-non-nullable=false"];
  * @param {string} root
  */
 export function buildClient(root) {
-  if (!existsSync(join(root, "src/rest/served-actions.ts"))) return true;
+  if (!existsSync(join(root, "src/http/served-actions.ts"))) return true;
   const folder = join(root, "dist/client");
   mkdirSync(folder, { recursive: true });
   const document = join(folder, "openapi.json");
   const run = (/** @type {string[]} */ args) =>
     spawnSync(process.execPath, args, { cwd: root, stdio: ["ignore", "ignore", "pipe"], encoding: "utf8" });
-  const described = run([join(root, "dist/src/main.js"), "openapi", "--out", document]);
+  const described = withProgress({ what: "describing the API" }, () =>
+    run([join(root, "dist/src/main.js"), "openapi", "--out", document]),
+  );
   if (described.status !== 0) return failed(described.stderr);
   const stamp = createHash("sha256");
   for (const part of [readFileSync(document), INDEX, TYPES, ...OPTIONS]) stamp.update(part);
@@ -58,7 +61,9 @@ export function buildClient(root) {
   if (readText(join(folder, ".stamp")) === stamped) return true;
   say("set-up: building the API client …");
   const generator = join(root, "node_modules/openapi-typescript/bin/cli.js");
-  const generated = run([generator, document, "-o", join(folder, "schema.d.ts"), ...OPTIONS]);
+  const generated = withProgress({ what: "building the API client" }, () =>
+    run([generator, document, "-o", join(folder, "schema.d.ts"), ...OPTIONS]),
+  );
   if (generated.status !== 0) return failed(generated.stderr);
   writeFileSync(join(folder, "index.js"), INDEX);
   writeFileSync(join(folder, "index.d.ts"), TYPES);

@@ -1,13 +1,24 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { lstatSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { runNpm } from "./npm.mjs";
+import { withProgress } from "./progress.mjs";
 import { say } from "./tree.mjs";
 
 /** @typedef {{version?: string, optional?: boolean, devOptional?: boolean, peer?: boolean}} LockEntry */
 
 /**
- * True when node_modules is what package-lock.json asks for, built for this Node.
+ * Native modules, each with a program that uses it. All are Node-API: one that loads does so on every Node.
+ * @type {Record<string, string>}
+ */
+const NATIVE = {
+  "better-sqlite3": 'new (require("better-sqlite3"))(":memory:").close()',
+  "@node-rs/argon2": 'require("@node-rs/argon2").hashSync("")',
+};
+
+/**
+ * True when node_modules is what package-lock.json asks for, and its native modules load.
  * @param {string} root
  */
 export function installed(root) {
@@ -15,29 +26,28 @@ export function installed(root) {
 }
 
 /**
- * Installs exactly what the lock says. Returns false when npm failed; its words are on stderr.
+ * Installs exactly what the lock says, and tries the native modules. Returns false when npm failed or one of them does not
+ * load; the reason is on stderr.
  * @param {string} root
  */
 export function install(root) {
   const stamp = wanted(root);
-  if (!matchesLock(root)) {
+  if (!matchesLock(root) || nativeFault(root)) {
     if (lstatSync(join(root, "node_modules"), { throwIfNoEntry: false })?.isSymbolicLink()) {
       // npm would empty the folder that the link leads to, under whoever else works with it.
       say("set-up: node_modules is a link to packages that are not those of package-lock.json; install them there.");
       return false;
     }
-    say("set-up: installing the packages of package-lock.json (a minute or two) …");
-    const npm = process.env.npm_execpath;
-    const [command, first] = npm?.endsWith(".js") ? [process.execPath, [npm]] : ["npm", []];
-    const args = [...first, "ci", "--include=dev", "--loglevel=error"];
-    const env = { ...headersBeside(process.execPath), ...process.env };
-    const result = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2], env });
+    say("set-up: installing the packages of package-lock.json …");
+    // No package needs a script; where better-sqlite3 has no binary, its own would compile for minutes.
+    const result = withProgress(installTask(root), () => runNpm(["ci", "--include=dev", "--ignore-scripts"], root));
     if (result.status !== 0) {
       say(`set-up: npm ci failed${result.error ? `: ${result.error.message}` : ""}`);
-      say(
-        "  If it was better-sqlite3: it needs github.com for its ready-made binary, or a C++ compiler, make, Python and",
-      );
-      say("  Node's headers (found in include/node beside Node's bin; elsewhere by npm_config_nodedir=FOLDER).");
+      return false;
+    }
+    const fault = nativeFault(root);
+    if (fault) {
+      say(`set-up: ${fault}`);
       return false;
     }
   }
@@ -46,26 +56,42 @@ export function install(root) {
 }
 
 /**
- * Where node-gyp finds the headers of this Node, which it would fetch from nodejs.org else; nothing where they are not
- * beside it, or are those of another one.
- * @param {string} execPath
- * @returns {Record<string, string>}
+ * Uses each native module of the lock once, in a process of its own since a bad one ends its process. Returns the fault,
+ * null when all load.
+ * @param {string} root
  */
-export function headersBeside(execPath) {
-  const folder = dirname(dirname(execPath));
-  const version = readText(join(folder, "include/node/node_version.h"));
-  const isThisNode = version?.includes(`#define NODE_MODULE_VERSION ${process.versions.modules}\n`);
-  return isThisNode ? { npm_config_nodedir: folder } : {};
+function nativeFault(root) {
+  const packages = packagesOf(readFileSync(join(root, "package-lock.json"), "utf8"));
+  for (const [name, use] of Object.entries(NATIVE)) {
+    if (!packages[`node_modules/${name}`]) continue;
+    const run = spawnSync(process.execPath, ["-e", use], { cwd: root, encoding: "utf8" });
+    if (run.status === 0) continue;
+    const reason =
+      run.stderr.split("\n").find((line) => /^\w*Error\b/.test(line)) ?? run.signal ?? `exit code ${run.status}`;
+    return `${name} does not load on Node ${process.versions.node}, ${process.platform}-${process.arch}: ${reason}`;
+  }
+  return null;
+}
+
+/**
+ * Counts packages by their manifests, which npm writes while it unpacks.
+ * @param {string} root
+ * @returns {import("./progress.mjs").Task}
+ */
+function installTask(root) {
+  const packages = Object.entries(packagesOf(readFileSync(join(root, "package-lock.json"), "utf8")));
+  const files = packages.filter(([name, entry]) => name && !entry.optional).map(([name]) => `${name}/package.json`);
+  return { what: "installing packages", parts: { folder: root, files, unit: "unpacked" } };
 }
 
 /**
  * True when npm's own record of node_modules already holds the lock's packages, as after `npm install`, and no stamp
- * says that they were built for another Node.
+ * says that they are those of another platform.
  * @param {string} root
  */
 function matchesLock(root) {
   const stamp = readText(stampPath(root));
-  if (stamp && abiOf(stamp) !== abiOf(wanted(root))) return false;
+  if (stamp && platformOf(stamp) !== platformOf(wanted(root))) return false;
   const there = readText(join(root, "node_modules/.package-lock.json"));
   if (there === null) return false;
   const have = packagesOf(there);
@@ -87,11 +113,11 @@ function wanted(root) {
   const hash = createHash("sha256")
     .update(readFileSync(join(root, "package-lock.json")))
     .digest("hex");
-  return `${hash} ${process.platform}-${process.arch}-${process.versions.modules}\n`;
+  return `${hash} ${process.platform}-${process.arch}\n`;
 }
 
 /** @param {string} stamp */
-function abiOf(stamp) {
+function platformOf(stamp) {
   return stamp.split(" ")[1];
 }
 

@@ -1,13 +1,13 @@
 import { integer, secret, text } from "#plugin-api";
 
-/** The configuration of push messages to Android apps. */
+/** Configuration of the android-push plugin. */
 export default {
-  serviceAccount: secret("The service account's key of the app's project: the JSON file as it was downloaded.", {
+  serviceAccount: secret("Service account key of the app's project: the content of the downloaded JSON file.", {
     max: 16_384,
   }),
-  address: text("Where messages are sent; the service's own unless given.", {
+  address: text("Base URL of the push service.", {
     max: 250,
     default: "https://fcm.googleapis.com",
   }),
-  atOnce: integer("Messages under way at once.", { min: 1, max: 200, default: 40 }),
+  atOnce: integer("Maximum number of concurrent requests.", { min: 1, max: 200, default: 40 }),
 };

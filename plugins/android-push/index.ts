@@ -1,84 +1,109 @@
-import { createOutbox, type DeliveryItem, definePlugin, type Handed, lacking, type PluginContext } from "#plugin-api";
+import {
+  createOutbox,
+  type DeliveryItem,
+  definePlugin,
+  failForMissingConfig,
+  type PluginContext,
+  type SendResult,
+} from "#plugin-api";
 import config from "./config.ts";
-import { messageOf } from "./message.ts";
+import { fcmMessage } from "./fcm-message.ts";
 import {
   type AccessTokens,
+  AccountRefusedError,
   createAccessTokens,
-  Refusal,
-  readServiceAccount,
+  parseServiceAccount,
   type ServiceAccount,
 } from "./service-account.ts";
 
-/** Push messages to Android apps, each by its registration token. */
+/** Push messages to Android apps by registration token. */
 export default definePlugin({
   config,
   activate(ctx) {
-    const account = readServiceAccount(ctx.config.serviceAccount);
-    if (!account) return lacking(ctx, "serviceAccount is not set to a service account's key file");
+    const account = parseServiceAccount(ctx.config.serviceAccount);
+    if (!account) return failForMissingConfig(ctx, "serviceAccount must be a service account key file");
     const tokens = createAccessTokens(account, ctx);
     const outbox = createOutbox({
       ...ctx,
-      atOnce: ctx.config.atOnce,
-      fault: ({ device }) =>
-        /^[\w:.-]{10,4096}$/.test(device.deviceIdentifier) ? null : "it is no registration token",
-      hand: (item) => send(item, { ...ctx, address: ctx.config.address, account, tokens }),
+      concurrency: ctx.config.atOnce,
+      undeliverableReason: ({ device }) =>
+        /^[\w:.-]{10,4096}$/.test(device.deviceIdentifier)
+          ? null
+          : "the device identifier must be an FCM registration token",
+      send: (item) => sendMessage(item, { ...ctx, address: ctx.config.address, account, tokens }),
     });
     ctx.deliver(outbox.add);
     ctx.stop(({ deliveryIds }) => outbox.drop(deliveryIds));
-    // A wrong key is told before it is needed.
+    // Reports a wrong key at start-up instead of at the first message.
     void tokens.get().then(
-      () => outbox.heard({ taken: true, level: "accepted" }),
-      (error) => outbox.heard(unreached(error)),
+      () => outbox.reportResult({ taken: true, level: "accepted" }),
+      (error) => outbox.reportResult(unreachableResult(error)),
     );
   },
 });
 
-interface SendNeeds extends Pick<PluginContext, "clock" | "fetch"> {
+interface SendDeps extends Pick<PluginContext, "clock" | "fetch"> {
   address: string;
   account: ServiceAccount;
   tokens: AccessTokens;
 }
 
-async function send(item: DeliveryItem, { clock, fetch, address, account, tokens }: SendNeeds): Promise<Handed> {
+async function sendMessage(
+  item: DeliveryItem,
+  { clock, fetch, address, account, tokens }: SendDeps,
+): Promise<SendResult> {
   try {
     const url = `${address.replace(/\/+$/, "")}/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`;
     const token = await tokens.get();
     const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
-    const answer = await fetch(url, { method: "POST", headers, body: messageOf(item, clock.now()), timeoutMs: 20_000 });
-    if (answer.status === 401) tokens.forget(token);
-    return verdict(answer, clock.now());
+    const response = await fetch(url, {
+      method: "POST",
+      headers,
+      body: fcmMessage(item, clock.now()),
+      timeoutMs: 20_000,
+    });
+    if (response.status === 401) tokens.invalidate(token);
+    return handoffResult(response, clock.now());
   } catch (error) {
-    return unreached(error);
+    return unreachableResult(error);
   }
 }
 
-function unreached(error: unknown): Handed {
-  const words = error instanceof Error ? error.message : String(error);
-  return { taken: false, reason: `the push service: ${words}`, retryable: !(error instanceof Refusal), down: true };
+function unreachableResult(error: unknown): SendResult {
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    taken: false,
+    reason: `push service request failed: ${message}`,
+    retryable: !(error instanceof AccountRefusedError),
+    down: true,
+  };
 }
 
-/** @source FCM HTTP v1, ErrorCode */
-function verdict(answer: { status: number; headers: Record<string, string>; body: string }, now: number): Handed {
-  const { status, headers } = answer;
+/** @source FCM HTTP v1 API, ErrorCode */
+function handoffResult(
+  response: { status: number; headers: Record<string, string>; body: string },
+  now: number,
+): SendResult {
+  const { status, headers } = response;
   if (status === 200) return { taken: true, level: "accepted" };
-  const { code, message } = errorIn(answer.body);
-  const reason = `the push service answered ${status}: ${code} ${message}`.trim();
-  // Another 404 may come of an address or a project that was set wrong.
+  const { code, message } = parseError(response.body);
+  const reason = `the push service responded with HTTP ${status}: ${code} ${message}`.trim();
+  // Any other 404 may be caused by a wrong address or project.
   if (code === "UNREGISTERED") {
-    return { taken: false, reason: "The app is not installed any more.", retryable: false, down: false, gone: true };
+    return { taken: false, reason: "The app is no longer installed.", retryable: false, down: false, gone: true };
   }
-  const isOfDevice = code === "INVALID_ARGUMENT" || code === "SENDER_ID_MISMATCH";
-  if ((status === 401 || status === 403) && !isOfDevice) {
-    // A token that has just ended is replaced at the next try; a key that is refused stays so.
+  const isDeviceError = code === "INVALID_ARGUMENT" || code === "SENDER_ID_MISMATCH";
+  if ((status === 401 || status === 403) && !isDeviceError) {
+    // An expired access token is renewed for the retry; a refused key stays refused.
     return { taken: false, reason, retryable: status === 401, down: true };
   }
   const isBusy = status === 429 || status >= 500;
-  const retryAfterMs = isBusy ? waitAsked(headers["retry-after"], now) : null;
+  const retryAfterMs = isBusy ? parseRetryAfterMs(headers["retry-after"], now) : null;
   const more = retryAfterMs === null ? {} : { retryAfterMs };
   return { taken: false, reason, retryable: isBusy, down: status >= 500, ...more };
 }
 
-function errorIn(body: string): { code: string; message: string } {
+function parseError(body: string): { code: string; message: string } {
   try {
     const { error } = JSON.parse(body) as {
       error?: { status?: string; message?: string; details?: { errorCode?: string }[] };
@@ -90,8 +115,8 @@ function errorIn(body: string): { code: string; message: string } {
   }
 }
 
-/** Seconds or a date; null when it does not say. @source RFC 9110 §10.2.3 */
-function waitAsked(header: string | undefined, now: number): number | null {
+/** Delay in ms from seconds or a date; null without a valid header. @source RFC 9110 §10.2.3 */
+function parseRetryAfterMs(header: string | undefined, now: number): number | null {
   if (header === undefined) return null;
   const waitMs = Number.isFinite(Number(header)) ? Number(header) * 1_000 : Date.parse(header) - now;
   return Number.isFinite(waitMs) ? Math.max(0, waitMs) : null;

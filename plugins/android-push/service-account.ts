@@ -1,34 +1,34 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
-import { type Clock, jsonWebToken, type PluginContext } from "#plugin-api";
+import { type Clock, type PluginContext, signJsonWebToken } from "#plugin-api";
 
-/** What a service account's key file says. */
+/** Service account from a key file. */
 export interface ServiceAccount {
   projectId: string;
   email: string;
   key: KeyObject;
-  /** Where tokens are had. */
+  /** Token endpoint. */
   tokenUrl: string;
 }
 
-/** Tokens of a service account, each used until shortly before its end. */
+/** Access tokens of a service account, cached until shortly before they expire. */
 export interface AccessTokens {
-  /** A token; rejects with a `Refusal` where the account itself is refused. */
+  /** Resolves with an access token; rejects with `AccountRefusedError` if the account is refused. */
   get(): Promise<string>;
-  /** The service has refused this token; of many that are refused at once, the first alone has another got. */
-  forget(token: string): void;
+  /** Discards a token that the service refused. If many requests fail at once, only the first causes a renewal. */
+  invalidate(token: string): void;
 }
 
-/** The account or its key is refused, in words: no further try would fare better. */
-export class Refusal extends Error {}
+/** The account or its key was refused; retrying is useless. */
+export class AccountRefusedError extends Error {}
 
 const SCOPE = "https://www.googleapis.com/auth/firebase.messaging";
 const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/** The longest that a request for a token may be good. @source OAuth 2.0 for server to server applications */
-const GOOD_S = 3_600;
-const EARLY_MS = 60_000;
+/** Maximum lifetime of an assertion. @source Google Identity, OAuth 2.0 for server to server applications */
+const ASSERTION_LIFETIME_S = 3_600;
+const RENEW_EARLY_MS = 60_000;
 
-/** Reads a key file; null for what is none. */
-export function readServiceAccount(text: string | null): ServiceAccount | null {
+/** Parses a key file; null if invalid. */
+export function parseServiceAccount(text: string | null): ServiceAccount | null {
   try {
     const { project_id, client_email, private_key, token_uri } = JSON.parse(text ?? "") as Record<string, unknown>;
     if (![project_id, client_email, private_key, token_uri].every((each) => typeof each === "string")) return null;
@@ -40,45 +40,47 @@ export function readServiceAccount(text: string | null): ServiceAccount | null {
   }
 }
 
-/** Makes the account's tokens; those who ask at once share one request. @source RFC 7523 §2.1 */
+/** Creates the token cache; concurrent callers share one request. @source RFC 7523 §2.1 */
 export function createAccessTokens(
   { email, key, tokenUrl }: ServiceAccount,
   { clock, fetch }: { clock: Clock; fetch: PluginContext["fetch"] },
 ): AccessTokens {
-  let held: { token: Promise<string>; value: string | null; until: number } | null = null;
+  let cached: { token: Promise<string>; value: string | null; until: number } | null = null;
 
-  const ask = async (): Promise<{ value: string; until: number }> => {
+  const requestToken = async (): Promise<{ value: string; until: number }> => {
     const now = Math.floor(clock.now() / 1_000);
-    const claims = { iss: email, scope: SCOPE, aud: tokenUrl, iat: now, exp: now + GOOD_S };
-    const body = new URLSearchParams({ grant_type: GRANT, assertion: jsonWebToken("RS256", {}, claims, key) });
+    const claims = { iss: email, scope: SCOPE, aud: tokenUrl, iat: now, exp: now + ASSERTION_LIFETIME_S };
+    const body = new URLSearchParams({ grant_type: GRANT, assertion: signJsonWebToken("RS256", {}, claims, key) });
     const headers = { "content-type": "application/x-www-form-urlencoded" };
-    const answer = await fetch(tokenUrl, { method: "POST", headers, body: body.toString() });
-    if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) {
-      throw new Refusal(`the service account is refused (${answer.status}: ${answer.body.trim().slice(0, 150)})`);
+    const response = await fetch(tokenUrl, { method: "POST", headers, body: body.toString() });
+    if (response.status >= 400 && response.status < 500 && response.status !== 429) {
+      throw new AccountRefusedError(
+        `the service account was refused (HTTP ${response.status}: ${response.body.trim().slice(0, 150)})`,
+      );
     }
-    if (answer.status !== 200) throw new Error(`no token is given (${answer.status})`);
-    const { access_token, expires_in } = JSON.parse(answer.body) as { access_token?: string; expires_in?: number };
-    if (!access_token) throw new Refusal(`no token is given (${answer.status})`);
-    return { value: access_token, until: clock.now() + (expires_in ?? GOOD_S) * 1_000 - EARLY_MS };
+    if (response.status !== 200) throw new Error(`failed to get an access token (HTTP ${response.status})`);
+    const { access_token, expires_in } = JSON.parse(response.body) as { access_token?: string; expires_in?: number };
+    if (!access_token) throw new AccountRefusedError(`failed to get an access token (HTTP ${response.status})`);
+    return { value: access_token, until: clock.now() + (expires_in ?? ASSERTION_LIFETIME_S) * 1_000 - RENEW_EARLY_MS };
   };
 
   return {
     get() {
-      if (held && clock.now() < held.until) return held.token;
-      const asked = ask();
+      if (cached && clock.now() < cached.until) return cached.token;
+      const asked = requestToken();
       const token = asked.then(({ value }) => value);
-      const mine: NonNullable<typeof held> = { token, value: null, until: Number.POSITIVE_INFINITY };
-      held = mine;
+      const entry: NonNullable<typeof cached> = { token, value: null, until: Number.POSITIVE_INFINITY };
+      cached = entry;
       asked.then(
-        (got) => Object.assign(mine, got),
+        (got) => Object.assign(entry, got),
         () => {
-          if (held === mine) held = null;
+          if (cached === entry) cached = null;
         },
       );
       return token;
     },
-    forget(token) {
-      if (held?.value === token) held = null;
+    invalidate(token) {
+      if (cached?.value === token) cached = null;
     },
   };
 }

@@ -5,62 +5,67 @@ import {
   createOutbox,
   type DeliveryItem,
   definePlugin,
-  type Handed,
-  jsonWebToken,
-  lacking,
+  failForMissingConfig,
+  type SendResult,
+  signJsonWebToken,
 } from "#plugin-api";
+import { type ApnsConnection, type ApnsResponse, createApnsConnection } from "./apns-connection.ts";
+import { apnsHeaders, apnsPayload } from "./apns-message.ts";
 import config from "./config.ts";
-import { type Connection, createConnection, type ServiceAnswer } from "./connection.ts";
-import { headersOf, payloadOf } from "./message.ts";
 
 type Config = ConfigOf<typeof config>;
 
-/** A token may be used for an hour and be made anew every 20 minutes at most. @source APNs, token-based connection */
-const TOKEN_MS = 50 * 60_000;
+/**
+ * Tokens are valid for an hour and must not be renewed more often than every 20 minutes.
+ * @source APNs, establishing a token-based connection
+ */
+const TOKEN_LIFETIME_MS = 50 * 60_000;
 
-/** Push messages by APNs, each to an app's device token. */
+/** Push messages through APNs by device token. */
 export default definePlugin({
   config,
   activate(ctx) {
     const { keyId, teamId, topic, criticalAlerts, host, sandboxHost } = ctx.config;
-    const key = keyOf(ctx.config.key);
+    const key = parseSigningKey(ctx.config.key);
     if (!key || !keyId || !teamId || !topic) {
-      return lacking(ctx, "key (a P-256 key in PEM), keyId, teamId and topic are not all set");
+      return failForMissingConfig(ctx, "key (a P-256 key in PEM), keyId, teamId and topic must be set");
     }
     const connections = {
-      apns: createConnection({ ...ctx.config, host }, ctx.clock),
-      sandbox: createConnection({ ...ctx.config, host: sandboxHost }, ctx.clock),
+      apns: createApnsConnection({ ...ctx.config, host }, ctx.clock),
+      sandbox: createApnsConnection({ ...ctx.config, host: sandboxHost }, ctx.clock),
     };
     ctx.signal.addEventListener("abort", () => Object.values(connections).forEach(close), { once: true });
-    const tokens = createTokens({ keyId, teamId, key }, ctx.clock);
-    const hand = async (item: DeliveryItem): Promise<Handed> => {
+    const tokens = createProviderTokens({ keyId, teamId, key }, ctx.clock);
+    const send = async (item: DeliveryItem): Promise<SendResult> => {
       const connection = item.device.attributes.Type === "apns-sandbox" ? connections.sandbox : connections.apns;
       const token = tokens.get();
-      const headers = { authorization: `bearer ${token}`, ...headersOf(item, topic, ctx.clock.now()) };
+      const headers = { authorization: `bearer ${token}`, ...apnsHeaders(item, topic, ctx.clock.now()) };
       try {
         const path = `/3/device/${item.device.deviceIdentifier}`;
-        const answer = await connection.post(path, headers, payloadOf(item, criticalAlerts));
-        const reason = reasonIn(answer.body);
+        const response = await connection.post(path, headers, apnsPayload(item, criticalAlerts));
+        const reason = parseReason(response.body);
         if (reason === "ExpiredProviderToken") tokens.forget(token);
-        return verdict(answer, reason, ctx.clock.now());
+        return handoffResult(response, reason, ctx.clock.now());
       } catch (error) {
-        return { taken: false, reason: `the push service: ${String(error)}`, retryable: true, down: true };
+        return { taken: false, reason: `push service request failed: ${String(error)}`, retryable: true, down: true };
       }
     };
-    const fault = ({ device }: DeliveryItem): string | null =>
-      /^([0-9a-f]{2}){8,100}$/i.test(device.deviceIdentifier) ? null : "it is no device token";
-    const outbox = createOutbox({ ...ctx, atOnce: ctx.config.atOnce, fault, hand });
+    const undeliverableReason = ({ device }: DeliveryItem): string | null =>
+      /^([0-9a-f]{2}){8,100}$/i.test(device.deviceIdentifier)
+        ? null
+        : "the device identifier must be an APNs device token";
+    const outbox = createOutbox({ ...ctx, concurrency: ctx.config.atOnce, undeliverableReason, send });
     ctx.deliver(outbox.add);
     ctx.stop(({ deliveryIds }) => outbox.drop(deliveryIds));
     ctx.status("ok");
   },
 });
 
-function close(connection: Connection): void {
+function close(connection: ApnsConnection): void {
   connection.close();
 }
 
-function keyOf(text: Config["key"]): KeyObject | null {
+function parseSigningKey(text: Config["key"]): KeyObject | null {
   try {
     const key = createPrivateKey(text ?? "");
     return key.asymmetricKeyDetails?.namedCurve === "prime256v1" ? key : null;
@@ -69,41 +74,42 @@ function keyOf(text: Config["key"]): KeyObject | null {
   }
 }
 
-function createTokens({ keyId, teamId, key }: { keyId: string; teamId: string; key: KeyObject }, clock: Clock) {
+function createProviderTokens({ keyId, teamId, key }: { keyId: string; teamId: string; key: KeyObject }, clock: Clock) {
   let held: { token: string; until: number } | null = null;
   return {
     get(): string {
       const now = clock.now();
       if (held && now < held.until) return held.token;
       const claims = { iss: teamId, iat: Math.floor(now / 1_000) };
-      held = { token: jsonWebToken("ES256", { kid: keyId }, claims, key), until: now + TOKEN_MS };
+      held = { token: signJsonWebToken("ES256", { kid: keyId }, claims, key), until: now + TOKEN_LIFETIME_MS };
       return held.token;
     },
-    /** Of many that are refused at once, the first alone has another made. */
+    /** If many requests fail at once, only the first causes a renewal. */
     forget(token: string): void {
       if (held?.token === token) held = null;
     },
   };
 }
 
-function verdict({ status, retryAfter }: ServiceAnswer, reason: string, now: number): Handed {
+function handoffResult({ status, retryAfter }: ApnsResponse, reason: string, now: number): SendResult {
   if (status === 200) return { taken: true, level: "accepted" };
-  const words = `the push service answered ${status}: ${reason}`;
-  // A token for another app or service is no proof: it may be the topic or the host that was set wrong.
+  const message = `the push service responded with HTTP ${status}: ${reason}`;
+  // Only 410 proves that the app is gone: other errors may be caused by a wrong topic or host.
   if (status === 410) {
-    const gone = `The app is not installed any more (${reason}).`;
+    const gone = `The app is no longer installed (${reason}).`;
     return { taken: false, reason: gone, retryable: false, down: false, gone: true };
   }
-  // The token is made anew for the next try; a key that is refused stays so.
-  if (status === 403) return { taken: false, reason: words, retryable: reason === "ExpiredProviderToken", down: true };
+  // An expired provider token is renewed for the retry; a refused key stays refused.
+  if (status === 403)
+    return { taken: false, reason: message, retryable: reason === "ExpiredProviderToken", down: true };
   const isBusy = status === 429 || status >= 500;
   const seconds = Number(retryAfter ?? Number.NaN);
   const waitMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(retryAfter ?? "") - now;
   const more = isBusy && Number.isFinite(waitMs) ? { retryAfterMs: Math.max(0, waitMs) } : {};
-  return { taken: false, reason: words, retryable: isBusy, down: status >= 500, ...more };
+  return { taken: false, reason: message, retryable: isBusy, down: status >= 500, ...more };
 }
 
-function reasonIn(body: string): string {
+function parseReason(body: string): string {
   try {
     return String((JSON.parse(body) as { reason?: unknown }).reason ?? "").slice(0, 100);
   } catch {

@@ -1,9 +1,9 @@
-import { childrenOf, readXml, textIn, textsIn } from "./xml.ts";
+import type { Element } from "@xmldom/xmldom";
+import { childElements, childText, childTexts, parseXml } from "./xml.ts";
 
-/** Where an alert holds. */
-export interface AlertArea {
+export interface ReceivedAlertArea {
   areaDesc: string;
-  /** Rings of `lat,lon`, blank between. */
+  /** Rings of `lat,lon` pairs separated by spaces. */
   polygons: string[];
   /** `lat,lon km`. */
   circles: string[];
@@ -11,8 +11,8 @@ export interface AlertArea {
   geocodes: string[];
 }
 
-/** An alert as far as it matters here, in one language; empty texts for what it does not say. @source CAP 1.2 §3.2 */
-export interface Alert {
+/** The relevant part of an alert in one language; missing texts are empty. @source CAP 1.2 §3.2 */
+export interface ReceivedAlert {
   identifier: string;
   sender: string;
   sent: string;
@@ -25,65 +25,70 @@ export interface Alert {
   urgency: string;
   severity: string;
   certainty: string;
-  /** Epoch ms; null for one that does not say. */
+  /** Epoch ms; null without `expires`. */
   expiresAt: number | null;
   texts: Readonly<Record<"senderName" | "headline" | "description" | "instruction" | "web" | "contact", string>>;
-  areas: AlertArea[];
+  areas: ReceivedAlertArea[];
 }
 
-/** Also versions 1.0 and 1.1, which say the same in the same words. */
+/** Versions 1.0 and 1.1 use the same elements. */
 const NAMESPACE = /^(urn:oasis:names:tc:emergency:cap:1\.[12]|http:\/\/www\.incident\.com\/cap\/1\.0)$/;
-const NEEDED = ["identifier", "sender", "sent", "status", "msgType"] as const;
+const REQUIRED_ELEMENTS = ["identifier", "sender", "sent", "status", "msgType"] as const;
 
-/** Reads an alert in the language that begins so, or else in its first. Throws RangeError for what is none. */
-export function readAlert(text: string, language: string): Alert {
-  const root = readXml(text);
-  if (root.localName !== "alert" || !NAMESPACE.test(root.namespaceURI ?? ""))
-    throw new RangeError("it is no CAP alert");
-  const lacking = NEEDED.find((name) => textIn(root, name) === "");
-  if (lacking) throw new RangeError(`it says no ${lacking}`);
-  if (Number.isNaN(Date.parse(textIn(root, "sent")))) throw new RangeError("its sent is no time");
-  const infos = childrenOf(root, "info");
+/**
+ * Parses an alert in the language with this prefix, or else in its first language. Throws RangeError for an invalid
+ * alert.
+ */
+export function parseAlert(xml: string, language: string): ReceivedAlert {
+  const root = parseXml(xml);
+  if (root.localName !== "alert" || !NAMESPACE.test(root.namespaceURI ?? "")) throw new RangeError("not a CAP alert");
+  const missing = REQUIRED_ELEMENTS.find((name) => childText(root, name) === "");
+  if (missing) throw new RangeError(`element ${missing} is missing`);
+  if (Number.isNaN(Date.parse(childText(root, "sent")))) throw new RangeError("element sent must be a time");
+  const infos = childElements(root, "info");
   const isOurs = (info: Element): boolean =>
-    (textIn(info, "language") || "en-US").toLowerCase().startsWith(language.toLowerCase());
+    (childText(info, "language") || "en-US").toLowerCase().startsWith(language.toLowerCase());
   const info = infos.find(isOurs) ?? infos[0];
-  const said = (name: string): string => (info ? textIn(info, name) : "");
-  const expires = Date.parse(said("expires"));
+  const text = (name: string): string => (info ? childText(info, name) : "");
+  const expires = Date.parse(text("expires"));
   return {
-    identifier: textIn(root, "identifier"),
-    sender: textIn(root, "sender"),
-    sent: textIn(root, "sent"),
-    status: textIn(root, "status"),
-    msgType: textIn(root, "msgType"),
-    references: textIn(root, "references"),
-    categories: info ? textsIn(info, "category") : [],
-    event: said("event"),
-    eventCodes: info ? named(info, "eventCode").map(({ value }) => value) : [],
-    urgency: said("urgency"),
-    severity: said("severity"),
-    certainty: said("certainty"),
+    identifier: childText(root, "identifier"),
+    sender: childText(root, "sender"),
+    sent: childText(root, "sent"),
+    status: childText(root, "status"),
+    msgType: childText(root, "msgType"),
+    references: childText(root, "references"),
+    categories: info ? childTexts(info, "category") : [],
+    event: text("event"),
+    eventCodes: info ? namedValues(info, "eventCode").map(({ value }) => value) : [],
+    urgency: text("urgency"),
+    severity: text("severity"),
+    certainty: text("certainty"),
     expiresAt: Number.isNaN(expires) ? null : expires,
     texts: {
-      senderName: said("senderName"),
-      headline: said("headline"),
-      description: said("description"),
-      instruction: said("instruction"),
-      web: said("web"),
-      contact: said("contact"),
+      senderName: text("senderName"),
+      headline: text("headline"),
+      description: text("description"),
+      instruction: text("instruction"),
+      web: text("web"),
+      contact: text("contact"),
     },
-    areas: info ? childrenOf(info, "area").map(areaOf) : [],
+    areas: info ? childElements(info, "area").map(parseArea) : [],
   };
 }
 
-function areaOf(area: Element): AlertArea {
+function parseArea(area: Element): ReceivedAlertArea {
   return {
-    areaDesc: textIn(area, "areaDesc"),
-    polygons: textsIn(area, "polygon"),
-    circles: textsIn(area, "circle"),
-    geocodes: named(area, "geocode").map(({ name, value }) => `${name}=${value}`),
+    areaDesc: childText(area, "areaDesc"),
+    polygons: childTexts(area, "polygon"),
+    circles: childTexts(area, "circle"),
+    geocodes: namedValues(area, "geocode").map(({ name, value }) => `${name}=${value}`),
   };
 }
 
-function named(element: Element, name: string): { name: string; value: string }[] {
-  return childrenOf(element, name).map((each) => ({ name: textIn(each, "valueName"), value: textIn(each, "value") }));
+function namedValues(element: Element, name: string): { name: string; value: string }[] {
+  return childElements(element, name).map((each) => ({
+    name: childText(each, "valueName"),
+    value: childText(each, "value"),
+  }));
 }

@@ -1,18 +1,20 @@
 import { json, secret, text } from "#plugin-api";
 
-/** The configuration of alerts from feeds. */
+/** Configuration of the cap-in plugin. */
 export default {
   feeds: json(
-    'What is followed: a list of {"name", "url"} with "everySeconds" (60 unless given, at least 15), "silentAfterMinutes" ' +
-      '(15), "signed" (only alerts that a trusted certificate signs count; true unless given), "statuses" (["Actual"]), ' +
-      '"events", "categories", "urgencies", "severities", "certainties" (what counts; anything unless given), "geocodes" ' +
-      '(an object of "SAME=006109" and the name of the area that it means, or "" for here) and "onlyHere" (only alerts for ' +
-      "areas of interest or these geocodes count; false unless given).",
+    'Feeds: a list of {"name", "url"} with "everySeconds" (poll interval, default 60, at least 15), "silentAfterMinutes" ' +
+      '(default 15), "signed" (accept only alerts signed by a trusted certificate, default true), "statuses" (default ["Actual"]), ' +
+      '"events", "categories", "urgencies", "severities", "certainties" (accepted values, default any), "geocodes" ' +
+      '(an object that maps "SAME=006109" to the name of an area of interest, or to "" for this site) and "onlyHere" ' +
+      "(accept only alerts for areas of interest or these geocodes, default false).",
     { default: [] },
   ),
-  tokens: secret("What a feed wants to be shown as bearer, a line name=token each.", { max: 65_536 }),
-  trustedCertificates: text("Certificates in PEM that sign alerts, or that signed those that do.", { max: 65_536 }),
-  language: text("Which text of an alert in several languages is taken: its beginning, such as en or de.", {
+  tokens: secret("Bearer tokens of feeds, one line name=token each.", { max: 65_536 }),
+  trustedCertificates: text("Certificates in PEM that sign alerts, or CAs that issued those certificates.", {
+    max: 65_536,
+  }),
+  language: text("Preferred language of multilingual alerts, as a prefix such as en or de.", {
     max: 20,
     default: "en",
   }),

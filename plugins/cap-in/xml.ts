@@ -1,19 +1,26 @@
-import { DOMParser } from "@xmldom/xmldom";
+import { DOMParser, type Document, type Element } from "@xmldom/xmldom";
 
-/** Reads a document. Throws RangeError for what is no XML, and for one with declarations of its own. */
-export function readXml(text: string): Element {
-  if (/<!DOCTYPE/i.test(text)) throw new RangeError("it has a DOCTYPE");
-  const refuse = (words: unknown): never => {
-    throw new RangeError(`it is no XML: ${String(words).split("\n", 1)[0]}`);
-  };
-  const errorHandler = { warning: () => undefined, error: refuse, fatalError: refuse };
-  const root = new DOMParser({ errorHandler }).parseFromString(text, "text/xml")?.documentElement;
-  if (!root) throw new RangeError("it is no XML");
+/** Parses an XML document. Throws RangeError for invalid XML and for documents with a DOCTYPE. */
+export function parseXml(text: string): Element {
+  if (/<!DOCTYPE/i.test(text)) throw new RangeError("DOCTYPE is not allowed");
+  const root = parsed(text).documentElement;
+  if (!root) throw new RangeError("invalid XML");
   return root;
 }
 
-/** The children of that name, whatever their prefix. */
-export function childrenOf(element: Element, name: string): Element[] {
+function parsed(text: string): Document {
+  const onError = (level: string, message: string): void => {
+    if (level !== "warning") throw new RangeError(message);
+  };
+  try {
+    return new DOMParser({ onError }).parseFromString(text, "text/xml");
+  } catch (error) {
+    throw new RangeError(`invalid XML: ${String((error as Error).message).split("\n", 1)[0]}`);
+  }
+}
+
+/** Child elements with this local name, whatever their prefix. */
+export function childElements(element: Element, name: string): Element[] {
   const found: Element[] = [];
   for (let node = element.firstChild; node; node = node.nextSibling) {
     if (node.nodeType === 1 && (node as Element).localName === name) found.push(node as Element);
@@ -21,12 +28,12 @@ export function childrenOf(element: Element, name: string): Element[] {
   return found;
 }
 
-/** The text of the first child of that name; empty where there is none. */
-export function textIn(element: Element, name: string): string {
-  return childrenOf(element, name)[0]?.textContent?.trim() ?? "";
+/** Text of the first child element with this name; empty if missing. */
+export function childText(element: Element, name: string): string {
+  return childElements(element, name)[0]?.textContent?.trim() ?? "";
 }
 
-/** The texts of all children of that name. */
-export function textsIn(element: Element, name: string): string[] {
-  return childrenOf(element, name).map((child) => child.textContent?.trim() ?? "");
+/** Texts of all child elements with this name. */
+export function childTexts(element: Element, name: string): string[] {
+  return childElements(element, name).map((child) => child.textContent?.trim() ?? "");
 }

@@ -4,71 +4,81 @@ import {
   createOutbox,
   type DeliveryItem,
   definePlugin,
-  type Handed,
-  lacking,
+  failForMissingConfig,
   type PluginContext,
+  type SendResult,
 } from "#plugin-api";
-import { type Alert, alertOf, cancelOf, faultOf, isSender } from "./alert.ts";
-import { type AnswerNeeds, answer } from "./answer.ts";
+import { alertError, createAlert, createCancellation, isValidSender, type PublishedAlert } from "./alert.ts";
+import { type AlertStore, openAlertStore } from "./alert-store.ts";
+import { type AlertSigner, capDocument } from "./cap-document.ts";
 import config from "./config.ts";
-import { documentOf, type Signer } from "./document.ts";
-import { openShelf, type Shelf } from "./shelf.ts";
+import { type FeedRequestDeps, handleFeedRequest } from "./feed-request.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
 
-const SHORTEST_TOKEN = 16;
+const MIN_TOKEN_LENGTH = 16;
 
-/** Alerts in feeds: one feed for each group, one document for each word about a message. */
+/** Publishes alerts in feeds: one feed per group, one document per alert, update or cancellation. */
 export default definePlugin({
   config,
   activate(ctx) {
     const { sender, access, feedToken } = ctx.config;
-    if (sender === null || !isSender(sender)) return lacking(ctx, "sender is not set to a name without spaces");
-    if (access === "token" && (feedToken ?? "").length < SHORTEST_TOKEN)
-      return lacking(ctx, `the feeds are not public, and feedToken has less than ${SHORTEST_TOKEN} characters`);
-    const signer = signerOf(ctx.config);
-    if (typeof signer === "string") return lacking(ctx, signer);
+    if (sender === null || !isValidSender(sender))
+      return failForMissingConfig(ctx, "sender must be set, without spaces, commas, < or &");
+    if (access === "token" && (feedToken ?? "").length < MIN_TOKEN_LENGTH)
+      return failForMissingConfig(
+        ctx,
+        `feedToken must have at least ${MIN_TOKEN_LENGTH} characters unless access is public`,
+      );
+    const signer = createSigner(ctx.config);
+    if (typeof signer === "string") return failForMissingConfig(ctx, signer);
     const settings = { ...ctx.config, sender };
-    const shelf = openShelf(ctx.state);
+    const store = openAlertStore(ctx.state);
     const outbox = createOutbox({
       ...ctx,
-      atOnce: 1,
-      fault: (item) => faultOf(item, settings),
-      hand: (item) => publish(item, shelf, settings),
+      concurrency: 1,
+      undeliverableReason: (item) => alertError(item, settings),
+      send: (item) => publishAlert(item, store, settings),
     });
     ctx.deliver(outbox.add);
     ctx.stop(({ deliveryIds }) => outbox.drop(deliveryIds));
     ctx.onEvent("notification.stopped", ({ notificationId, reason }) => {
-      if (reason === "aborted") void cancel(notificationId, shelf, ctx);
+      if (reason === "aborted") void cancelAlert(notificationId, store, ctx);
     });
-    ctx.route("", (request) => answer(request, readersOf(ctx, shelf, signer)));
+    ctx.route("", (request) => handleFeedRequest(request, feedRequestDeps(ctx, store, signer)));
     ctx.status("ok");
   },
 });
 
-/** Nobody tells who has read a feed: what stands in it is sent, and that is the last that is known. */
-async function publish(item: DeliveryItem, shelf: Shelf, settings: Parameters<typeof alertOf>[2]): Promise<Handed> {
+/** Publishing proves `sent` and nothing more: feeds have no read receipts. */
+async function publishAlert(
+  item: DeliveryItem,
+  store: AlertStore,
+  settings: Parameters<typeof createAlert>[2],
+): Promise<SendResult> {
   try {
-    await shelf.add(item.device.id, (alerts) => {
+    await store.add(item.device.id, (alerts) => {
       const earlier = alerts.find(({ notificationId }) => notificationId === item.follows) ?? null;
-      return alertOf(item, earlier, settings);
+      return createAlert(item, earlier, settings);
     });
     return { taken: true, level: "sent", last: true };
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
-    return { taken: false, reason: `the alert could not be kept: ${words}`, retryable: true, down: false };
+    const message = error instanceof Error ? error.message : String(error);
+    return { taken: false, reason: `failed to store the alert: ${message}`, retryable: true, down: false };
   }
 }
 
-async function cancel(notificationId: string, shelf: Shelf, { clock, log }: Context): Promise<void> {
+async function cancelAlert(notificationId: string, store: AlertStore, { clock, log }: Context): Promise<void> {
   try {
-    await shelf.follow(notificationId, (about) => (about.msgType === "Cancel" ? null : cancelOf(about, clock.now())));
+    await store.addFollowUp(notificationId, (about) =>
+      about.msgType === "Cancel" ? null : createCancellation(about, clock.now()),
+    );
   } catch (error) {
-    log.error({ notificationId, err: String(error) }, "an alert could not be cancelled");
+    log.error({ event: "cap.cancel_failed", notificationId, err: String(error) }, "failed to cancel alert");
   }
 }
 
-function readersOf(ctx: Context, shelf: Shelf, signer: Signer | null): AnswerNeeds {
+function feedRequestDeps(ctx: Context, store: AlertStore, signer: AlertSigner | null): FeedRequestDeps {
   const { access, feedToken, senderName, sender } = ctx.config;
   return {
     token: access === "public" ? null : feedToken,
@@ -79,21 +89,21 @@ function readersOf(ctx: Context, shelf: Shelf, signer: Signer | null): AnswerNee
       const group = groups.find(({ id, type }) => id === groupId && type === "outbound-cap");
       return group ? String(group.name) : null;
     },
-    alertsOf: shelf.alertsOf,
-    documentOf: (alert: Alert) => documentOf(alert, ctx.config, signer),
+    alertsOf: store.list,
+    documentOf: (alert: PublishedAlert) => capDocument(alert, ctx.config, signer),
   };
 }
 
-/** Null for alerts that are not signed; words for a key and a certificate that do not belong together. */
-function signerOf({ signingKey, certificate }: ConfigOf<typeof config>): Signer | string | null {
+/** The signer; null for unsigned alerts; an error message if key and certificate are invalid or do not match. */
+function createSigner({ signingKey, certificate }: ConfigOf<typeof config>): AlertSigner | string | null {
   if (!signingKey && !certificate) return null;
-  if (!signingKey || !certificate) return "signingKey and certificate are only given together";
+  if (!signingKey || !certificate) return "signingKey and certificate must be set together";
   try {
     const key = createPrivateKey(signingKey);
-    if (key.asymmetricKeyType !== "rsa") return "signingKey is no RSA key";
-    if (!new X509Certificate(certificate).checkPrivateKey(key)) return "the certificate is not that of signingKey";
+    if (key.asymmetricKeyType !== "rsa") return "signingKey must be an RSA key";
+    if (!new X509Certificate(certificate).checkPrivateKey(key)) return "certificate must belong to signingKey";
     return { key: signingKey, certificate };
   } catch {
-    return "signingKey or certificate can't be read";
+    return "signingKey and certificate must be valid PEM";
   }
 }

@@ -1,10 +1,9 @@
 import { option, secret } from "#plugin-api";
 
-/** The configuration of chat channels. */
+/** Configuration of the chat plugin. */
 export default {
-  webhooks: secret(
-    "Address that takes messages for each channel, a line name=https://… each. Whoever knows it may write there.",
-    { max: 65_536 },
-  ),
-  language: option("Language of the few words around a message.", ["en", "de"], { default: "en" }),
+  webhooks: secret("Webhook URL of each channel, one line name=https://… each. Anyone who knows the URL can post.", {
+    max: 65_536,
+  }),
+  language: option("Language of the texts added to messages.", ["en", "de"], { default: "en" }),
 };

@@ -1,22 +1,35 @@
-import { createOutbox, type DeliveryItem, definePlugin, lacking, namedSecrets, type Outbox } from "#plugin-api";
-import { createChannel } from "./channel.ts";
+import {
+  createOutbox,
+  type DeliveryItem,
+  definePlugin,
+  failForMissingConfig,
+  type Outbox,
+  parseNamedSecrets,
+} from "#plugin-api";
+import { createChatChannel } from "./chat-channel.ts";
+import { type ChatFormat, chatPost } from "./chat-post.ts";
 import config from "./config.ts";
-import { type Format, postOf } from "./post.ts";
 
-/** Chat channels: one post for each group, to the webhook that bears its channel's name. */
+/** Chat channels: one post per group, to the webhook with its channel's name. */
 export default definePlugin({
   config,
   activate(ctx) {
     const { webhooks, language } = ctx.config;
-    const addresses = namedSecrets(webhooks);
-    if (addresses.size === 0) return lacking(ctx, "no webhooks are set");
-    const health = createHealth(addresses.keys(), ctx.status);
+    const addresses = parseNamedSecrets(webhooks);
+    if (addresses.size === 0) return failForMissingConfig(ctx, "webhooks must be set");
+    const health = createChannelHealth(addresses.keys(), ctx.status);
     const outboxes = new Map<string, Outbox>();
     const channels = [...addresses].map(([name, url]) => {
-      const channel = createChannel({ ...ctx, url });
-      const hand = (item: DeliveryItem) => channel.post(item, postOf(item, formatOf(item) ?? "card", language));
-      // One after the other, so that messages stand in the channel as they were sent.
-      const outbox = createOutbox({ ...ctx, status: health(name), atOnce: 1, fault: faultOf, hand });
+      const channel = createChatChannel({ ...ctx, url });
+      const send = (item: DeliveryItem) => channel.post(item, chatPost(item, formatOf(item) ?? "card", language));
+      // One at a time, so that messages appear in order.
+      const outbox = createOutbox({
+        ...ctx,
+        status: health(name),
+        concurrency: 1,
+        undeliverableReason: formatError,
+        send,
+      });
       outboxes.set(name, outbox);
       return { outbox, channel };
     });
@@ -25,7 +38,7 @@ export default definePlugin({
         const outbox = outboxes.get(channelOf(item));
         if (outbox) outbox.add([item]);
         else {
-          const reason = `there is no webhook for the channel ${channelOf(item)}`;
+          const reason = `no webhook is configured for channel ${channelOf(item)}`;
           ctx.outcome(item.deliveryId, "failed", { reason, retryable: false });
         }
       }
@@ -40,29 +53,32 @@ export default definePlugin({
   },
 });
 
-/** What the group's properties name, or else the group's own name. */
+/** The channel from the group's properties, or else the group's name. */
 function channelOf({ device }: DeliveryItem): string {
   return device.attributes.channel || device.deviceIdentifier;
 }
 
-function formatOf({ device }: DeliveryItem): Format | null {
+function formatOf({ device }: DeliveryItem): ChatFormat | null {
   const { format = "card" } = device.attributes;
   return format === "card" || format === "text" ? format : null;
 }
 
-function faultOf(item: DeliveryItem): string | null {
-  return formatOf(item) === null ? "the group's format is neither card nor text" : null;
+function formatError(item: DeliveryItem): string | null {
+  return formatOf(item) === null ? "the group's format must be card or text" : null;
 }
 
-/** Tells how all channels are, by what each of them said last: a webhook can only be asked by writing to it. */
-function createHealth(names: Iterable<string>, status: (state: "ok" | "degraded" | "down", reason?: string) => void) {
-  const faults = new Map<string, string | null>([...names].map((name) => [name, null]));
+/** Aggregates the health of all channels from their latest results: a webhook can only be tested by posting. */
+function createChannelHealth(
+  names: Iterable<string>,
+  status: (state: "ok" | "degraded" | "down", reason?: string) => void,
+) {
+  const errors = new Map<string, string | null>([...names].map((name) => [name, null]));
   return (name: string) =>
     (_state: "ok" | "down", reason?: string): void => {
-      faults.set(name, reason ?? null);
-      const known = [...faults].filter(([, fault]) => fault !== null);
-      const words = known.map(([channel, fault]) => `${channel}: ${fault}`).join("; ");
+      errors.set(name, reason ?? null);
+      const known = [...errors].filter(([, error]) => error !== null);
+      const message = known.map(([channel, error]) => `${channel}: ${error}`).join("; ");
       if (known.length === 0) status("ok");
-      else status(known.length === faults.size ? "down" : "degraded", words);
+      else status(known.length === errors.size ? "down" : "degraded", message);
     };
 }

@@ -1,8 +1,8 @@
 import { integer } from "#plugin-api";
 
-/** The configuration of desktops. */
+/** Configuration of the desktop plugin. */
 export default {
-  waitSeconds: integer("How long a desktop's question waits for something new before it is asked again.", {
+  waitSeconds: integer("Wait time of a desktop's long poll.", {
     min: 1,
     max: 9,
     default: 8,

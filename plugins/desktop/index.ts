@@ -1,82 +1,86 @@
 import { randomBytes } from "node:crypto";
 import { type ConfigOf, definePlugin, type PluginContext, type PluginRequest, type PluginResponse } from "#plugin-api";
 import config from "./config.ts";
-import { createScreens, identifierOf, type Screens } from "./screens.ts";
+import { createDesktopScreens, type DesktopScreens, identifierOfToken } from "./desktop-screens.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
 
-/** 256 bits in base64url: nobody guesses the token of another desktop. */
+/** A token of 256 bits in base64url. */
 const TOKEN = /^[\w-]{43}$/;
 const SWEEP_MS = 10_000;
 const IDENTIFIER = /^[0-9a-f]{64}$/;
 
-/** Desktops and displays: each asks what to show, gets it as soon as there is something, and tells that it was shown. */
+/** Desktops and displays: each polls for its screen and confirms what it displays. */
 export default definePlugin({
   config,
   activate(ctx) {
     const run = randomBytes(6).toString("base64url");
-    const screens = createScreens({ clock: ctx.clock, waitMs: ctx.config.waitSeconds * 1_000, run });
+    const screens = createDesktopScreens({ clock: ctx.clock, waitMs: ctx.config.waitSeconds * 1_000, run });
     ctx.deliver((batch) => {
       for (const item of batch) {
         if (IDENTIFIER.test(item.device.deviceIdentifier)) screens.show(item);
         else {
-          const reason = "it is no desktop that has registered itself at /desktop/";
+          const reason = "the device must be a desktop registered at /desktop/";
           ctx.outcome(item.deliveryId, "failed", { reason, retryable: false });
         }
       }
     });
     ctx.stop(({ deliveryIds }) => screens.clear(deliveryIds));
-    // Also what waits behind another message, of which nobody knows that it was shown.
-    ctx.onEvent("notification.stopped", ({ notificationId }) => screens.callOff(notificationId));
+    // Also removes messages that wait behind another one and were never displayed.
+    ctx.onEvent("notification.stopped", ({ notificationId }) => screens.cancelNotification(notificationId));
     ctx.probe(async (device) => {
-      if (screens.isThere(device.deviceIdentifier)) return { proof: "answered" };
-      return { proof: null, reason: "The desktop does not ask what to show." };
+      if (screens.isConnected(device.deviceIdentifier)) return { proof: "answered" };
+      return { proof: null, reason: "The desktop is not connected." };
     });
-    ctx.every(SWEEP_MS, screens.sweep);
-    ctx.route("token", newToken);
-    ctx.route("screen", (request) => screenFor(request, screens, ctx));
-    ctx.route("receipt", (request) => takeReceipt(request, screens, ctx));
+    ctx.every(SWEEP_MS, screens.removeExpired);
+    ctx.route("token", createToken);
+    ctx.route("screen", (request) => handleScreenRequest(request, screens, ctx));
+    ctx.route("receipt", (request) => handleReceipt(request, screens, ctx));
     ctx.status("ok");
   },
 });
 
-/** A secret for a desktop that registers itself, and the device identifier that belongs to it. */
-function newToken({ method }: PluginRequest): PluginResponse {
+/** Issues a token for a new desktop, with the matching device identifier. */
+function createToken({ method }: PluginRequest): PluginResponse {
   if (method !== "POST") return { status: 405, headers: { allow: "POST" } };
   const token = randomBytes(32).toString("base64url");
-  return jsonOf(200, { token, deviceIdentifier: identifierOf(token) });
+  return jsonResponse(200, { token, deviceIdentifier: identifierOfToken(token) });
 }
 
-/** What the desktop is to show: `{token, version}`; the answer waits until that is something else than it shows. */
-async function screenFor(request: PluginRequest, screens: Screens, ctx: Context): Promise<PluginResponse> {
-  const { token, version } = membersOf(request);
+/** Long poll for the screen: `{token, version}`. */
+async function handleScreenRequest(
+  request: PluginRequest,
+  screens: DesktopScreens,
+  ctx: Context,
+): Promise<PluginResponse> {
+  const { token, version } = parseJsonBody(request);
   if (typeof token !== "string" || !TOKEN.test(token)) return { status: 401 };
-  const screen = await screens.ask(token, typeof version === "string" ? version : "");
+  const screen = await screens.poll(token, typeof version === "string" ? version : "");
   for (const { deliveryId } of screen.messages) ctx.outcome(deliveryId, "sent");
-  return jsonOf(200, screen);
+  return jsonResponse(200, screen);
 }
 
-/** The desktop has shown a message, or somebody has pressed an answer: `{token, deliveryId, option?}`. */
-async function takeReceipt(request: PluginRequest, screens: Screens, ctx: Context): Promise<PluginResponse> {
-  const { token, deliveryId, option } = membersOf(request);
+/** Display receipt or response: `{token, deliveryId, option?}`. */
+async function handleReceipt(request: PluginRequest, screens: DesktopScreens, ctx: Context): Promise<PluginResponse> {
+  const { token, deliveryId, option } = parseJsonBody(request);
   if (typeof token !== "string" || !TOKEN.test(token)) return { status: 401 };
-  const item = screens.find(token, Number(deliveryId));
+  const item = screens.findItem(token, Number(deliveryId));
   if (!item) return { status: 404 };
   if (typeof option !== "string") {
     ctx.outcome(item.deliveryId, "playing");
-    screens.seen(item);
+    screens.markShown(item);
     return { status: 204 };
   }
   try {
     const reply = await ctx.confirm(item.recipient?.id ?? "", option);
     ctx.outcome(item.deliveryId, "confirmed", { afterwards: true });
-    return jsonOf(200, { reply });
+    return jsonResponse(200, { reply });
   } catch (error) {
-    return jsonOf(409, { message: error instanceof Error ? error.message : String(error) });
+    return jsonResponse(409, { message: error instanceof Error ? error.message : String(error) });
   }
 }
 
-function membersOf({ method, body }: PluginRequest): Record<string, unknown> {
+function parseJsonBody({ method, body }: PluginRequest): Record<string, unknown> {
   try {
     const value: unknown = method === "POST" ? JSON.parse(Buffer.from(body).toString("utf8")) : null;
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
@@ -85,6 +89,6 @@ function membersOf({ method, body }: PluginRequest): Record<string, unknown> {
   }
 }
 
-function jsonOf(status: number, value: object): PluginResponse {
+function jsonResponse(status: number, value: object): PluginResponse {
   return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
 }

@@ -1,67 +1,68 @@
-import { type ConfigOf, createOutbox, definePlugin, lacking, type PluginContext } from "#plugin-api";
-import { isNetwork } from "../mail-input/server.ts";
+import { type ConfigOf, createOutbox, definePlugin, failForMissingConfig, type PluginContext } from "#plugin-api";
+import { isAddressOrNetwork } from "../mail-input/smtp-server.ts";
+import { type BounceAddresses, openBounceReceiver } from "./bounces.ts";
 import config from "./config.ts";
-import { isAddress, type Letterhead, mailOf } from "./mail.ts";
-import { openReturns, type Returns } from "./returns.ts";
-import { type MailServer, openMailServer } from "./server.ts";
+import { composeMail, isMailAddress, type MailSender } from "./mail.ts";
+import { openSmtpClient, type SmtpClient } from "./smtp-client.ts";
 
-/** How often a server that was not well is asked whether it is again. own choice */
-const ASK_EVERY_MS = 30_000;
+/** Interval of health checks while the server is down. */
+const VERIFY_EVERY_MS = 30_000;
 
-/** E-mail: one mail for each address, by a mail server that takes it for sending. */
+/** E-mail: one mail per address, through a mail server. */
 export default definePlugin({
   config,
   async activate(ctx) {
     const { from, fromName, replyTo, language } = ctx.config;
-    const server = serverOf(ctx.config);
-    if (server === null || from === null || !isAddress(from)) {
-      const missing = server === null ? "no mail server is set" : "from is not set to a mail address";
-      return lacking(ctx, missing);
+    const server = createSmtpClient(ctx.config);
+    if (server === null || from === null || !isMailAddress(from)) {
+      const missing = server === null ? "host must be set" : "from must be a mail address";
+      return failForMissingConfig(ctx, missing);
     }
     ctx.signal.addEventListener("abort", server.close, { once: true });
-    const letterhead: Letterhead = { from, fromName, replyTo, language };
-    const atOnce = ctx.config.connections;
-    const { addressOf, fault: unheard } = await returnsOf(ctx);
+    const sender: MailSender = { from, fromName, replyTo, language };
+    const concurrency = ctx.config.connections;
+    const { addressOf, error: bounceError } = await openBounces(ctx);
     const outbox = createOutbox({
       ...ctx,
       status: (state, reason) =>
-        state === "ok" && unheard !== null ? ctx.status("degraded", unheard) : ctx.status(state, reason),
-      atOnce,
-      fault: ({ device }) => (isAddress(device.deviceIdentifier) ? null : "it is not a mail address"),
-      hand: (item) => server.send(mailOf(item, letterhead, addressOf?.(item) ?? null)),
+        state === "ok" && bounceError !== null ? ctx.status("degraded", bounceError) : ctx.status(state, reason),
+      concurrency,
+      undeliverableReason: ({ device }) =>
+        isMailAddress(device.deviceIdentifier) ? null : "the device identifier must be a mail address",
+      send: (item) => server.send(composeMail(item, sender, addressOf?.(item) ?? null)),
     });
     ctx.deliver(outbox.add);
     ctx.stop(({ deliveryIds }) => outbox.drop(deliveryIds));
-    const ask = (): void => {
-      if (!outbox.isWell) void server.greet().then(outbox.heard);
+    const verify = (): void => {
+      if (!outbox.isWell) void server.verify().then(outbox.reportResult);
     };
-    ctx.every(ASK_EVERY_MS, ask);
-    ask();
+    ctx.every(VERIFY_EVERY_MS, verify);
+    verify();
   },
 });
 
-/** Mails go out even where what comes back can't be taken: `fault` says why not, and it goes to the sender then. */
-async function returnsOf(
+/** Starts the bounce receiver. Mails are sent even if it fails: `error` is set and bounces go to the sender. */
+async function openBounces(
   ctx: PluginContext<ConfigOf<typeof config>>,
-): Promise<{ addressOf: Returns["addressOf"] | null; fault: string | null }> {
+): Promise<{ addressOf: BounceAddresses["returnPathFor"] | null; error: string | null }> {
   const { returnDomain, returnRelays } = ctx.config;
-  if (!returnDomain) return { addressOf: null, fault: null };
-  if (!Array.isArray(returnRelays) || !returnRelays.every(isNetwork))
-    return { addressOf: null, fault: "returnRelays is a list of addresses and networks" };
+  if (!returnDomain) return { addressOf: null, error: null };
+  if (!Array.isArray(returnRelays) || !returnRelays.every(isAddressOrNetwork))
+    return { addressOf: null, error: "returnRelays must be a list of addresses and networks" };
   try {
-    const { addressOf } = await openReturns({ ...ctx.config, returnDomain, returnRelays }, ctx);
-    return { addressOf, fault: null };
+    const { returnPathFor } = await openBounceReceiver({ ...ctx.config, returnDomain, returnRelays }, ctx);
+    return { addressOf: returnPathFor, error: null };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return { addressOf: null, fault: `mails that come back can't be taken: ${why}` };
+    const reason = error instanceof Error ? error.message : String(error);
+    return { addressOf: null, error: `bounces cannot be received: ${reason}` };
   }
 }
 
-function serverOf(given: ConfigOf<typeof config>): MailServer | null {
+function createSmtpClient(given: ConfigOf<typeof config>): SmtpClient | null {
   const { host, from, dkimSelector, dkimPrivateKey } = given;
   if (!host) return null;
   const domainName = from?.slice(from.lastIndexOf("@") + 1) ?? "";
   const dkim =
     dkimSelector && dkimPrivateKey ? { domainName, keySelector: dkimSelector, privateKey: dkimPrivateKey } : null;
-  return openMailServer({ ...given, host, dkim });
+  return openSmtpClient({ ...given, host, dkim });
 }

@@ -1,15 +1,15 @@
 import type { SendMailOptions } from "nodemailer";
 import type { DeliveryItem } from "#plugin-api";
 
-/** The sender, and the language of what stands around a message. */
-export interface Letterhead {
+/** Sender and language of mails. */
+export interface MailSender {
   from: string;
   fromName: string;
   replyTo: string | null;
   language: "en" | "de";
 }
 
-const WORDS = {
+const TEXTS = {
   en: {
     ...{ drill: "This is a drill.", answer: "Your answer:", image: "Picture of the message", sentBy: "Sent by" },
     decline: "No more messages of this kind",
@@ -22,20 +22,22 @@ const WORDS = {
 
 const PICTURE = "picture";
 
-/** One recipient, never a list of them, and nothing that a header could end with. */
+/** Exactly one address, without characters that end a header. */
 const ADDRESS = /^[^\s@,;:<>"()[\]\\]{1,64}@[^\s@,;:<>"()[\]\\]{1,255}$/;
 
-/** True for what may be written to: one plain address. */
-export function isAddress(text: string): boolean {
+/** True for one plain address. */
+export function isMailAddress(text: string): boolean {
   return ADDRESS.test(text);
 }
 
 /**
- * The mail of one delivery: plain text and HTML, which loads nothing from elsewhere, with the picture inside. The same
- * delivery has the same Message-ID (`returnTo`: where it comes back to, the sender unless given), so that a mailbox shows it once when it is sent again. @source RFC 5322 §3.6.4; RFC 3834 §5
+ * Composes the mail of one delivery: plain text, and HTML without remote content, with the picture inline. The
+ * Message-ID is the same for the same delivery, so that a mailbox shows a repeated mail once. `returnTo`: the return
+ * path, default the sender.
+ * @source RFC 5322 §3.6.4; RFC 3834 §5
  */
-export function mailOf(item: DeliveryItem, letterhead: Letterhead, returnTo: string | null): SendMailOptions {
-  const { from, fromName, replyTo } = letterhead;
+export function composeMail(item: DeliveryItem, sender: MailSender, returnTo: string | null): SendMailOptions {
+  const { from, fromName, replyTo } = sender;
   const domain = from.slice(from.lastIndexOf("@") + 1);
   const name = item.recipient?.name ?? "";
   return {
@@ -45,8 +47,8 @@ export function mailOf(item: DeliveryItem, letterhead: Letterhead, returnTo: str
     ...(returnTo === null ? {} : { envelope: { from: returnTo, to: item.device.deviceIdentifier } }),
     messageId: `<${item.notificationId}.${item.device.id}${item.repeat ? `.${item.repeat}` : ""}@${domain}>`,
     subject: item.text.subject,
-    text: textOf(item, letterhead),
-    html: htmlOf(item, letterhead),
+    text: plainText(item, sender),
+    html: htmlText(item, sender),
     ...(item.imagePath === null
       ? {}
       : { attachments: [{ path: item.imagePath, cid: PICTURE, contentDisposition: "inline" }] }),
@@ -55,40 +57,40 @@ export function mailOf(item: DeliveryItem, letterhead: Letterhead, returnTo: str
   };
 }
 
-function textOf({ text, drill, recipient }: DeliveryItem, { language, fromName }: Letterhead): string {
-  const words = WORDS[language];
+function plainText({ text, drill, recipient }: DeliveryItem, { language, fromName }: MailSender): string {
+  const texts = TEXTS[language];
   const answers = recipient?.answers;
   return [
-    ...(drill ? [words.drill] : []),
+    ...(drill ? [texts.drill] : []),
     text.subject,
     ...(text.body === "" ? [] : [text.body]),
-    ...(answers ? [`${words.answer} ${answers.options.join(" / ")}\n${answers.url}`] : []),
-    ...(recipient?.declineUrl ? [`${words.decline}:\n${recipient.declineUrl}`] : []),
-    `-- \n${words.sentBy} ${fromName}`,
+    ...(answers ? [`${texts.answer} ${answers.options.join(" / ")}\n${answers.url}`] : []),
+    ...(recipient?.declineUrl ? [`${texts.decline}:\n${recipient.declineUrl}`] : []),
+    `-- \n${texts.sentBy} ${fromName}`,
   ].join("\n\n");
 }
 
-function htmlOf({ text, drill, imagePath, recipient }: DeliveryItem, { language, fromName }: Letterhead): string {
-  const words = WORDS[language];
+function htmlText({ text, drill, imagePath, recipient }: DeliveryItem, { language, fromName }: MailSender): string {
+  const texts = TEXTS[language];
   const answers = recipient?.answers;
-  const link = answers ? escaped(answers.url) : "";
+  const link = answers ? escapeHtml(answers.url) : "";
   const buttons = (answers?.options ?? []).map(
-    (option) => `<a href="${link}" style="${BUTTON}">${escaped(option)}</a>`,
+    (option) => `<a href="${link}" style="${BUTTON}">${escapeHtml(option)}</a>`,
   );
   const parts = [
-    drill ? `<p style="${DRILL}">${words.drill}</p>` : "",
-    `<h1 style="font-size:22px">${escaped(text.subject)}</h1>`,
+    drill ? `<p style="${DRILL}">${texts.drill}</p>` : "",
+    `<h1 style="font-size:22px">${escapeHtml(text.subject)}</h1>`,
     ...text.body
       .split(/\n{2,}/)
-      .map((piece) => (piece === "" ? "" : `<p>${escaped(piece).replaceAll("\n", "<br>")}</p>`)),
-    imagePath === null ? "" : `<p><img src="cid:${PICTURE}" alt="${words.image}" style="max-width:100%"></p>`,
-    answers ? `<p>${words.answer}</p><p>${buttons.join(" ")}</p>` : "",
-    `<p style="${FOOT}">${words.sentBy} ${escaped(fromName)}</p>`,
+      .map((piece) => (piece === "" ? "" : `<p>${escapeHtml(piece).replaceAll("\n", "<br>")}</p>`)),
+    imagePath === null ? "" : `<p><img src="cid:${PICTURE}" alt="${texts.image}" style="max-width:100%"></p>`,
+    answers ? `<p>${texts.answer}</p><p>${buttons.join(" ")}</p>` : "",
+    `<p style="${FOOT}">${texts.sentBy} ${escapeHtml(fromName)}</p>`,
     recipient?.declineUrl
-      ? `<p style="${FOOT}"><a href="${escaped(recipient.declineUrl)}" style="color:#50586b">${words.decline}</a></p>`
+      ? `<p style="${FOOT}"><a href="${escapeHtml(recipient.declineUrl)}" style="color:#50586b">${texts.decline}</a></p>`
       : "",
   ];
-  return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${escaped(text.subject)}</title></head><body style="font:16px/1.5 sans-serif">${parts.join("")}</body></html>`;
+  return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${escapeHtml(text.subject)}</title></head><body style="font:16px/1.5 sans-serif">${parts.join("")}</body></html>`;
 }
 
 const BUTTON =
@@ -104,6 +106,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => ESCAPES[sign] ?? "");
 }

@@ -1,25 +1,28 @@
 import { definePlugin } from "#plugin-api";
-import { answer } from "./answer.ts";
 import config from "./config.ts";
-import { createPace } from "./pace.ts";
-import { readSources } from "./sources.ts";
+import { handleInputRequest } from "./input-request.ts";
+import { parseSources } from "./input-sources.ts";
+import { createSourceRateLimiter } from "./rate-limiter.ts";
 
-/** Inputs over HTTP: who shows the secret of a source tells what happened to it. */
+/** Inputs over HTTP: a source authenticates with its secret and reports an event. */
 export default definePlugin({
   config,
   activate(ctx) {
-    const { sources, faults } = readSources(ctx.config.sources, ctx.config.secrets);
-    const pace = createPace(ctx.clock);
+    const { sources, errors } = parseSources(ctx.config.sources, ctx.config.secrets);
+    const rateLimiter = createSourceRateLimiter(ctx.clock);
     const trigger = async (input: Parameters<typeof ctx.trigger>[0]): Promise<void> => {
       try {
         await ctx.trigger(input);
       } catch (error) {
-        ctx.log.error({ source: input.source, error: String(error) }, "an input could not be stored");
+        ctx.log.error(
+          { event: "input.store_failed", source: input.source, error: String(error) },
+          "failed to store input",
+        );
         throw error;
       }
     };
-    ctx.route("", (request) => answer(request, { sources, pace, trigger }));
-    if (faults.length > 0) ctx.status("degraded", faults.join("; "));
+    ctx.route("", (request) => handleInputRequest(request, { sources, rateLimiter, trigger }));
+    if (errors.length > 0) ctx.status("degraded", errors.join("; "));
     else ctx.status("ok");
   },
 });

@@ -1,30 +1,31 @@
-import { type DeliveryItem, definePlugin, namedSecrets } from "#plugin-api";
-import { algoDriver } from "./algo.ts";
+import { type DeliveryItem, definePlugin, parseNamedSecrets } from "#plugin-api";
+import { createAlgoDriver } from "./algo-driver.ts";
 import config from "./config.ts";
-import { createDeliveries } from "./deliveries.ts";
-import { type Driver, Refusal } from "./driver.ts";
-import { templatedDriver } from "./templated.ts";
-import { readTemplates } from "./templates.ts";
-import { openVolumes } from "./volumes.ts";
+import { createHttpSpeakerDeliveries } from "./deliveries.ts";
+import { DeviceError, type SpeakerDriver } from "./speaker-driver.ts";
+import { createTemplateDriver } from "./template-driver.ts";
+import { parseTemplates } from "./templates.ts";
+import { openVolumeRestoration } from "./volume-restoration.ts";
 
 const SWEEP_MS = 30_000;
 
-/** Speakers, signs and lamps that are told by HTTP requests what to do. */
+/** Speakers, signs and lamps controlled by HTTP requests. */
 export default definePlugin({
   config,
   async activate(ctx) {
     const { clock, fetch, outcome, stream, log } = ctx;
-    const secrets = namedSecrets(ctx.config.secrets);
-    const { templates, faults } = readTemplates(ctx.config.templates, new Set(secrets.keys()));
-    const driverOf = (device: DeliveryItem["device"]): Driver => {
-      if (!device.deviceIdentifier.startsWith("algo:")) return templatedDriver(device, { fetch, templates, secrets });
+    const secrets = parseNamedSecrets(ctx.config.secrets);
+    const { templates, errors } = parseTemplates(ctx.config.templates, new Set(secrets.keys()));
+    const driverOf = (device: DeliveryItem["device"]): SpeakerDriver => {
+      if (!device.deviceIdentifier.startsWith("algo:"))
+        return createTemplateDriver(device, { fetch, templates, secrets });
       const password = secrets.get(device.deviceIdentifier) ?? secrets.get("algo");
-      if (password === undefined) throw new Refusal("its password is not among the secrets", false);
-      return algoDriver(device, { clock, fetch, password });
+      if (password === undefined) throw new DeviceError("the device's password is missing in secrets", false);
+      return createAlgoDriver(device, { clock, fetch, password });
     };
-    const volumes = await openVolumes(ctx.state);
-    const deliveries = createDeliveries({ clock, outcome, stream, log, driverOf, volumes });
-    ctx.deliver((batch) => deliveries.take(batch));
+    const volumes = await openVolumeRestoration(ctx.state);
+    const deliveries = createHttpSpeakerDeliveries({ clock, outcome, stream, log, driverOf, volumes });
+    ctx.deliver((batch) => deliveries.start(batch));
     ctx.stop((request) => deliveries.stop(request));
     ctx.probe((device) =>
       Promise.resolve()
@@ -37,7 +38,7 @@ export default definePlugin({
       restoreAll();
     });
     restoreAll();
-    if (faults.length > 0) ctx.status("degraded", faults.join("; "));
+    if (errors.length > 0) ctx.status("degraded", errors.join("; "));
     else ctx.status("ok");
   },
 });

@@ -1,15 +1,15 @@
 import { secret, text } from "#plugin-api";
 
-/** The configuration of phone pushes. */
+/** Configuration of the ip-phones plugin. */
 export default {
-  pushUser: text("Name that pushes carry; a phone asks the authentication URL whether it may obey. No colon.", {
+  pushUser: text("User name of pushes, which phones verify at their authentication URL. No colon.", {
     min: 1,
     max: 64,
     without: ":",
     default: "carillon",
   }),
   pushPassword: secret(
-    "Password that pushes carry. own choice: when not set, a new one is made at each start, which is enough while the " +
-      "phones' authentication URL leads here.",
+    "Password of pushes. Default: a random password at each start, which suffices if the phones' authentication URL " +
+      "points to this plugin.",
   ),
 };

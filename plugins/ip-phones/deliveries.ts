@@ -1,90 +1,97 @@
 import type { Clock, DeliveryItem, PluginContext, StopRequest } from "#plugin-api";
-import { CLEAR_PAGE, type ExecuteItem, playFile, playSound, STOP_ANY_SOUND, showPage, stopSound } from "./execute.ts";
-import { hedged } from "./hedge.ts";
-import type { Pages } from "./pages.ts";
-import { type Phone, readPhone } from "./phone.ts";
-import type { AskPhone } from "./phone-exchange.ts";
-import { LAST_LANE, type PhoneTurns } from "./phone-turns.ts";
-import type { Pushed } from "./push-verdict.ts";
+import { hedgedRequest } from "./hedged-request.ts";
+import type { PageStore } from "./page-store.ts";
+import { type PhoneAddress, phoneAddressOf } from "./phone.ts";
+import type { RequestPhone } from "./phone-client.ts";
+import { LOWEST_PRIORITY, type PhoneTaskQueue } from "./phone-task-queue.ts";
+import {
+  CLEAR_PAGE,
+  type ExecuteItem,
+  playFile,
+  playSound,
+  STOP_ANY_SOUND,
+  showPage,
+  stopSound,
+} from "./push-request.ts";
+import type { PushItems } from "./push-result.ts";
 import type { Pusher, PushOutcome } from "./pusher.ts";
 import type { StreamEvents } from "./stream-events.ts";
 import {
   hasDropped,
+  parseStreamStatistics,
   provesSound,
-  readStreamStatistics,
   STATISTICS_REQUEST,
   type StreamStatistics,
 } from "./stream-statistics.ts";
 
-/** One delivery from its arrival until it is stopped or has failed. */
-interface Delivery {
+/** A delivery until it is stopped or has failed. */
+interface PhoneDelivery {
   readonly item: DeliveryItem;
-  readonly phone: Phone;
-  /** Whether this phone plays this message; false for text and for models without sound. */
+  readonly phone: PhoneAddress;
+  /** True if this phone plays this message; false for text and for models without audio. */
   readonly audible: boolean;
   state: "waiting" | "asking" | "accepted" | "playing";
-  /** Set once it is called off. */
-  called: StopRequest["reason"] | null;
-  /** What the phone counted when it was asked last. */
-  counted: StreamStatistics | null;
-  /** When it was taken, and how often its phone was asked what it receives. */
-  readonly takenAt: number;
-  questions: number;
-  /** How often it was asked again because it had dropped the sound, and from when on it may be again (monotonic ms). */
-  askedAgain: number;
-  mayAskAt: number;
+  /** Set when the delivery is cancelled. */
+  cancelReason: StopRequest["reason"] | null;
+  /** Latest stream statistics of the phone. */
+  lastStatistics: StreamStatistics | null;
+  /** Start of the delivery (monotonic ms), and number of statistics queries. */
+  readonly startedAt: number;
+  statusQueries: number;
+  /** Number of replays after the phone dropped the stream, and earliest next replay (monotonic ms). */
+  replays: number;
+  nextReplayAt: number;
 }
 
-/** What deliveries need. */
-export interface DeliveriesNeeds {
+export interface PhoneDeliveriesDeps {
   clock: Clock;
   outcome: PluginContext["outcome"];
-  turns: PhoneTurns;
-  ask: AskPhone;
+  tasks: PhoneTaskQueue;
+  request: RequestPhone;
   pusher: Pusher;
-  pages: Pages;
-  events: Pick<StreamEvents, "expect">;
+  pages: PageStore;
+  events: Pick<StreamEvents, "subscribe">;
   log: Pick<PluginContext["log"], "warn">;
 }
 
-/** All deliveries of the plugin. */
-export interface Deliveries {
-  take(items: readonly DeliveryItem[]): void;
+export interface PhoneDeliveries {
+  start(items: readonly DeliveryItem[]): void;
   stop(request: StopRequest): void;
-  /** Forgets those that nobody called off long after they were of any use. */
+  /** Drops deliveries that were never stopped, long after `notAfter`. */
   sweep(): void;
 }
 
-/** Lane of stops: after emergencies, before everything else. */
-const STOP_LANE = 1;
-/** When a phone that has accepted is asked what it receives: so long after its answer before. own choice */
-const QUESTION_MS = [150, 250, 500, 1_000, 2_000, 4_000, 8_000] as const;
+/** Priority of stop commands: after emergencies, before everything else. */
+const STOP_PRIORITY = 1;
+/** Delays between statistics queries after acceptance. */
+const STATUS_QUERY_DELAYS_MS = [150, 250, 500, 1_000, 2_000, 4_000, 8_000] as const;
 /**
- * The sound of a message begins at the latest 0.4 s (emergency) or 0.7 s after its first phones were asked to join: who is
- * asked before has heard nothing, and a slow phone then answers a second time in vain. @source broadcast.md, Start rule
+ * The audio starts at most 0.4 s (emergency) or 0.7 s after the first phones were asked to join. An earlier query would
+ * find no packets and cost a slow phone a second request.
+ * @source docs/decisions/0016-notification-engine.md
  */
-const FIRST_QUESTION_MS = { emergency: 500, routine: 750 };
-/** How often a phone that plays an emergency is asked whether it still does, and the pauses before it is asked again. own choice */
+const FIRST_STATUS_QUERY_MS = { emergency: 500, routine: 750 };
+/** Interval of checks whether a phone still plays an emergency, and backoff of replays. */
 const WATCH_MS = 4_000;
-const AGAIN_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000] as const;
-/** An emergency is asked for by another way when no answer has come after so long; so many at once. own choice */
-const HEDGE_MS = 1_500;
-const MOST_HEDGES = 64;
-/** A phone that plays its ring tone answers at the end; it is not talked to for so long. own choice */
+const REPLAY_DELAYS_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000] as const;
+/** An emergency push without a response for this time is hedged by a media API request; limit of concurrent hedges. */
+const HEDGE_DELAY_MS = 1_500;
+const MAX_HEDGES = 64;
+/** A phone responds to `Play` only after playback; other requests wait this long. */
 const RING_MS = 500;
-const KEPT_MS = 3_600_000;
-const IN_USE = "the phone is in use";
-const NO_SOUND = "text only: this model plays no pushed sound";
+const RETENTION_MS = 3_600_000;
+const IN_USE = "phone in use";
+const NO_AUDIO = "text only: this model does not support pushed audio";
 
-/** Makes the flow of deliveries: push, accepted, follow up until playing, silence. */
-export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
-  const { clock, outcome, turns, log } = needs;
-  const deliveries = new Map<number, Delivery>();
-  /** Whose text each phone shows, as far as is known: what came later is not taken off with what was before. */
-  const shown = new Map<string, Delivery>();
+/** Runs deliveries: push, follow up until playing, stop. */
+export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliveries {
+  const { clock, outcome, tasks, log } = deps;
+  const deliveries = new Map<number, PhoneDelivery>();
+  /** Delivery whose text each phone shows, so that stopping an older delivery does not clear a newer text. */
+  const shown = new Map<string, PhoneDelivery>();
 
   const end = (
-    delivery: Delivery,
+    delivery: PhoneDelivery,
     level: "failed" | "skipped" | "expired",
     reason: string,
     retryable = false,
@@ -92,194 +99,204 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
     deliveries.delete(delivery.item.deliveryId);
     outcome(delivery.item.deliveryId, level, { reason, retryable });
   };
-  const rise = (delivery: Delivery, level: "accepted" | "playing", reason?: string): void => {
+  const promote = (delivery: PhoneDelivery, level: "accepted" | "playing", reason?: string): void => {
     delivery.state = level;
     outcome(delivery.item.deliveryId, level, reason === undefined ? {} : { reason });
     if (level === "playing") watch(delivery);
   };
-  const isOn = (delivery: Delivery): boolean => !delivery.called && deliveries.has(delivery.item.deliveryId);
-  /** A phone that drops an emergency is asked again as long as that goes on. */
-  const watch = (delivery: Delivery): void => {
+  const isActive = (delivery: PhoneDelivery): boolean =>
+    !delivery.cancelReason && deliveries.has(delivery.item.deliveryId);
+  /** Replays an emergency each time a phone drops it, until it ends. */
+  const watch = (delivery: PhoneDelivery): void => {
     if (delivery.item.class !== "emergency") return;
     clock.after(WATCH_MS, () => {
-      if (!isOn(delivery)) return;
-      turns.add(LAST_LANE, keyOf(delivery.phone), async () => {
-        const { answer } = await needs.ask(delivery.phone, STATISTICS_REQUEST);
-        const counted = answer?.status === 200 ? readStreamStatistics(answer.body) : null;
-        const dropped = counted !== null && hasDropped(counted, delivery.counted);
-        delivery.counted = counted ?? delivery.counted;
-        if (dropped) await askAgain(delivery);
+      if (!isActive(delivery)) return;
+      tasks.add(LOWEST_PRIORITY, phoneKey(delivery.phone), async () => {
+        const { answer } = await deps.request(delivery.phone, STATISTICS_REQUEST);
+        const counted = answer?.status === 200 ? parseStreamStatistics(answer.body) : null;
+        const dropped = counted !== null && hasDropped(counted, delivery.lastStatistics);
+        delivery.lastStatistics = counted ?? delivery.lastStatistics;
+        if (dropped) await replay(delivery);
         watch(delivery);
       });
     });
   };
-  const askAgain = async (delivery: Delivery): Promise<void> => {
-    if (!isOn(delivery) || clock.monotonicMs() < delivery.mayAskAt) return;
-    const n = ++delivery.askedAgain;
-    delivery.mayAskAt = clock.monotonicMs() + (AGAIN_MS[Math.min(n, AGAIN_MS.length) - 1] ?? 0);
-    const fault = await playAgain(delivery);
-    delivery.counted = null;
+  const replay = async (delivery: PhoneDelivery): Promise<void> => {
+    if (!isActive(delivery) || clock.monotonicMs() < delivery.nextReplayAt) return;
+    const n = ++delivery.replays;
+    delivery.nextReplayAt = clock.monotonicMs() + (REPLAY_DELAYS_MS[Math.min(n, REPLAY_DELAYS_MS.length) - 1] ?? 0);
+    const error = await requestPlayback(delivery);
+    delivery.lastStatistics = null;
     const times = n === 1 ? "once" : `${n} times`;
-    const words = `it dropped the sound and was asked again ${times}${fault === null ? "" : `: ${fault}`}`;
-    outcome(delivery.item.deliveryId, "playing", { askedAgain: n, reason: words });
+    const reason = `the phone dropped the stream; replayed ${times}${error === null ? "" : `; replay failed: ${error}`}`;
+    outcome(delivery.item.deliveryId, "playing", { askedAgain: n, reason });
   };
-  /** Null when the phone took it. The other way comes first, for by that one the phone tells when it stops. */
-  const playAgain = async (delivery: Delivery): Promise<string | null> => {
-    if ((await byOtherWay(delivery)) === null) return null;
+  /** Null if accepted, else the reason. The media API comes first, because it notifies when the stream stops. */
+  const requestPlayback = async (delivery: PhoneDelivery): Promise<string | null> => {
+    if ((await playByMediaApi(delivery)) === null) return null;
     const { item, phone } = delivery;
     if (!item.audio) return null;
-    const again = await takeOver(
+    const again = await pushTakingOver(
       phone,
       { page: null, sound: playSound(item.audio, item.profile.volume) },
-      needs.pusher,
+      deps.pusher,
     );
     return again.kind === "failed" ? again.reason : again.kind === "busy" ? IN_USE : null;
   };
-  const byOtherWay = async (delivery: Delivery): Promise<string | null> => {
+  const playByMediaApi = async (delivery: PhoneDelivery): Promise<string | null> => {
     const { item, phone } = delivery;
-    if (!item.audio) return "there is no sound";
-    const onStopped = needs.events.expect(() => {
-      if (isOn(delivery)) turns.add(item.priority, keyOf(phone), () => askAgain(delivery));
+    if (!item.audio) return "the message has no audio";
+    const onStopped = deps.events.subscribe(() => {
+      if (isActive(delivery)) tasks.add(item.priority, phoneKey(phone), () => replay(delivery));
     });
-    return needs.pusher.media(phone, { audio: item.audio, volume: item.profile.volume, onStopped });
+    return deps.pusher.playMedia(phone, { audio: item.audio, volume: item.profile.volume, onStopped });
   };
   let hedges = 0;
-  /** An emergency waits for no phone that may not have heard the first push. */
-  const reachWell = async (delivery: Delivery): Promise<PushOutcome> => {
-    const first = reach(delivery, needs);
+  /** Hedges an emergency push in case the phone did not receive it. */
+  const pushHedged = async (delivery: PhoneDelivery): Promise<PushOutcome> => {
+    const first = pushPageAndSound(delivery, deps);
     const { item, audible } = delivery;
     if (item.class !== "emergency" || !audible || item.profile.skipPhonesInUse) return first;
     const second = async (): Promise<string | null> => {
-      if (hedges >= MOST_HEDGES) return "too many are asked by another way";
+      if (hedges >= MAX_HEDGES) return "too many hedged requests";
       hedges++;
-      return byOtherWay(delivery).finally(() => hedges--);
+      return playByMediaApi(delivery).finally(() => hedges--);
     };
-    return hedged(first, second, { clock, afterMs: HEDGE_MS });
+    return hedgedRequest(first, second, { clock, afterMs: HEDGE_DELAY_MS });
   };
-  const start = async (delivery: Delivery): Promise<void> => {
-    if (delivery.called) return;
-    if (clock.now() > delivery.item.notAfter)
-      return end(delivery, "expired", "its time was over before the phone was asked");
+  const pushMessage = async (delivery: PhoneDelivery): Promise<void> => {
+    if (delivery.cancelReason) return;
+    if (clock.now() > delivery.item.notAfter) return end(delivery, "expired", "expired before the phone was contacted");
     delivery.state = "asking";
-    const result = await reachWell(delivery);
+    const result = await pushHedged(delivery);
     if (result.kind === "busy") return end(delivery, "skipped", IN_USE);
     if (result.kind === "failed") return end(delivery, "failed", result.reason, result.retryable);
-    const silent = delivery.item.audio && !delivery.audible ? NO_SOUND : undefined;
-    rise(delivery, "accepted", result.reason ?? silent);
-    nowShown(delivery, delivery.item.profile.durationMs);
-    ring(delivery);
+    const silent = delivery.item.audio && !delivery.audible ? NO_AUDIO : undefined;
+    promote(delivery, "accepted", result.reason ?? silent);
+    trackShownText(delivery, delivery.item.profile.durationMs);
+    playRingtone(delivery);
     followUp(delivery);
   };
-  /** The text is on the display, for `forMs`; null for as long as the message says. */
-  const nowShown = (delivery: Delivery, forMs: number | null): void => {
+  /** Records the text on the display, for `forMs`; null for as long as the message lasts. */
+  const trackShownText = (delivery: PhoneDelivery, forMs: number | null): void => {
     if (!showsPage(delivery)) return;
-    const key = keyOf(delivery.phone);
+    const key = phoneKey(delivery.phone);
     shown.set(key, delivery);
     if (forMs === null) return;
     clock.after(Math.max(0, forMs), () => {
       if (shown.get(key) !== delivery) return;
-      turns.add(STOP_LANE, key, async () => {
+      tasks.add(STOP_PRIORITY, key, async () => {
         if (shown.get(key) !== delivery) return;
         shown.delete(key);
-        const fault = await needs.pusher.command(delivery.phone, [CLEAR_PAGE]);
-        if (fault !== null) log.warn({ phone: delivery.phone.name, fault }, "a text could not be taken off");
+        const error = await deps.pusher.execute(delivery.phone, [CLEAR_PAGE]);
+        if (error !== null)
+          log.warn({ event: "phone.clear_failed", phone: delivery.phone.name, error }, "failed to clear display text");
       });
     });
   };
-  /** A message without sound is heard by the phone's own ring tone. */
-  const ring = (delivery: Delivery): void => {
+  /** Announces a message without audio by the phone's ring tone. */
+  const playRingtone = (delivery: PhoneDelivery): void => {
     const { item, phone, audible } = delivery;
     const { ringtone } = item.profile;
     if (ringtone === null || audible || phone.model.kind === "no-rtp") return;
-    turns.add(LAST_LANE, keyOf(phone), async () => {
-      if (delivery.called) return;
-      const played = needs.pusher.command(phone, [playFile(ringtone)]).then((fault) => {
-        if (fault !== null) log.warn({ phone: phone.name, ringtone, fault }, "a ring tone was not played");
+    tasks.add(LOWEST_PRIORITY, phoneKey(phone), async () => {
+      if (delivery.cancelReason) return;
+      const played = deps.pusher.execute(phone, [playFile(ringtone)]).then((error) => {
+        if (error !== null)
+          log.warn({ event: "phone.ringtone_failed", phone: phone.name, ringtone, error }, "failed to play ring tone");
       });
-      // What comes next for the phone does not wait until it has played.
+      // The phone's next task does not wait for the end of playback.
       await Promise.race([played, new Promise<void>((resolve) => void clock.after(RING_MS, resolve))]);
     });
   };
-  const followUp = (delivery: Delivery): void => {
-    if (!delivery.audible || delivery.state !== "accepted" || delivery.called) return;
-    const pauseMs = QUESTION_MS[Math.min(delivery.questions++, QUESTION_MS.length - 1)] ?? 0;
-    const delayMs = Math.max(pauseMs, delivery.takenAt + FIRST_QUESTION_MS[delivery.item.class] - clock.monotonicMs());
+  const followUp = (delivery: PhoneDelivery): void => {
+    if (!delivery.audible || delivery.state !== "accepted" || delivery.cancelReason) return;
+    const pauseMs = STATUS_QUERY_DELAYS_MS[Math.min(delivery.statusQueries++, STATUS_QUERY_DELAYS_MS.length - 1)] ?? 0;
+    const delayMs = Math.max(
+      pauseMs,
+      delivery.startedAt + FIRST_STATUS_QUERY_MS[delivery.item.class] - clock.monotonicMs(),
+    );
     clock.after(delayMs, () => {
-      if (delivery.called || !deliveries.has(delivery.item.deliveryId)) return;
-      turns.add(LAST_LANE, keyOf(delivery.phone), async () => {
-        if (!delivery.called && (await look(delivery))) followUp(delivery);
+      if (delivery.cancelReason || !deliveries.has(delivery.item.deliveryId)) return;
+      tasks.add(LOWEST_PRIORITY, phoneKey(delivery.phone), async () => {
+        if (!delivery.cancelReason && (await queryStatus(delivery))) followUp(delivery);
       });
     });
   };
-  /** Asks what the phone receives; false when it has no statistics and need not be asked again. */
-  const look = async (delivery: Delivery): Promise<boolean> => {
-    const { answer } = await needs.ask(delivery.phone, STATISTICS_REQUEST);
+  /** Queries the stream statistics; false if the phone has none and need not be queried again. */
+  const queryStatus = async (delivery: PhoneDelivery): Promise<boolean> => {
+    const { answer } = await deps.request(delivery.phone, STATISTICS_REQUEST);
     if (!answer) return true;
-    const counted = answer.status === 200 ? readStreamStatistics(answer.body) : null;
+    const counted = answer.status === 200 ? parseStreamStatistics(answer.body) : null;
     if (!counted) return answer.status >= 500;
-    const proven = delivery.item.audio !== null && provesSound(counted, delivery.counted, delivery.item.audio);
-    delivery.counted = counted;
-    if (proven && delivery.state === "accepted") rise(delivery, "playing");
+    const proven = delivery.item.audio !== null && provesSound(counted, delivery.lastStatistics, delivery.item.audio);
+    delivery.lastStatistics = counted;
+    if (proven && delivery.state === "accepted") promote(delivery, "playing");
     return true;
   };
-  const silence = async (delivery: Delivery): Promise<void> => {
+  const stopPlayback = async (delivery: PhoneDelivery): Promise<void> => {
     const { item, phone, state } = delivery;
     if (state !== "accepted" && state !== "playing") return;
-    if (delivery.called === "ended" && delivery.audible && state === "accepted") await look(delivery);
+    if (delivery.cancelReason === "ended" && delivery.audible && state === "accepted") await queryStatus(delivery);
     deliveries.delete(item.deliveryId);
-    const isCovered = (shown.get(keyOf(phone)) ?? delivery) !== delivery;
-    const [first, ...more] = stopItems(delivery, isCovered);
-    if (!item.profile.persistentText && !isCovered) shown.delete(keyOf(phone));
-    const fault = first ? await needs.pusher.command(phone, [first, ...more]) : null;
+    const isReplaced = (shown.get(phoneKey(phone)) ?? delivery) !== delivery;
+    const [first, ...more] = stopItems(delivery, isReplaced);
+    if (!item.profile.persistentText && !isReplaced) shown.delete(phoneKey(phone));
+    const error = first ? await deps.pusher.execute(phone, [first, ...more]) : null;
     const level = delivery.state === "playing" ? "playing" : "accepted";
-    outcome(item.deliveryId, level, fault === null ? {} : { reason: `the phone could not be silenced: ${fault}` });
+    outcome(item.deliveryId, level, error === null ? {} : { reason: `failed to stop playback: ${error}` });
   };
-  const callOff = (delivery: Delivery, reason: StopRequest["reason"]): void => {
-    if (delivery.called) return;
-    delivery.called = reason;
-    if (delivery.state !== "waiting") turns.add(STOP_LANE, keyOf(delivery.phone), () => silence(delivery));
-    else end(delivery, reason === "expired" ? "expired" : "skipped", `${WORDS[reason]} before the phone was asked`);
+  const cancel = (delivery: PhoneDelivery, reason: StopRequest["reason"]): void => {
+    if (delivery.cancelReason) return;
+    delivery.cancelReason = reason;
+    if (delivery.state !== "waiting") tasks.add(STOP_PRIORITY, phoneKey(delivery.phone), () => stopPlayback(delivery));
+    else
+      end(
+        delivery,
+        reason === "expired" ? "expired" : "skipped",
+        `${STOP_REASONS[reason]} before the phone was contacted`,
+      );
   };
-  const take = (item: DeliveryItem, phone: Phone): void => {
+  const startDelivery = (item: DeliveryItem, phone: PhoneAddress): void => {
     const audible = item.audio !== null && phone.model.kind !== "no-rtp";
-    const delivery: Delivery = {
+    const delivery: PhoneDelivery = {
       item,
       phone,
       audible,
       state: "waiting",
-      called: null,
-      counted: null,
-      takenAt: clock.monotonicMs(),
-      questions: 0,
-      askedAgain: 0,
-      mayAskAt: 0,
+      cancelReason: null,
+      lastStatistics: null,
+      startedAt: clock.monotonicMs(),
+      statusQueries: 0,
+      replays: 0,
+      nextReplayAt: 0,
     };
     deliveries.set(item.deliveryId, delivery);
-    if (item.reached === undefined) turns.add(item.priority, keyOf(phone), () => start(delivery));
+    if (item.reached === undefined) tasks.add(item.priority, phoneKey(phone), () => pushMessage(delivery));
     else {
       delivery.state = item.reached === "playing" ? "playing" : "accepted";
       const { durationMs } = item.profile;
-      nowShown(delivery, durationMs && item.sentAt + durationMs - clock.now());
+      trackShownText(delivery, durationMs && item.sentAt + durationMs - clock.now());
       if (item.reached === "playing") watch(delivery);
       else followUp(delivery);
     }
   };
   return {
-    take(items) {
+    start(items) {
       for (const item of items) {
-        const { phone, fault } = readPhone(item.device);
-        if (phone) take(item, phone);
-        else outcome(item.deliveryId, "failed", { reason: fault, retryable: false });
+        const { phone, error } = phoneAddressOf(item.device);
+        if (phone) startDelivery(item, phone);
+        else outcome(item.deliveryId, "failed", { reason: error, retryable: false });
       }
     },
     stop({ deliveryIds, reason }) {
       for (const id of deliveryIds) {
         const delivery = deliveries.get(id);
-        if (delivery) callOff(delivery, reason);
+        if (delivery) cancel(delivery, reason);
       }
     },
     sweep() {
-      const before = clock.now() - KEPT_MS;
+      const before = clock.now() - RETENTION_MS;
       for (const [id, { item }] of deliveries) if (item.notAfter < before) deliveries.delete(id);
       for (const [key, { item }] of shown)
         if (item.notAfter < before && item.profile.durationMs === null) shown.delete(key);
@@ -287,48 +304,51 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
   };
 }
 
-const WORDS: Readonly<Record<StopRequest["reason"], string>> = {
-  aborted: "the message was ended",
+const STOP_REASONS: Readonly<Record<StopRequest["reason"], string>> = {
+  aborted: "the message was cancelled",
   expired: "the message expired",
-  preempted: "a more urgent message came",
-  ended: "the sound was over",
+  preempted: "preempted by a higher priority",
+  ended: "the audio ended",
 };
 
-function keyOf(phone: Phone): string {
+function phoneKey(phone: PhoneAddress): string {
   return `${phone.host} ${phone.port}`;
 }
 
-/** Pushes page and sound, with the busy rule: a phone in use is left alone or taken over, as the profile says. */
-async function reach({ item, phone, audible }: Delivery, { pusher, pages }: DeliveriesNeeds): Promise<PushOutcome> {
+/** Pushes page and audio. A phone in use is skipped or taken over, depending on the profile. */
+async function pushPageAndSound(
+  { item, phone, audible }: PhoneDelivery,
+  { pusher, pages }: PhoneDeliveriesDeps,
+): Promise<PushOutcome> {
   const sound = audible && item.audio ? playSound(item.audio, item.profile.volume) : null;
   const page = showPage(pages.add(item), item);
   if (!item.profile.skipPhonesInUse)
-    return takeOver(phone, { page: showsPage({ item, audible }) ? page : null, sound }, pusher);
-  // Sound starts at once whatever the phone does, so the page alone must ask whether it is idle.
+    return pushTakingOver(phone, { page: showsPage({ item, audible }) ? page : null, sound }, pusher);
+  // Audio starts regardless of the phone's state, so the page alone must test whether the phone is idle.
   const asked = await pusher.push(phone, { page: { ...page, priority: 2 }, sound: null });
   if (asked.kind !== "accepted" || !sound) return asked;
-  // After a try whose answer was lost, the sound that keeps an idle phone busy is this very message's.
-  if (item.attempt > 1) return takeOver(phone, { page: null, sound }, pusher);
+  // After an attempt with a lost response, the audio that keeps an idle phone busy is this message's own.
+  if (item.attempt > 1) return pushTakingOver(phone, { page: null, sound }, pusher);
   return pusher.push(phone, { page: null, sound });
 }
 
-/** Pushes; a phone that receives other sound is told to stop that, and pushed to once more. */
-async function takeOver(phone: Phone, pushed: Pushed, pusher: Pusher): Promise<PushOutcome> {
+/** Pushes; if the phone receives another stream, stops that stream and pushes once more. */
+async function pushTakingOver(phone: PhoneAddress, pushed: PushItems, pusher: Pusher): Promise<PushOutcome> {
   const first = await pusher.push(phone, pushed);
   if (first.kind !== "busy") return first;
-  await pusher.command(phone, [STOP_ANY_SOUND]);
+  await pusher.execute(phone, [STOP_ANY_SOUND]);
   const second = await pusher.push(phone, { page: first.sound ? null : pushed.page, sound: pushed.sound });
   if (second.kind !== "busy") return second;
-  return { kind: "failed", reason: "the phone keeps receiving other sound", retryable: true };
+  return { kind: "failed", reason: "the phone keeps receiving another stream", retryable: true };
 }
 
-/** The page that asks whether a phone is idle is shown whatever the message is. */
-function showsPage({ item, audible }: Pick<Delivery, "item" | "audible">): boolean {
+/** With `skipPhonesInUse` the page is pushed even for audio-only messages, to test whether the phone is idle. */
+function showsPage({ item, audible }: Pick<PhoneDelivery, "item" | "audible">): boolean {
   return !audible || item.profile.showsText || item.profile.skipPhonesInUse;
 }
 
-function stopItems({ item, audible }: Delivery, isCovered: boolean): ExecuteItem[] {
+function stopItems({ item, audible }: PhoneDelivery, isReplaced: boolean): ExecuteItem[] {
   const items = audible && item.audio ? [stopSound(item.audio)] : [];
-  const stays = item.profile.persistentText || isCovered || !showsPage({ item, audible });
+  const stays = item.profile.persistentText || isReplaced || !showsPage({ item, audible });
   return stays ? items : [...items, CLEAR_PAGE];
 }

@@ -1,72 +1,93 @@
 import { randomBytes } from "node:crypto";
 import { definePlugin } from "#plugin-api";
-import { createAuthentication } from "./authentication.ts";
+import { createConcurrencyLimit } from "./concurrency-limit.ts";
 import config from "./config.ts";
-import { createCredentials } from "./credentials.ts";
-import { createDeliveries } from "./deliveries.ts";
-import { createForeignPushes } from "./foreign-pushes.ts";
-import { createPace } from "./pace.ts";
-import { createPages } from "./pages.ts";
-import { createPhoneClient } from "./phone-exchange.ts";
-import { createPhoneTurns } from "./phone-turns.ts";
-import { createPictures } from "./pictures.ts";
+import { createPhoneDeliveries } from "./deliveries.ts";
+import { createPageStore } from "./page-store.ts";
+import { createPhoneClient } from "./phone-client.ts";
+import { createPhoneTaskQueue } from "./phone-task-queue.ts";
+import { createPictureStore } from "./picture-store.ts";
 import { probePhone } from "./probe.ts";
+import { createPushAuthentication } from "./push-authentication.ts";
+import { createPushAuthorizationRelay } from "./push-authorization-relay.ts";
+import { createPushCredentials } from "./push-credentials.ts";
 import { createPusher } from "./pusher.ts";
 import { createStreamEvents } from "./stream-events.ts";
 
-/** Phones at once. @source performance.md 7 */
-const PACE = { least: 64, start: 512, most: 1_024 };
-/** More of them for emergencies. own choice */
-const URGENT = 256;
-/** Questions about sound at once, beside the pushes. */
-const QUESTIONS = 512;
+/** Limits of concurrent phone requests. @source docs/decisions/0032-phone-push.md, Concurrency */
+const CONCURRENCY = { min: 64, start: 512, max: 1_024 };
+/** Additional requests for emergencies. */
+const EXTRA_FOR_EMERGENCIES = 256;
+/** Concurrent statistics queries, besides the pushes. */
+const MAX_STATUS_QUERIES = 512;
 const SWEEP_MS = 60_000;
-/** Call managers, whose `nextAuthenticationUrl` decides about pushes of others. */
+/** Clusters, whose `nextAuthenticationUrl` authorizes pushes of other applications. */
 const CLUSTERS = "callmgr-clusters";
 
-/** Desk phones: text, image and multicast sound by push; phones ask the own port whether they may obey. */
+/** Desk phones: text, images and multicast audio by push. Phones verify each push at this plugin's own port. */
 export default definePlugin({
   config,
   async activate(ctx) {
     const { clock, log } = ctx;
     const password = ctx.config.pushPassword ?? randomBytes(24).toString("base64url");
-    const credentials = createCredentials(ctx.config.pushUser, password);
-    const foreign = createForeignPushes(ctx);
-    const authentication = createAuthentication(credentials, foreign);
-    // Own pushes need no cluster, so that phones are reached even while these are not known.
-    const learn = async (): Promise<void> => {
+    const credentials = createPushCredentials(ctx.config.pushUser, password);
+    const relay = createPushAuthorizationRelay(ctx);
+    const authentication = createPushAuthentication(credentials, relay);
+    // Own pushes work even while the clusters are unknown.
+    const loadClusters = async (): Promise<void> => {
       try {
         const clusters = await ctx.resources.list(CLUSTERS);
-        foreign.setUrls(
+        relay.setUrls(
           clusters.flatMap(({ nextAuthenticationUrl: url }) => (typeof url === "string" && url !== "" ? [url] : [])),
         );
       } catch (error) {
-        log.warn({ error: String(error) }, "clusters are not known");
+        log.warn({ event: "phone.clusters_unavailable", error: String(error) }, "failed to list clusters");
       }
     };
-    ctx.resources.watch(CLUSTERS, () => void learn());
-    await learn();
-    const pictures = createPictures({
+    ctx.resources.watch(CLUSTERS, () => void loadClusters());
+    await loadClusters();
+    const pictures = createPictureStore({
       clock,
-      onLack: (words) => (words === null ? ctx.status("ok") : ctx.status("degraded", words)),
-      onFault: (words) => log.warn({}, words),
+      onAvailability: (reason) => (reason === null ? ctx.status("ok") : ctx.status("degraded", reason)),
+      onError: (message) => log.warn({ event: "phone.picture_failed" }, message),
     });
-    const pages = createPages(() => ctx.urls.auth ?? "", randomBytes(32), pictures);
+    const pages = createPageStore(() => ctx.urls.auth ?? "", randomBytes(32), pictures);
     const events = createStreamEvents(() => ctx.urls.auth ?? "");
     const authUrl = await ctx.listen(
       "auth",
       (request) => pages.respond(request) ?? events.respond(request) ?? authentication.respond(request),
     );
-    const pace = createPace(clock, PACE);
-    const ask = createPhoneClient(clock, ctx.signal, pace);
-    const pusher = createPusher({ clock, ask, authentication, authUrl, authorization: credentials.header });
-    const turns = createPhoneTurns(clock, { lanes: pace.limit, urgent: URGENT, lastLane: QUESTIONS }, (error) =>
-      log.error({ error: String(error) }, "a push went wrong"),
+    const limit = createConcurrencyLimit(clock, CONCURRENCY);
+    const requestPhone = createPhoneClient(clock, ctx.signal, limit);
+    const pusher = createPusher({
+      clock,
+      requestPhone,
+      authentication,
+      authUrl,
+      authorization: credentials.authorization,
+    });
+    const tasks = createPhoneTaskQueue(
+      clock,
+      {
+        maxConcurrent: limit.current,
+        extraForEmergencies: EXTRA_FOR_EMERGENCIES,
+        maxLowestPriority: MAX_STATUS_QUERIES,
+      },
+      (error) => log.error({ event: "phone.push_failed", error: String(error) }, "phone push failed"),
     );
-    const deliveries = createDeliveries({ clock, outcome: ctx.outcome, turns, ask, pusher, pages, events, log });
-    ctx.deliver((batch) => deliveries.take(batch));
+    const deliveries = createPhoneDeliveries({
+      clock,
+      outcome: ctx.outcome,
+      tasks,
+      request: requestPhone,
+      pusher,
+      pages,
+      events,
+      log,
+    });
+    ctx.deliver((batch) => deliveries.start(batch));
     ctx.stop((request) => deliveries.stop(request));
-    ctx.probe((device) => probePhone(device, ask));
+    ctx.probe((device) => probePhone(device, requestPhone));
     ctx.every(SWEEP_MS, () => deliveries.sweep());
     ctx.status("ok");
   },

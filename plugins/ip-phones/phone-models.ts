@@ -1,14 +1,14 @@
-/** What one family of phones can do. */
+/** Capabilities of a phone family. */
 export interface PhoneModel {
-  /** `no-rtp`: text only, and no word about what became of a push. */
+  /** `no-rtp`: text only, and push responses carry no result. */
   kind: "colour" | "mono" | "no-rtp";
-  /** Largest image that fits its display, in pixels; null when it shows none. */
+  /** Maximum image size in pixels; null without image support. */
   image: { width: number; height: number } | null;
 }
 
 const LARGE = { width: 559, height: 265 };
 
-/** By product or model name, first match counts. @source README.md, Models */
+/** By product or model name; the first match counts. @source docs/decisions/0032-phone-push.md, Pages and images */
 const MODELS: readonly { name: RegExp; model: PhoneModel }[] = [
   { name: /3PCC|multiplatform/i, model: { kind: "no-rtp", image: null } },
   { name: /\b78\d\d/, model: { kind: "mono", image: null } },
@@ -23,10 +23,10 @@ const MODELS: readonly { name: RegExp; model: PhoneModel }[] = [
   { name: /\b9871/, model: { kind: "colour", image: { width: 960, height: 360 } } },
 ];
 
-/** own choice: a phone that nobody knows plays sound and shows text. */
+/** Unknown phones get audio and text. */
 const UNKNOWN: PhoneModel = { kind: "mono", image: null };
 
-/** The model that a product name (`DeviceProduct`) or a phone's own model name stands for. */
-export function modelOf(name: string): PhoneModel {
+/** Looks up a model by product name (`DeviceProduct`) or the phone's own model name. */
+export function phoneModelByName(name: string): PhoneModel {
   return MODELS.find((each) => each.name.test(name))?.model ?? UNKNOWN;
 }

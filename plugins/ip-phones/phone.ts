@@ -1,22 +1,23 @@
 import { isIP } from "node:net";
 import type { DeliveryItem } from "#plugin-api";
-import { modelOf, type PhoneModel } from "./phone-models.ts";
+import { type PhoneModel, phoneModelByName } from "./phone-models.ts";
 
-/** How a phone is reached. */
-export interface Phone {
-  /** Its device identifier, the name by which it introduces itself. */
+export interface PhoneAddress {
+  /** Device identifier, also used as `devicename` in callbacks. */
   name: string;
   host: string;
   port: number;
   model: PhoneModel;
 }
 
-/** The phone behind a device, or in words why it can't be reached. @source interfaces.md, Extensions, endpoints, devices */
-export function readPhone(
+/** Address of a device's phone, or an error. @source docs/decisions/0018-plugin-api.md, Devices and claims */
+export function phoneAddressOf(
   device: DeliveryItem["device"],
-): { phone: Phone; fault?: never } | { fault: string; phone?: never } {
+): { phone: PhoneAddress; error?: never } | { error: string; phone?: never } {
   const { IPAddress: host = "", HttpPort: port = "80", DeviceProduct: product = "" } = device.attributes;
-  if (isIP(host) === 0) return { fault: host === "" ? "it has no attribute IPAddress" : `${host} is no IP address` };
-  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) return { fault: `${port} is no port` };
-  return { phone: { name: device.deviceIdentifier, host, port: Number(port), model: modelOf(product) } };
+  if (isIP(host) === 0)
+    return { error: host === "" ? "attribute IPAddress is missing" : `IPAddress ${host} must be an IP address` };
+  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535)
+    return { error: `HttpPort ${port} must be between 1 and 65535` };
+  return { phone: { name: device.deviceIdentifier, host, port: Number(port), model: phoneModelByName(product) } };
 }

@@ -2,13 +2,13 @@ import { GIF } from "image-size/types/gif";
 import { JPG } from "image-size/types/jpg";
 import { PNG } from "image-size/types/png";
 
-/** What the file of a picture says of itself. */
+/** Properties of an image file. */
 export interface PictureFile {
   kind: "png" | "jpeg" | "gif";
-  /** Pixels as they are stored. */
+  /** Pixels as stored. */
   width: number;
   height: number;
-  /** How it is to be turned, 1 as it is. @source Exif 2.32, tag 0x0112 */
+  /** Exif orientation, 1 for upright. @source Exif 2.32, tag 0x0112 */
   orientation: number;
 }
 
@@ -17,16 +17,16 @@ const KINDS = [
   ["jpeg", JPG],
   ["gif", GIF],
 ] as const;
-/** A small file may hold far more pixels than there is memory for. own choice: three times what a good camera takes */
-export const MOST_PIXELS = 60_000_000;
+/** A small file may decode to more pixels than memory holds; three times the resolution of a good camera. */
+export const MAX_PIXELS = 60_000_000;
 
-/** Reads the head of a picture, all of the file or its first part; null for what is none, or has too many pixels. */
-export function readPictureFile(bytes: Uint8Array): PictureFile | null {
+/** Parses the head of an image file; null if invalid or too large. */
+export function parsePictureFile(bytes: Uint8Array): PictureFile | null {
   try {
     const found = KINDS.find(([, { validate }]) => validate(bytes));
     if (!found) return null;
     const { width, height, orientation = 1 } = found[1].calculate(bytes);
-    if (!(width > 0 && height > 0 && width * height <= MOST_PIXELS)) return null;
+    if (!(width > 0 && height > 0 && width * height <= MAX_PIXELS)) return null;
     return { kind: found[0], width, height, orientation: orientation >= 1 && orientation <= 8 ? orientation : 1 };
   } catch {
     return null;

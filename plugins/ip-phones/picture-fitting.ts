@@ -1,71 +1,81 @@
 import { spawn } from "node:child_process";
 import type { Clock } from "#plugin-api";
-import type { Display } from "./display.ts";
-import { MOST_PIXELS, type PictureFile } from "./picture-file.ts";
+import type { PhoneDisplay } from "./phone-display.ts";
+import { MAX_PIXELS, type PictureFile } from "./picture-file.ts";
 
-/** Size of a picture in pixels. */
-export interface Size {
+/** Size in pixels. */
+export interface PixelSize {
   width: number;
   height: number;
 }
 
-/** A picture that was fitted, as PNG; or why there is none. `no-program`: nothing is installed that could. */
-export type Fitted = { png: Buffer; fault?: never } | { fault: "no-program" | "unreadable"; png?: never };
+/** A fitted PNG, or an error. `no-program`: ffmpeg is not installed. */
+export type FittedPicture = { png: Buffer; error?: never } | { error: "no-program" | "unreadable"; png?: never };
 
-/** own choice: 12 million pixels take half a second; a phone's question is cut off after 10 s */
-const LONGEST_MS = 5_000;
-/** The reader of each kind is named, so that no file is taken for something else than it begins like. */
-const READERS = { png: "png_pipe", jpeg: "jpeg_pipe", gif: "gif" } as const;
+/** 12 million pixels take half a second; a phone's request times out after 10 s. */
+const FITTING_TIMEOUT_MS = 5_000;
+/** The demuxer is explicit, so that no file is decoded as another type. */
+const INPUT_FORMATS = { png: "png_pipe", jpeg: "jpeg_pipe", gif: "gif" } as const;
 const FORMATS = { colour: "rgb24", grey: "gray", black: "monob" } as const;
-/** What brings a picture upright. @source Exif 2.32, tag 0x0112 */
-const TURNS = ["", "", "hflip", "hflip,vflip", "vflip", "transpose=0", "transpose=1", "transpose=3", "transpose=2"];
-/** From here on, sides change places. */
-const FIRST_SIDEWAYS = 5;
+/** Filters that turn a picture upright. @source Exif 2.32, tag 0x0112 */
+const ORIENTATION_FILTERS = [
+  "",
+  "",
+  "hflip",
+  "hflip,vflip",
+  "vflip",
+  "transpose=0",
+  "transpose=1",
+  "transpose=3",
+  "transpose=2",
+];
+/** From this orientation on, width and height are swapped. */
+const FIRST_ROTATED_ORIENTATION = 5;
 
-/** The size in which an upright picture fits the display: in its proportions, and never enlarged. */
-export function fittedSize({ width, height, orientation }: PictureFile, display: Size): Size {
-  const upright = orientation >= FIRST_SIDEWAYS ? { width: height, height: width } : { width, height };
+/** Size of the upright picture on the display: proportional, never enlarged. */
+export function fittedSize({ width, height, orientation }: PictureFile, display: PixelSize): PixelSize {
+  const upright = orientation >= FIRST_ROTATED_ORIENTATION ? { width: height, height: width } : { width, height };
   const factor = Math.min(1, display.width / upright.width, display.height / upright.height);
   const scaled = (side: number): number => Math.max(1, Math.round(side * factor));
   return { width: scaled(upright.width), height: scaled(upright.height) };
 }
 
 /**
- * Fits the picture at `path` to a display by the `ffmpeg` of the machine, a process of its own that may read that one file
- * and nothing else: upright, on white, in the display's colours. Never rejects.
+ * Fits the picture at `path` to a display with `ffmpeg`, in a process that may read only that file: upright, on white,
+ * in the display's colours. Never rejects.
  */
 export function fitPicture(
   path: string,
   file: PictureFile,
-  display: Display,
+  display: PhoneDisplay,
   { clock, program = "ffmpeg" }: { clock: Clock; program?: string },
-): Promise<Fitted> {
+): Promise<FittedPicture> {
   return new Promise((resolve) => {
-    const child = spawn(program, argumentsFor(path, file, display), { stdio: ["ignore", "pipe", "ignore"] });
-    const timer = clock.after(LONGEST_MS, () => child.kill("SIGKILL"), { background: true });
+    const child = spawn(program, ffmpegArguments(path, file, display), { stdio: ["ignore", "pipe", "ignore"] });
+    const timer = clock.after(FITTING_TIMEOUT_MS, () => child.kill("SIGKILL"), { background: true });
     const parts: Buffer[] = [];
     child.stdout.on("data", (part: Buffer) => parts.push(part));
     child.on("error", () => {
       timer.cancel();
-      resolve({ fault: "no-program" });
+      resolve({ error: "no-program" });
     });
     child.on("close", (code) => {
       timer.cancel();
-      resolve(code === 0 && parts.length > 0 ? { png: Buffer.concat(parts) } : { fault: "unreadable" });
+      resolve(code === 0 && parts.length > 0 ? { png: Buffer.concat(parts) } : { error: "unreadable" });
     });
   });
 }
 
-function argumentsFor(path: string, file: PictureFile, display: Display): string[] {
+function ffmpegArguments(path: string, file: PictureFile, display: PhoneDisplay): string[] {
   const { width, height } = fittedSize(file, display);
-  const stored = file.orientation >= FIRST_SIDEWAYS ? `${height}:${width}` : `${width}:${height}`;
-  const turned = [`scale=${stored}:flags=area+accurate_rnd`, "format=rgba", TURNS[file.orientation]];
+  const stored = file.orientation >= FIRST_ROTATED_ORIENTATION ? `${height}:${width}` : `${width}:${height}`;
+  const turned = [`scale=${stored}:flags=area+accurate_rnd`, "format=rgba", ORIENTATION_FILTERS[file.orientation]];
   const steps = [
     `color=white:size=${width}x${height}:rate=1[white]`,
     `[0:v:0]${turned.filter(Boolean).join(",")}[picture]`,
     `[white][picture]overlay=shortest=1:format=rgb,format=${FORMATS[display.colours]}`,
   ];
-  const input = ["-protocol_whitelist", "file", "-max_pixels", String(MOST_PIXELS), "-f", READERS[file.kind]];
+  const input = ["-protocol_whitelist", "file", "-max_pixels", String(MAX_PIXELS), "-f", INPUT_FORMATS[file.kind]];
   const threads = ["-threads", "1", "-filter_complex_threads", "1"];
   const output = ["-map_metadata", "-1", "-frames:v", "1", "-c:v", "png", "-f", "image2pipe", "pipe:1"];
   const from = ["-noautorotate", "-i", `file:${path}`];

@@ -1,14 +1,14 @@
 import type { DeliveryItem, ProbeResult } from "#plugin-api";
-import { readPhone } from "./phone.ts";
-import type { AskPhone } from "./phone-exchange.ts";
+import { phoneAddressOf } from "./phone.ts";
+import type { RequestPhone } from "./phone-client.ts";
 
 /**
- * Asks a phone's web server for the page about the device: nobody sees or hears it. Any answer is one of the phone, also
- * a refusal. @source protocols.md 3
+ * Requests the phone's device information page, without any visible or audible effect. Any response proves that the
+ * phone is there, also a refusal.
  */
-export async function probePhone(device: DeliveryItem["device"], ask: AskPhone): Promise<ProbeResult> {
-  const { phone, fault } = readPhone(device);
-  if (!phone) return { proof: null, reason: fault };
-  const exchange = await ask(phone, { method: "GET", path: "/DeviceInformationX", headers: {}, body: "" });
-  return exchange.answer ? { proof: "answered" } : { proof: null, reason: exchange.fault.words };
+export async function probePhone(device: DeliveryItem["device"], requestPhone: RequestPhone): Promise<ProbeResult> {
+  const { phone, error } = phoneAddressOf(device);
+  if (!phone) return { proof: null, reason: error };
+  const exchange = await requestPhone(phone, { method: "GET", path: "/DeviceInformationX", headers: {}, body: "" });
+  return exchange.answer ? { proof: "answered" } : { proof: null, reason: exchange.error.message };
 }

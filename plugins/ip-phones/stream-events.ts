@@ -1,27 +1,30 @@
 import { randomBytes } from "node:crypto";
 import type { PluginRequest, PluginResponse } from "#plugin-api";
 
-/** What phones tell of streams by themselves. */
+/** Stream notifications from phones. */
 export interface StreamEvents {
-  /** A Notify URI that no one can guess; `onStopped` is called once at most, when the phone says that its stream has ended. */
-  expect(onStopped: () => void): string;
-  /** Answers a phone; null when the path is none of these. */
+  /**
+   * Creates an unguessable Notify URI; `onStopped` is called at most once, when the phone reports the end of its
+   * stream.
+   */
+  subscribe(onStopped: () => void): string;
+  /** Handles a notification; null for other paths. */
   respond(request: PluginRequest): PluginResponse | null;
 }
 
-/** own choice: as many phones as are asked again during one emergency; the oldest is forgotten. */
-const MOST_EXPECTED = 20_000;
+/** Limit of subscriptions during an emergency; the oldest is dropped. */
+const MAX_SUBSCRIPTIONS = 20_000;
 const PATH = /\/stream\/([\w-]{22})$/;
 
-/** Makes the book of events; they come to the own port, whose public URL `portUrl` gives. */
+/** Creates the subscriptions; notifications arrive at the plugin's own port with public URL `portUrl`. */
 export function createStreamEvents(portUrl: () => string): StreamEvents {
   const expected = new Map<string, () => void>();
   return {
-    expect(onStopped) {
+    subscribe(onStopped) {
       const token = randomBytes(16).toString("base64url");
       expected.set(token, onStopped);
       for (const oldest of expected.keys()) {
-        if (expected.size <= MOST_EXPECTED) break;
+        if (expected.size <= MAX_SUBSCRIPTIONS) break;
         expected.delete(oldest);
       }
       return notifyUri(new URL(`stream/${token}`, portUrl()));
@@ -30,8 +33,8 @@ export function createStreamEvents(portUrl: () => string): StreamEvents {
       const token = PATH.exec(url.split("?", 1)[0] ?? "")?.[1];
       if (token === undefined) return null;
       if (method !== "POST") return { status: 405 };
-      const said = new URLSearchParams(Buffer.from(body).toString("utf8")).get("DATA") ?? "";
-      if (!/<notifyMediaEvent\b[^>]*\btype\s*=\s*["']stopped["']/i.test(said)) return { status: 204 };
+      const data = new URLSearchParams(Buffer.from(body).toString("utf8")).get("DATA") ?? "";
+      if (!/<notifyMediaEvent\b[^>]*\btype\s*=\s*["']stopped["']/i.test(data)) return { status: 204 };
       const onStopped = expected.get(token);
       expected.delete(token);
       onStopped?.();

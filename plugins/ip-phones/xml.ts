@@ -1,4 +1,4 @@
-/** What XML 1.0 can't carry, not even escaped; unpaired surrogates too. */
+/** Characters that XML 1.0 does not allow, including unpaired surrogates. */
 const FORBIDDEN = /(?![\t\n\r])\p{Cc}|\p{Cs}|[\ufffe\uffff]/gu;
 const ESCAPES: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -9,15 +9,15 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-/** First line of every document: phones want the encoding named. */
+/** First line of every document: phones require the encoding. */
 export const XML_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
-/** Text made safe for an element's content and for a quoted attribute; what XML can't carry is left out. */
+/** Escapes text for elements and quoted attributes; drops characters that XML does not allow. */
 export function escapeXml(text: string): string {
   return text.replace(FORBIDDEN, "").replace(/[&<>"']/g, (character) => ESCAPES[character] ?? "");
 }
 
-/** The text that an escaped one stands for; an unknown reference stays as it is. */
+/** Unescapes text; unknown references stay. */
 export function unescapeXml(text: string): string {
   return text.replace(
     /&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w{2,4}));/gi,
@@ -29,7 +29,7 @@ export function unescapeXml(text: string): string {
   );
 }
 
-/** Content of the first element of this name, unescaped; null when there is none. For the small flat documents of phones. */
+/** Unescaped content of the first element with this name; null if missing. For the small flat documents of phones. */
 export function elementText(source: string, name: string): string | null {
   const content = new RegExp(`<${name}(?:\\s[^>]*)?>([^<]*)</${name}\\s*>`, "i").exec(source)?.[1];
   return content === undefined ? null : unescapeXml(content).trim();

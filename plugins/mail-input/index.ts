@@ -1,62 +1,69 @@
 import PostalMime from "postal-mime";
 import { type ConfigOf, definePlugin, type PluginContext } from "#plugin-api";
 import config from "./config.ts";
-import { inputOf, isAutomatic } from "./input.ts";
-import { admit, type SenderRules } from "./senders.ts";
-import { type Handed, isNetwork, MailRefusal, openMailPort } from "./server.ts";
+import { isAutomaticReply, mailInput } from "./mail-trigger.ts";
+import { authorizeSender, type SenderRules } from "./sender-authorization.ts";
+import { type IncomingMail, isAddressOrNetwork, MailRejectedError, openMailListener } from "./smtp-server.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
 
-const SHORTEST_TOKEN = 12;
+const MIN_TOKEN_LENGTH = 12;
 const MINUTE_MS = 60_000;
 
-/** E-mail that starts messages: a mail is taken by the server that hands it over once what it says is stored. */
+/** E-mail that starts messages. A mail is accepted once its input is stored. */
 export default definePlugin({
   config,
   async activate(ctx) {
-    const rules = rulesOf(ctx.config);
+    const rules = parseRules(ctx.config);
     if (typeof rules === "string") return ctx.status("degraded", rules);
-    const pace = createPace(ctx);
+    const mayAccept = createMailRateLimiter(ctx);
     try {
-      await openMailPort({
+      await openMailListener({
         ...ctx.config,
         relays: rules.relays,
         signal: ctx.signal,
-        take: (mail) => take(mail, rules, pace, ctx),
+        onMail: (mail) => handleMail(mail, rules, mayAccept, ctx),
       });
       ctx.status("ok");
     } catch (error) {
-      ctx.status("down", `the port can't be opened: ${error instanceof Error ? error.message : String(error)}`);
+      ctx.status("down", `failed to open the port: ${error instanceof Error ? error.message : String(error)}`);
     }
   },
 });
 
-/** What the configuration allows, or in words what it lacks. */
-function rulesOf(given: ConfigOf<typeof config>): (SenderRules & { relays: string[] }) | string {
+/** Rules from the configuration, or an error message. */
+function parseRules(given: ConfigOf<typeof config>): (SenderRules & { relays: string[] }) | string {
   const { senders, token, relays, authenticationServer } = given;
-  if (!Array.isArray(relays) || !relays.every(isNetwork)) return "relays is a list of addresses and networks";
+  if (!Array.isArray(relays) || !relays.every(isAddressOrNetwork))
+    return "relays must be a list of addresses and networks";
   if (!Array.isArray(senders) || !senders.every((each) => typeof each === "string" && each.includes("@")))
-    return "senders is a list of mail addresses and of @domains";
-  if (senders.length === 0) return "no senders are set";
-  if (!token || token.length < SHORTEST_TOKEN || /\s/.test(token))
-    return `token has less than ${SHORTEST_TOKEN} characters, or spaces`;
+    return "senders must be a list of mail addresses and @domains";
+  if (senders.length === 0) return "senders must be set";
+  if (!token || token.length < MIN_TOKEN_LENGTH || /\s/.test(token))
+    return `token must have at least ${MIN_TOKEN_LENGTH} characters and no spaces`;
   return { relays, token, authenticationServer, senders: senders.map((each: string) => each.toLowerCase()) };
 }
 
-async function take(mail: Handed, rules: SenderRules, pace: () => boolean, ctx: Context): Promise<void> {
+async function handleMail(
+  mail: IncomingMail,
+  rules: SenderRules,
+  mayAccept: () => boolean,
+  ctx: Context,
+): Promise<void> {
   const read = await PostalMime.parse(mail.raw);
-  if (isAutomatic(read, mail.sender)) return ctx.log.info({}, "an automatic mail starts nothing");
-  const admitted = admit(read, rules, ctx.clock.now());
+  if (isAutomaticReply(read, mail.sender))
+    return ctx.log.info({ event: "mail.automatic_ignored" }, "automatic mail ignored");
+  const admitted = authorizeSender(read, rules, ctx.clock.now());
   if (typeof admitted === "string") {
-    ctx.log.warn({ reason: admitted }, "a mail was refused");
-    throw new MailRefusal(550, admitted);
+    ctx.log.warn({ event: "mail.refused", reason: admitted }, "mail refused");
+    throw new MailRejectedError(550, admitted);
   }
-  if (!pace()) throw new MailRefusal(451, "too many mails in a minute");
-  for (const to of mail.recipients) await ctx.trigger(inputOf(read, admitted, to));
+  if (!mayAccept()) throw new MailRejectedError(451, "rate limit exceeded");
+  for (const to of mail.recipients) await ctx.trigger(mailInput(read, admitted, to));
 }
 
-/** Says whether one more mail may come in the minute that begins with the first. */
-function createPace({ clock, config: { perMinute } }: Context): () => boolean {
+/** Rate limiter: true if another mail is allowed in the current minute, which begins with its first mail. */
+function createMailRateLimiter({ clock, config: { perMinute } }: Context): () => boolean {
   let minute = { since: Number.NEGATIVE_INFINITY, count: 0 };
   return () => {
     const now = clock.monotonicMs();

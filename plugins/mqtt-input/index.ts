@@ -1,39 +1,43 @@
-import { definePlugin, machineInput, saidIn, type TriggerInput } from "#plugin-api";
+import { definePlugin, parsePayload, type TriggerInput, toTriggerInput } from "#plugin-api";
 import config from "./config.ts";
-import { openConnection } from "./connection.ts";
-import { type Arrived, createRedeliveries } from "./redeliveries.ts";
-import { type Followed, isMeant, readTopics } from "./topics.ts";
+import { createMessageDeduplicator, type MqttMessage } from "./message-deduplication.ts";
+import { openMqttConnection } from "./mqtt-connection.ts";
+import { matchesTopicFilter, parseTopics, type TopicSubscription } from "./topic-subscriptions.ts";
 
-/** Inputs over MQTT: what a broker tells of the topics that are followed. */
+/** Inputs over MQTT: messages of subscribed topics. */
 export default definePlugin({
   config,
   activate(ctx) {
     const { brokerUrl, topics: given, ...login } = ctx.config;
-    const { topics, faults } = readTopics(given);
-    if (!brokerUrl) return ctx.status("degraded", "no broker is set");
+    const { topics, errors } = parseTopics(given);
+    if (!brokerUrl) return ctx.status("degraded", "brokerUrl must be set");
     if (!/^mqtts?:$/.test(protocolOf(brokerUrl)))
-      return ctx.status("degraded", "brokerUrl is mqtt://host:port or mqtts://host:port");
-    if (login.password !== null && login.username === null) faults.push("a password needs a username");
-    const redeliveries = createRedeliveries(ctx.state);
+      return ctx.status("degraded", "brokerUrl must be mqtt://host:port or mqtts://host:port");
+    if (login.password !== null && login.username === null) errors.push("username must be set if password is set");
+    const deduplicator = createMessageDeduplicator(ctx.state);
     ctx.status("degraded", "connecting");
-    openConnection({
+    openMqttConnection({
       ...login,
       url: brokerUrl,
       filters: topics.map(({ filter }) => filter),
       clock: ctx.clock,
       signal: ctx.signal,
-      async take(message) {
-        const topic = topics.find((each) => isMeant(each.filter, message.topic));
-        if (!topic || (message.retain && !topic.retained)) return;
-        const key = await redeliveries.keyOf(message);
-        const input = inputOf(message, topic, key);
-        // What can't be read is no better when it comes again.
-        if (typeof input === "string") ctx.log.warn({ topic: message.topic, reason: input }, "no input");
+      async onMessage(message) {
+        const topic = topics.find((each) => matchesTopicFilter(each.filter, message.topic));
+        if (!topic || (message.retain && !topic.acceptsRetained)) return;
+        const key = await deduplicator.eventKeyFor(message);
+        const input = mqttInput(message, topic, key);
+        // An unreadable message is acknowledged: redelivery would not help.
+        if (typeof input === "string")
+          ctx.log.warn(
+            { event: "mqtt.message_invalid", topic: message.topic, reason: input },
+            "invalid message ignored",
+          );
         else await ctx.trigger(input);
-        await redeliveries.taken(key);
+        await deduplicator.acknowledge(key);
       },
-      onState(state, words) {
-        const all = [...faults, words].filter((each) => each !== "").join("; ");
+      onState(state, reason) {
+        const all = [...errors, reason].filter((each) => each !== "").join("; ");
         if (state === "down") ctx.status("down", all);
         else if (all !== "") ctx.status("degraded", all);
         else ctx.status("ok");
@@ -46,10 +50,14 @@ function protocolOf(url: string): string {
   return URL.canParse(url) ? new URL(url).protocol : "";
 }
 
-/** The input that a message is, or in words why it is none. */
-function inputOf({ topic, payload }: Arrived, followed: Followed, key: string): TriggerInput | string {
+/** Trigger input of a message, or an error message. */
+function mqttInput(
+  { topic, payload }: MqttMessage,
+  subscription: TopicSubscription,
+  key: string,
+): TriggerInput | string {
   try {
-    const input = machineInput({ ...followed, source: followed.source ?? topic }, saidIn(payload), key);
+    const input = toTriggerInput({ ...subscription, source: subscription.source ?? topic }, parsePayload(payload), key);
     return { ...input, values: { topic, ...input.values } };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

@@ -1,36 +1,36 @@
 import type { DeviceReport } from "#plugin-api";
-import { readZoneAddress } from "./zone-address.ts";
+import { parseZoneAddress } from "./zone-address.ts";
 
-/** The devices that a configuration describes, and what of it can't be used, in words. */
+/** Devices of a configuration, and errors as text. */
 export interface ConfiguredZones {
   devices: DeviceReport[];
-  faults: string[];
+  errors: string[];
 }
 
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
-/** Reads the configuration's `zones`; a bad entry is left out and named, the others stay. */
-export function readConfiguredZones(zones: unknown): ConfiguredZones {
-  if (!Array.isArray(zones)) return { devices: [], faults: ["zones is not a list"] };
+/** Parses `zones`; an invalid entry is reported and skipped. */
+export function parseConfiguredZones(zones: unknown): ConfiguredZones {
+  if (!Array.isArray(zones)) return { devices: [], errors: ["zones must be a list"] };
   const devices = new Map<string, DeviceReport>();
-  const faults: string[] = [];
+  const errors: string[] = [];
   zones.forEach((entry: unknown, index) => {
-    const read = readEntry(entry);
-    if (typeof read === "string") faults.push(`zones[${index}]: ${read}`);
-    else if (devices.has(read.deviceIdentifier)) faults.push(`zones[${index}]: the name is used twice`);
+    const read = parseEntry(entry);
+    if (typeof read === "string") errors.push(`zones[${index}]: ${read}`);
+    else if (devices.has(read.deviceIdentifier)) errors.push(`zones[${index}]: duplicate name`);
     else devices.set(read.deviceIdentifier, read);
   });
-  return { devices: [...devices.values()], faults };
+  return { devices: [...devices.values()], errors };
 }
 
-function readEntry(entry: unknown): DeviceReport | string {
-  if (typeof entry !== "object" || entry === null) return "it is no object";
+function parseEntry(entry: unknown): DeviceReport | string {
+  if (typeof entry !== "object" || entry === null) return "must be an object";
   const { name, group, port, codec, ttl, priorities, description } = entry as Record<string, unknown>;
-  if (typeof name !== "string" || name.trim() === "" || name.length > LONGEST_NAME) {
-    return `the name must be a text of at most ${LONGEST_NAME} characters`;
+  if (typeof name !== "string" || name.trim() === "" || name.length > MAX_NAME_LENGTH) {
+    return `name must be a string of at most ${MAX_NAME_LENGTH} characters`;
   }
-  const { zone, fault } = readZoneAddress({ group, port, codec, ttl, priorities });
-  if (!zone) return fault;
+  const { zone, error } = parseZoneAddress({ group, port, codec, ttl, priorities });
+  if (!zone) return error;
   return {
     deviceIdentifier: `zone:${name}`,
     type: "speakers",

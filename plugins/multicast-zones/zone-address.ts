@@ -1,20 +1,19 @@
 import { isIPv4 } from "node:net";
 import type { AudioCodec } from "#plugin-api";
 
-/** Where a zone listens. */
 export interface ZoneAddress {
   group: string;
   port: number;
   codec: AudioCodec;
-  /** Routers that a packet may pass, plus one. */
+  /** IP time to live: maximum number of routers plus one. */
   ttl: number;
 }
 
-/** What was given as an address, or in words what is wrong with it. */
-export type ZoneReading = { zone: ZoneAddress; fault?: never } | { fault: string; zone?: never };
+/** A valid address, or an error message. */
+export type ZoneAddressResult = { zone: ZoneAddress; error?: never } | { error: string; zone?: never };
 
-/** A zone as it was given. */
-export interface GivenZone {
+/** Unvalidated zone address. */
+export interface ZoneAddressInput {
   group: unknown;
   port: unknown;
   codec: unknown;
@@ -22,47 +21,47 @@ export interface GivenZone {
   priorities?: unknown;
 }
 
-/** @source protocols.md 4: a TTL of 1, the usual default, does not leave the own network */
+/** A TTL of 1, the usual default, does not leave the local network. @source docs/decisions/0033-multicast-rtp.md */
 const DEFAULT_TTL = 16;
 
 const CODECS: readonly unknown[] = ["PCMU", "PCMA", "G722"] satisfies AudioCodec[];
-const LEVEL = /^(\d)(?:-(\d))?=(?:([\d.]+):)?(\d{1,5})$/;
+const PRIORITY_LEVEL = /^(\d)(?:-(\d))?=(?:([\d.]+):)?(\d{1,5})$/;
 
 /**
- * Reads the values of a zone, as numbers or as texts of attributes; codec, TTL and priorities may be missing. With
- * `priorities` (`0-1=239.1.2.9:50008,2-4=50004`) a message goes to the address of its own `priority`, where that has one.
+ * Validates a zone's values, numbers or attribute strings; codec, TTL and priorities are optional. With `priorities`
+ * (`0-1=239.1.2.9:50008,2-4=50004`) a message goes to the address of its `priority`, if listed.
  */
-export function readZoneAddress(given: GivenZone, priority: number | null = null): ZoneReading {
-  const levels = readLevels(given.priorities ?? "");
-  if (typeof levels === "string") return { fault: levels };
+export function parseZoneAddress(given: ZoneAddressInput, priority: number | null = null): ZoneAddressResult {
+  const levels = parseLevels(given.priorities ?? "");
+  if (typeof levels === "string") return { error: levels };
   const level = priority === null ? undefined : levels.find(({ from, to }) => priority >= from && priority <= to);
-  if (!level) return readOne(given);
-  return readOne({ ...given, group: level.group ?? given.group, port: level.port });
+  if (!level) return parseAddress(given);
+  return parseAddress({ ...given, group: level.group ?? given.group, port: level.port });
 }
 
-function readLevels(given: unknown): { from: number; to: number; group: string | undefined; port: string }[] | string {
+function parseLevels(given: unknown): { from: number; to: number; group: string | undefined; port: string }[] | string {
   const parts = String(given)
     .split(",")
     .flatMap((part) => part.trim() || []);
-  const levels = parts.map((part) => LEVEL.exec(part));
-  if (levels.includes(null)) return `the priorities ${shown(given)} are no list such as 0-1=239.1.2.9:50008,2-9=50000`;
+  const levels = parts.map((part) => PRIORITY_LEVEL.exec(part));
+  if (levels.includes(null)) return `priorities ${shown(given)} must be a list such as 0-1=239.1.2.9:50008,2-9=50000`;
   return levels.flatMap((level) => {
     const [, from, to = from, group, port = ""] = level ?? [];
     return { from: Number(from), to: Number(to), group, port };
   });
 }
 
-function readOne(given: GivenZone): ZoneReading {
+function parseAddress(given: ZoneAddressInput): ZoneAddressResult {
   const group = given.group;
   if (typeof group !== "string" || !isMulticast(group)) {
-    return { fault: `the group ${shown(group)} is not an IPv4 multicast address (224.0.0.0 to 239.255.255.255)` };
+    return { error: `group ${shown(group)} must be an IPv4 multicast address (224.0.0.0 to 239.255.255.255)` };
   }
   const port = wholeNumber(given.port);
-  if (!(port >= 1 && port <= 65_535)) return { fault: `the port ${shown(given.port)} is not a number from 1 to 65535` };
+  if (!(port >= 1 && port <= 65_535)) return { error: `port ${shown(given.port)} must be between 1 and 65535` };
   const ttl = wholeNumber(given.ttl ?? DEFAULT_TTL);
-  if (!(ttl >= 1 && ttl <= 255)) return { fault: `the TTL ${shown(given.ttl)} is not a number from 1 to 255` };
+  if (!(ttl >= 1 && ttl <= 255)) return { error: `TTL ${shown(given.ttl)} must be between 1 and 255` };
   const codec = given.codec ?? "PCMU";
-  if (!CODECS.includes(codec)) return { fault: `the codec ${shown(codec)} is none of ${CODECS.join(", ")}` };
+  if (!CODECS.includes(codec)) return { error: `codec ${shown(codec)} must be one of ${CODECS.join(", ")}` };
   return { zone: { group, port, codec: codec as AudioCodec, ttl } };
 }
 

@@ -1,53 +1,57 @@
 import { boolean, integer, option, secret, text } from "#plugin-api";
 
-/** The configuration of calls to telephones. */
+/** Configuration of the phone-call plugin. */
 export default {
-  trunk: text("Address of the provider or telephone system that takes the calls, such as sip:trunk.example.org.", {
+  trunk: text("SIP URI of the provider or telephone system, such as sip:trunk.example.org.", {
     max: 255,
   }),
-  user: text("Name for the trunk, where it asks for one.", { max: 128 }),
-  password: secret("Its password."),
-  register: boolean("Tell the trunk every few minutes where the appliance is, as providers of single lines want it.", {
+  user: text("User name at the trunk, if it requires authentication.", { max: 128 }),
+  password: secret("Password at the trunk."),
+  register: boolean("Register with the trunk, as required by providers of single lines.", {
     default: false,
   }),
-  callerNumber: text("Number that telephones show as the caller, as the trunk allows it.", {
+  callerNumber: text("Caller number shown by telephones, as permitted by the trunk.", {
     max: 20,
   }),
-  callerName: text("Name that displays show, and that calls begin with.", { min: 1, max: 60, default: "Carillon" }),
-  language: option("Language of the words around a message.", ["en", "de"], { default: "en" }),
-  plus: text("What is dialled for the plus of international numbers.", { max: 6, default: "+" }),
-  prefix: text("Digits that are dialled before each number, for an outside line.", { max: 6, default: "" }),
-  neverCalled: text("Numbers that are never called, whatever is dialled before them: those of emergency services.", {
+  callerName: text("Caller name on displays and at the beginning of calls.", { min: 1, max: 60, default: "Carillon" }),
+  language: option("Language of the announcements around a message.", ["en", "de"], { default: "en" }),
+  plus: text("Digits dialled for the plus of international numbers.", { max: 6, default: "+" }),
+  prefix: text("Digits dialled before each number, for an outside line.", { max: 6, default: "" }),
+  neverCalled: text("Numbers of emergency services, which are never called, whatever prefix is dialled before them.", {
     max: 1_000,
     default: "000 110 111 112 113 115 117 118 119 120 122 133 144 190 191 192 193 911 933 988 995 997 998 999",
   }),
-  callsAtOnce: integer("Calls at once, as the trunk allows them.", { min: 1, max: 500, default: 10 }),
-  callsPerSecond: integer("Calls begun in a second, at most.", { min: 1, max: 100, default: 5 }),
-  ringSeconds: integer("How long it rings before the call is given up.", { min: 10, max: 120, default: 30 }),
+  callsAtOnce: integer("Maximum number of concurrent calls, as permitted by the trunk.", {
+    min: 1,
+    max: 500,
+    default: 10,
+  }),
+  callsPerSecond: integer("Maximum number of calls started per second.", { min: 1, max: 100, default: 5 }),
+  ringSeconds: integer("Ring time before a call is abandoned.", { min: 10, max: 120, default: 30 }),
   againAfterSeconds: integer(
-    "Pause before a busy or unanswered telephone is called again; a quarter for emergencies.",
+    "Pause before a busy or unanswered telephone is called again; a quarter of it for emergencies.",
     {
       min: 15,
       max: 600,
       default: 60,
     },
   ),
-  repetitions: integer("How often a message is said to somebody who presses no key.", { min: 1, max: 5, default: 2 }),
-  port: integer("Port for SIP, UDP and TCP; 0 lets the system choose.", { min: 0, max: 65_535, default: 5_070 }),
-  address: text("Own IPv4 address that the trunk reaches; found by the system's routes unless given.", { max: 15 }),
-  certificateAuthority: text("Certificate in PEM of who signed the trunk's, for TLS; the system's unless given.", {
+  repetitions: integer("How often a message is played if no key is pressed.", { min: 1, max: 5, default: 2 }),
+  port: integer("SIP port for UDP and TCP; 0 lets the system choose.", { min: 0, max: 65_535, default: 5_070 }),
+  address: text("Own IPv4 address that the trunk can reach. Default: from the system's routes.", { max: 15 }),
+  certificateAuthority: text("CA certificate of the trunk in PEM, for TLS. Default: the system's CAs.", {
     max: 65_536,
   }),
   srtp: option(
-    "Encrypted sound (SRTP), with a trunk by TLS: none, where the trunk can, or else no call.",
+    "Audio encryption (SRTP) with a trunk over TLS: off, if the trunk supports it, or required.",
     ["off", "offer", "require"],
     { default: "offer" },
   ),
-  firstMediaPort: integer("Ports for sound: the first.", { min: 1_024, max: 65_534, default: 12_000 }),
-  lastMediaPort: integer("Ports for sound: the last. A call takes two.", { min: 1_025, max: 65_535, default: 15_999 }),
+  firstMediaPort: integer("First RTP port.", { min: 1_024, max: 65_534, default: 12_000 }),
+  lastMediaPort: integer("Last RTP port. Each call uses two ports.", { min: 1_025, max: 65_535, default: 15_999 }),
 };
 
-/** What notification profiles may say of calls. @source digest, notification profiles, Phone Call */
+/** Fields in notification profiles. */
 export const profile = {
-  introduction: text("Said at the beginning of each call, in the place of who is calling.", { max: 500 }),
+  introduction: text("Introduction at the beginning of each call, instead of the caller name.", { max: 500 }),
 };

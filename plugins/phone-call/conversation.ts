@@ -1,134 +1,133 @@
 import type { Clock, DeliveryItem, PluginContext, Timer, VoicePart } from "#plugin-api";
-import type { Heard } from "./greeting.ts";
-import { keyOf, type Script } from "./words.ts";
+import type { CallProgressResult } from "./answering-machine-detection.ts";
+import { answerKey, type CallScript } from "./call-script.ts";
 
-/** What is said and answered once somebody has picked up. */
-export interface Conversation {
-  /** Says everything from the beginning; may be asked for again, when the sound goes elsewhere. */
-  begin(): void;
-  press(key: string): void;
-  /** What the sound of the other side is like. */
-  hear(heard: Heard): void;
-  /** What came of it so far. */
-  readonly words: string;
+/** The dialogue after a call is answered. */
+export interface CallConversation {
+  /** Starts from the beginning; may be called again when the media target changes. */
+  start(): void;
+  pressKey(key: string): void;
+  /** Handles a result of answering machine detection. */
+  handleCallProgress(detected: CallProgressResult): void;
+  /** Result so far, as text for people. */
+  readonly summary: string;
   stop(): void;
 }
 
-/** What a conversation needs. */
-export interface ConversationNeeds extends Pick<PluginContext, "confirm" | "outcome"> {
+export interface CallConversationDeps extends Pick<PluginContext, "confirm" | "outcome"> {
   clock: Clock;
   /** Resolves with the length in ms. */
   say(parts: readonly VoicePart[]): Promise<number>;
   repetitions: number;
-  /** Everything was said, and in words what came of it. */
-  onOver(words: string): void;
+  /** The dialogue is over, with its result as text for people. */
+  onOver(summary: string): void;
 }
 
-const REPEAT = "*";
-/** How long the second digit of an answer is waited for. */
-const DIGIT_MS = 5_000;
+const REPEAT_KEY = "*";
+/** Timeout of the second digit of a response. */
+const DIGIT_TIMEOUT_MS = 5_000;
 
-/** Makes a conversation about a message. Keys may be pressed at any time, also while something is said. */
-export function converse(
+/** Creates the dialogue of a message. Keys are accepted at any time, also during speech. */
+export function createCallConversation(
   { deliveryId, recipient }: DeliveryItem,
-  script: Script,
-  { clock, say, confirm, outcome, repetitions, onOver }: ConversationNeeds,
-): Conversation {
+  script: CallScript,
+  { clock, say, confirm, outcome, repetitions, onOver }: CallConversationDeps,
+): CallConversation {
   const options = recipient?.answers?.options ?? [];
-  const answers = new Map(options.map((option, at) => [keyOf(at, options.length), option]));
+  const answers = new Map(options.map((option, at) => [answerKey(at, options.length), option]));
   const digits = options.length > 9 ? 2 : 1;
-  let words = "It was answered, and nobody pressed a key.";
+  let summary = "Answered; no key was pressed.";
   let rounds = 0;
   let pressed = "";
   let timer: Timer | null = null;
   let digitTimer: Timer | null = null;
   let isLeaving = false;
   let stopped = false;
-  let heard: Heard = "person";
+  let detected: CallProgressResult = "person";
 
-  /** What was begun later takes the place of what was begun before. */
-  let turn = 0;
+  /** Later speech replaces earlier speech. */
+  let generation = 0;
   const speak = (parts: readonly VoicePart[], then: () => void): void => {
-    const mine = ++turn;
+    const current = ++generation;
     timer?.cancel();
     const failed = (error: Error): void => {
-      if (mine === turn && !stopped) onOver(`${words} Nothing more could be said: ${error.message}`);
+      if (current === generation && !stopped) onOver(`${summary} Speech failed: ${error.message}`);
     };
     say(parts).then((ms) => {
-      if (mine === turn && !stopped) timer = clock.after(ms, then);
+      if (current === generation && !stopped) timer = clock.after(ms, then);
     }, failed);
   };
-  const leave = (parts: readonly VoicePart[]): void => {
+  const sayAndEnd = (parts: readonly VoicePart[]): void => {
     isLeaving = true;
-    speak(parts, () => onOver(words));
+    speak(parts, () => onOver(summary));
   };
   const nextRound = (): void => {
-    if (++rounds < repetitions) speak(script.again, nextRound);
-    else leave(script.goodbye);
+    if (++rounds < repetitions) speak(script.repetition, nextRound);
+    else sayAndEnd(script.goodbye);
   };
-  const again = (): void => {
+  const repeatMessage = (): void => {
     rounds = 0;
     isLeaving = false;
-    speak(script.again, nextRound);
+    speak(script.repetition, nextRound);
   };
 
-  const confirmWith = (option: string): void => {
-    // Whoever pressed it knows it by the answer; nothing else is to be said meanwhile.
-    turn++;
+  const confirmOption = (option: string): void => {
+    // The response announcement replaces the current speech.
+    generation++;
     timer?.cancel();
     const id = recipient?.id ?? "";
     confirm(id, option).then(
       (told) => {
         outcome(deliveryId, "confirmed");
-        words = "It was answered by a key.";
-        if (!stopped) leave(script.thanks(option, told));
+        summary = "Response given by key.";
+        if (!stopped) sayAndEnd(script.thanks(option, told));
       },
       () => {
         outcome(deliveryId, "heard");
-        words = "A key was pressed when answers were taken no more.";
-        if (!stopped) leave(script.late);
+        summary = "A key was pressed after the response deadline.";
+        if (!stopped) sayAndEnd(script.late);
       },
     );
   };
-  const understood = (): void => {
-    words = "A key was pressed: the message was understood.";
+  const acknowledge = (): void => {
+    summary = "Acknowledged by key.";
     outcome(deliveryId, "heard");
-    leave(script.thanks(null, null));
+    sayAndEnd(script.thanks(null, null));
   };
 
   return {
-    get words() {
-      return words;
+    get summary() {
+      return summary;
     },
-    begin() {
+    start() {
       speak(script.opening, nextRound);
     },
-    press(key) {
+    pressKey(key) {
       if (stopped) return;
       digitTimer?.cancel();
-      if (key === REPEAT) {
+      if (key === REPEAT_KEY) {
         pressed = "";
-        return again();
+        return repeatMessage();
       }
-      if (options.length === 0) return understood();
+      if (options.length === 0) return acknowledge();
       pressed += key;
       if (pressed.length < digits && key !== "#") {
-        digitTimer = clock.after(DIGIT_MS, () => {
+        digitTimer = clock.after(DIGIT_TIMEOUT_MS, () => {
           pressed = "";
         });
         return;
       }
       const option = answers.get(pressed);
       pressed = "";
-      if (option !== undefined) confirmWith(option);
+      if (option !== undefined) confirmOption(option);
       else speak(script.unknown, nextRound);
     },
-    hear(now) {
-      if (now === heard || stopped) return;
-      heard = now;
+    handleCallProgress(now) {
+      if (now === detected || stopped) return;
+      detected = now;
       if (now !== "machine-ready" || isLeaving) return;
-      words = "A machine seems to have answered; the message was spoken to it.";
-      leave(script.recorded);
+      summary = "Probably answered by a machine; the message was left on it.";
+      sayAndEnd(script.voicemail);
     },
     stop() {
       stopped = true;

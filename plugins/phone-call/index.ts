@@ -1,38 +1,39 @@
 import { isIPv4 } from "node:net";
-import { type ConfigOf, type DeliveryItem, definePlugin, lacking, type PluginContext } from "#plugin-api";
-import { openAgent } from "../sip/agent/agent.ts";
-import { readUri, type SipUri } from "../sip/agent/uri.ts";
-import { createMediaPorts } from "../sip/media/media-port.ts";
-import { reportWords } from "../sip/media/rtcp.ts";
-import { type CallEnd, callTelephone, type TelephoneCall, type TelephoneNeeds } from "./call.ts";
+import { type ConfigOf, type DeliveryItem, definePlugin, failForMissingConfig, type PluginContext } from "#plugin-api";
+import { createMediaPortPool } from "../sip/media/media-port.ts";
+import { formatReceptionReport } from "../sip/media/rtcp.ts";
+import { parseSipUri, type SipUri } from "../sip/user-agent/sip-uri.ts";
+import { openSipUserAgent } from "../sip/user-agent/user-agent.ts";
+import { createCallQueue } from "./call-queue.ts";
 import config from "./config.ts";
-import { createLines } from "./lines.ts";
-import { type DialPlan, diallingOf, readNever } from "./numbers.ts";
-import { createTrunk } from "./trunk.ts";
+import { type DialPlan, parseBlockedNumbers, resolveDialling } from "./dial-plan.ts";
+import { createSipTrunk } from "./sip-trunk.ts";
+import { type CallResult, placeTelephoneCall, type TelephoneCall, type TelephoneCallDeps } from "./telephone-call.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
 
-/** Calls people by telephone: says the message, takes answers by keys. */
+/** Telephone calls to people: plays the message and accepts responses by key. */
 export default definePlugin({
   config,
   async activate(ctx) {
-    const uri = ctx.config.trunk ? readUri(ctx.config.trunk) : null;
-    const missing = faultOf(ctx.config, uri);
-    if (missing !== null || uri === null) return lacking(ctx, missing ?? "trunk is not set");
+    const uri = ctx.config.trunk ? parseSipUri(ctx.config.trunk) : null;
+    const missing = configurationError(ctx.config, uri);
+    if (missing !== null || uri === null) return failForMissingConfig(ctx, missing ?? "trunk must be set");
     const { clock, log, voice, confirm, outcome } = ctx;
     const { port, certificateAuthority: authority, address, user, password } = ctx.config;
-    const onError = (error: Error): void => log.error({ err: error.message }, "a socket failed");
-    const agent = await openAgent({ clock, port, tls: null, authority, address, onError });
-    const trunk = createTrunk({
-      ...{ clock, agent, uri },
+    const onError = (error: Error): void =>
+      log.error({ event: "sip.socket_failed", err: error.message }, "SIP socket error");
+    const userAgent = await openSipUserAgent({ clock, port, tls: null, authority, address, onError });
+    const trunk = createSipTrunk({
+      ...{ clock, userAgent, uri },
       credentials: user ? { user, password: password ?? "" } : null,
-      registers: ctx.config.register ? user : null,
+      registeredUser: ctx.config.register ? user : null,
       status: ctx.status,
-      onWell: () => lines.look(),
+      onAvailable: () => lines.startNext(),
     });
-    const calls = createCalls(ctx, {
-      ...{ clock, voice, confirm, outcome, agent, trunk },
-      ports: createMediaPorts({ first: ctx.config.firstMediaPort, last: ctx.config.lastMediaPort }),
+    const calls = createCallManager(ctx, {
+      ...{ clock, voice, confirm, outcome, userAgent, trunk },
+      ports: createMediaPortPool({ first: ctx.config.firstMediaPort, last: ctx.config.lastMediaPort }),
       language: ctx.config.language,
       callerName: ctx.config.callerName,
       callerNumber: ctx.config.callerNumber,
@@ -40,12 +41,12 @@ export default definePlugin({
       ringMs: ctx.config.ringSeconds * 1_000,
       repetitions: ctx.config.repetitions,
     });
-    const lines = createLines({
+    const lines = createCallQueue({
       clock,
-      atOnce: ctx.config.callsAtOnce,
+      maxConcurrent: ctx.config.callsAtOnce,
       perSecond: ctx.config.callsPerSecond,
-      isClosed: () => trunk.fault !== null,
-      begin: calls.make,
+      isPaused: () => trunk.error !== null,
+      placeCall: calls.make,
     });
     ctx.deliver((items) => lines.add(items.filter(calls.mayBegin)));
     ctx.stop(({ deliveryIds }) => {
@@ -54,65 +55,69 @@ export default definePlugin({
     });
     const end = async (): Promise<void> => {
       await Promise.all([calls.cancelAll(), trunk.stop()]);
-      await agent.close();
+      await userAgent.close();
     };
     ctx.signal.addEventListener("abort", () => void end(), { once: true });
-    ctx.status("degraded", "asking the trunk");
+    ctx.status("degraded", "connecting to the trunk");
     trunk.start();
   },
 });
 
-/** What is wrong with the configuration, in words; null when nothing is. */
-function faultOf(given: Context["config"], uri: SipUri | null): string | null {
+/** Configuration error; null if valid. */
+function configurationError(given: Context["config"], uri: SipUri | null): string | null {
   const { trunk, callerNumber, register, user, plus, prefix, address, neverCalled } = given;
-  if (!trunk) return "trunk is not set";
-  if (uri === null) return "trunk is no address such as sip:trunk.example.org;transport=tls";
-  if (callerNumber !== null && !/^\+?\d{2,19}$/.test(callerNumber)) return "callerNumber is no telephone number";
-  if (!/^[\d*]*$/.test(prefix)) return "prefix holds more than digits";
-  if (!/^\+?\d*$/.test(plus)) return "plus is neither a plus nor digits";
-  if (address !== null && !isIPv4(address)) return "address is no IPv4 address";
-  // One that is passed over would be called.
-  const [fault] = readNever(neverCalled).faults;
-  if (fault !== undefined) return `neverCalled: ${fault} is no number in digits`;
-  return register && !user ? "register needs user" : null;
+  if (!trunk) return "trunk must be set";
+  if (uri === null) return "trunk must be a SIP URI such as sip:trunk.example.org;transport=tls";
+  if (callerNumber !== null && !/^\+?\d{2,19}$/.test(callerNumber)) return "callerNumber must be a telephone number";
+  if (!/^[\d*]*$/.test(prefix)) return "prefix must contain only digits and *";
+  if (!/^\+?\d*$/.test(plus)) return "plus must be a plus or digits";
+  if (address !== null && !isIPv4(address)) return "address must be an IPv4 address";
+  // A skipped entry would be called.
+  const [invalid] = parseBlockedNumbers(neverCalled).invalid;
+  if (invalid !== undefined) return `neverCalled: ${invalid} must contain only digits`;
+  return register && !user ? "user must be set if register is set" : null;
 }
 
-/** The calls of the plugin, by delivery. */
-function createCalls({ config: given, clock, outcome }: Context, needs: TelephoneNeeds) {
+/** Calls by delivery. */
+function createCallManager({ config: given, clock, outcome }: Context, deps: TelephoneCallDeps) {
   const calls = new Map<number, TelephoneCall>();
-  const plan: DialPlan = { plus: given.plus, prefix: given.prefix, never: readNever(given.neverCalled).never };
+  const plan: DialPlan = {
+    internationalPrefix: given.plus,
+    outsidePrefix: given.prefix,
+    never: parseBlockedNumbers(given.neverCalled).never,
+  };
 
-  const report = ({ deliveryId, class: urgency }: DeliveryItem, end: CallEnd): void => {
+  const report = ({ deliveryId, class: urgency }: DeliveryItem, end: CallResult): void => {
     if (end.kind === "cancelled") return;
     if (end.kind === "talked") {
-      const words = end.report === null ? end.words : `${end.words} Of the sound ${reportWords(end.report)}.`;
-      outcome(deliveryId, "accepted", { reason: words, last: true });
+      const reason = end.report === null ? end.summary : `${end.summary} Audio: ${formatReceptionReport(end.report)}.`;
+      outcome(deliveryId, "accepted", { reason, last: true });
       return;
     }
-    if (end.kind === "trunk") needs.trunk.failed(end.reason);
+    if (end.kind === "trunk") deps.trunk.reportFailure(end.reason);
     const pauseMs = given.againAfterSeconds * (urgency === "emergency" ? 250 : 1_000);
-    outcome(deliveryId, "failed", { reason: end.reason, ...retryOf(end.kind, pauseMs) });
+    outcome(deliveryId, "failed", { reason: end.reason, ...retryPolicy(end.kind, pauseMs) });
   };
 
   return {
-    /** False for what is not to be called, which is told. */
+    /** False if the item must not be called, which is reported. */
     mayBegin(item: DeliveryItem): boolean {
       const { deliveryId, device, reached } = item;
-      const { fault } = diallingOf(device.deviceIdentifier, plan);
-      // An earlier run of the plugin had the call, which ended with it.
-      if (reached) outcome(deliveryId, reached, { reason: "The appliance failed during the call.", last: true });
-      else if (fault !== undefined) outcome(deliveryId, "failed", { reason: fault, retryable: false });
-      return !reached && fault === undefined;
+      const { error } = resolveDialling(device.deviceIdentifier, plan);
+      // The call belonged to an earlier run of the plugin and ended with it.
+      if (reached) outcome(deliveryId, reached, { reason: "The appliance restarted during the call.", last: true });
+      else if (error !== undefined) outcome(deliveryId, "failed", { reason: error, retryable: false });
+      return !reached && error === undefined;
     },
     async make(item: DeliveryItem): Promise<void> {
-      const { dialled = "" } = diallingOf(item.device.deviceIdentifier, plan);
+      const { dialled = "" } = resolveDialling(item.device.deviceIdentifier, plan);
       if (clock.now() > item.notAfter) {
-        outcome(item.deliveryId, "expired", { reason: "It was too late when a line was free." });
+        outcome(item.deliveryId, "expired", { reason: "No line was free in time." });
         return;
       }
-      const call = callTelephone(item, dialled, needs);
+      const call = placeTelephoneCall(item, dialled, deps);
       calls.set(item.deliveryId, call);
-      const end = await call.over;
+      const end = await call.ended;
       calls.delete(item.deliveryId);
       report(item, end);
     },
@@ -121,14 +126,14 @@ function createCalls({ config: given, clock, outcome }: Context, needs: Telephon
     },
     async cancelAll(): Promise<void> {
       for (const call of calls.values()) call.cancel();
-      await Promise.all([...calls.values()].map(({ over }) => over));
+      await Promise.all([...calls.values()].map(({ ended: over }) => over));
     },
   };
 }
 
-/** own choice: what is wrong with the trunk or with us may be over soon; who declines is called again as who is busy. */
-function retryOf(
-  kind: Exclude<CallEnd["kind"], "talked" | "cancelled">,
+/** Failures of the trunk or the appliance may be temporary; declined calls are retried like busy ones. */
+function retryPolicy(
+  kind: Exclude<CallResult["kind"], "talked" | "cancelled">,
   pauseMs: number,
 ): { retryable: boolean; retryAfterMs?: number } {
   if (kind === "number") return { retryable: false };

@@ -1,42 +1,42 @@
-import type { CallFailure } from "../sip/agent/call.ts";
+import type { CallFailure } from "../sip/user-agent/call.ts";
 
-/** Why nobody was talked to, in words for people. */
+/** A failed call, as text for people. */
 export interface TelephoneFailure {
   reason: string;
   /**
-   * Whose fault it is: `busy`, `no-answer` and `declined` may be otherwise later, a `number` is wrong for good; the trunk
-   * has `refused` this call, or the `trunk` is not well for any call; or it is `ours`.
+   * Cause: `busy`, `no-answer` and `declined` may change later; a wrong `number` is permanent; the trunk `refused` this
+   * call; the `trunk` is unavailable for any call; or the appliance failed (`ours`).
    */
   kind: "busy" | "no-answer" | "declined" | "number" | "refused" | "trunk" | "ours";
 }
 
 type Kind = TelephoneFailure["kind"];
 
-/** @source RFC 3261 §21, RFC 3398 §8.2.6.1: what telephone networks say by them */
-const KNOWN: Readonly<Record<number, readonly [kind: Kind, words: string]>> = {
-  401: ["trunk", "the trunk does not accept name and password"],
-  402: ["refused", "the trunk's account has no credit"],
-  403: ["refused", "the trunk does not allow the call"],
-  404: ["number", "there is no such number"],
-  407: ["trunk", "the trunk does not accept name and password"],
-  408: ["no-answer", "nobody answered"],
-  410: ["number", "the number was changed"],
-  480: ["no-answer", "the telephone can't be reached now"],
-  484: ["number", "the number is not complete"],
-  486: ["busy", "the line is busy"],
-  487: ["no-answer", "nobody answered"],
-  488: ["refused", "the trunk takes no sound that can be sent (G.711, G.722)"],
-  503: ["trunk", "the trunk is overloaded or out of order"],
-  600: ["busy", "the line is busy"],
-  603: ["declined", "the call was declined"],
-  604: ["number", "there is no such number"],
-  606: ["refused", "the trunk takes no sound that can be sent (G.711, G.722)"],
-  607: ["declined", "the call is not wanted there"],
+/** Meaning of statuses from telephone networks. @source RFC 3261 §21, RFC 3398 §8.2.6.1 */
+const FAILURES_BY_STATUS: Readonly<Record<number, readonly [kind: Kind, message: string]>> = {
+  401: ["trunk", "authentication failed at the trunk"],
+  402: ["refused", "no credit on the trunk's account"],
+  403: ["refused", "call not allowed by the trunk"],
+  404: ["number", "unknown number"],
+  407: ["trunk", "authentication failed at the trunk"],
+  408: ["no-answer", "no answer"],
+  410: ["number", "number changed"],
+  480: ["no-answer", "telephone unavailable"],
+  484: ["number", "incomplete number"],
+  486: ["busy", "busy"],
+  487: ["no-answer", "no answer"],
+  488: ["refused", "no common codec with the trunk (G.711, G.722)"],
+  503: ["trunk", "trunk unavailable"],
+  600: ["busy", "busy"],
+  603: ["declined", "call declined"],
+  604: ["number", "unknown number"],
+  606: ["refused", "no common codec with the trunk (G.711, G.722)"],
+  607: ["declined", "call rejected as unwanted"],
 };
 
-/** Words for a call that did not come about. */
-export function telephoneFailureOf({ status, words }: CallFailure): TelephoneFailure {
-  if (status === null) return { kind: "trunk", reason: `the trunk: ${words}` };
-  const [kind, known] = KNOWN[status] ?? ["refused", "the trunk could not place the call"];
-  return { kind, reason: `${known} (${words === "" ? status : `${status} ${words.slice(0, 100)}`})` };
+/** Explains a failed call. */
+export function explainTelephoneFailure({ status, reason: detail }: CallFailure): TelephoneFailure {
+  if (status === null) return { kind: "trunk", reason: `trunk: ${detail}` };
+  const [kind, known] = FAILURES_BY_STATUS[status] ?? ["refused", "call failed at the trunk"];
+  return { kind, reason: `${known} (${detail === "" ? status : `${status} ${detail.slice(0, 100)}`})` };
 }

@@ -1,86 +1,90 @@
 import { randomBytes } from "node:crypto";
 import { type ConfigOf, type DeviceReport, definePlugin, type PluginContext } from "#plugin-api";
-import { type Account, readAccounts } from "./accounts.ts";
-import { openAgent } from "./agent/agent.ts";
-import type { Credentials } from "./agent/digest.ts";
+import { createCallRateLimiter } from "./call-rate-limiter.ts";
 import config from "./config.ts";
-import { createMediaPorts } from "./media/media-port.ts";
-import { createPace } from "./pace.ts";
-import { createPages } from "./paging/pages.ts";
-import { probeDevice } from "./paging/probe.ts";
-import { createRegistrar, type Registrar } from "./registrar.ts";
+import { createMediaPortPool } from "./media/media-port.ts";
+import { createPagingCalls } from "./paging/paging-calls.ts";
+import { probeSipDevice } from "./paging/probe.ts";
+import { createSipRegistrar, type SipRegistrar } from "./registrar.ts";
+import { parseSipAccounts, type SipAccount } from "./sip-accounts.ts";
+import type { SipCredentials } from "./user-agent/digest.ts";
+import { openSipUserAgent } from "./user-agent/user-agent.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
 
 const SWEEP_MS = 60_000;
 
-/** SIP phones and speakers that answer by themselves. */
+/** SIP phones and speakers with auto-answer. */
 export default definePlugin({
   config,
   async activate(ctx) {
     const { clock, log, outcome, stream } = ctx;
-    const { accounts, faults } = readAccounts(ctx.config.accounts);
-    const registrar = registrarFor(ctx, accounts);
-    const agent = await openAgent({
+    const { accounts, errors } = parseSipAccounts(ctx.config.accounts);
+    const registrar = createDeviceRegistrar(ctx, accounts);
+    const userAgent = await openSipUserAgent({
       clock,
       port: ctx.config.port,
-      tls: tlsOf(ctx.config),
+      tls: tlsSettings(ctx.config),
       authority: ctx.config.certificateAuthority,
       address: ctx.config.address,
-      onRegister: registrar.take,
-      onError: (error) => log.error({ err: error.message }, "a socket failed"),
+      onRegister: registrar.handleRegister,
+      onError: (error) => log.error({ event: "sip.socket_failed", err: error.message }, "SIP socket error"),
     });
-    const ports = createMediaPorts({ first: ctx.config.firstMediaPort, last: ctx.config.lastMediaPort });
-    const directory = { registrar, accounts, credentials: credentialsOf(ctx.config.user, ctx.config.password) };
-    const pace = createPace(clock, ctx.config.callsPerSecond);
-    const pages = createPages({
+    const ports = createMediaPortPool({ first: ctx.config.firstMediaPort, last: ctx.config.lastMediaPort });
+    const directory = { registrar, accounts, credentials: credentialsFrom(ctx.config.user, ctx.config.password) };
+    const rateLimiter = createCallRateLimiter(clock, ctx.config.callsPerSecond);
+    const pages = createPagingCalls({
       clock,
-      agent,
+      userAgent,
       ports,
-      pace,
+      rateLimiter,
       directory,
       callerName: ctx.config.callerName,
       srtp: ctx.config.srtp,
       outcome,
       stream,
     });
-    ctx.signal.addEventListener("abort", () => void pages.close().finally(() => agent.close()), { once: true });
+    ctx.signal.addEventListener("abort", () => void pages.close().finally(() => userAgent.close()), { once: true });
     ctx.signal.addEventListener("abort", registrar.stop, { once: true });
-    ctx.deliver((batch) => pages.take(batch));
+    ctx.deliver((batch) => pages.start(batch));
     ctx.stop((request) => pages.stop(request));
-    ctx.probe((device) => probeDevice(device, { agent, directory }));
+    ctx.probe((device) => probeSipDevice(device, { agent: userAgent, directory }));
     ctx.every(SWEEP_MS, () => pages.sweep());
-    log.info({ ports: agent.ports }, "listening");
-    if (faults.length > 0) ctx.status("degraded", faults.join("; "));
+    log.debug({ event: "sip.listening", ports: userAgent.ports }, "SIP listening");
+    if (errors.length > 0) ctx.status("degraded", errors.join("; "));
     else ctx.status("ok");
   },
 });
 
-function tlsOf({ tlsPort: port, tlsCertificate: certificate, tlsKey: key }: Context["config"]) {
+function tlsSettings({ tlsPort: port, tlsCertificate: certificate, tlsKey: key }: Context["config"]) {
   return certificate && key ? { port, certificate, key } : null;
 }
 
-function credentialsOf(user: string | null, password: string | null): Credentials | null {
+function credentialsFrom(user: string | null, password: string | null): SipCredentials | null {
   return user ? { user, password: password ?? "" } : null;
 }
 
-/** Registered devices become devices of the appliance; what is known of them otherwise stays. */
-function registrarFor(ctx: Context, accounts: ReadonlyMap<string, Account>): Registrar {
+/** Creates a registrar that reports registered devices to the appliance; other attributes of a device stay. */
+function createDeviceRegistrar(ctx: Context, accounts: ReadonlyMap<string, SipAccount>): SipRegistrar {
   const changed = new Map<string, DeviceReport>();
   const report = (): void => {
     const devices = [...changed.values()];
     changed.clear();
-    ctx.devices.report(devices).catch((error: Error) => ctx.log.warn({ err: error.message }, "devices not stored"));
+    ctx.devices
+      .report(devices)
+      .catch((error: Error) =>
+        ctx.log.warn({ event: "device.report_failed", err: error.message }, "failed to report devices"),
+      );
   };
   const { digest } = ctx.config;
-  return createRegistrar({
+  return createSipRegistrar({
     clock: ctx.clock,
     realm: ctx.config.realm,
     key: randomBytes(32),
     algorithms: digest === "both" ? ["SHA-256", "MD5"] : [digest],
     accounts,
     onChange({ user, type }, contact) {
-      if (changed.size === 0) ctx.clock.after(REPORT_MS, report);
+      if (changed.size === 0) ctx.clock.after(REPORT_DELAY_MS, report);
       const deviceIdentifier = `sip:${user}`;
       const attributes =
         contact === null ? { IsRegistered: "false" } : { IsRegistered: "true", RegisteredContact: contact };
@@ -89,5 +93,5 @@ function registrarFor(ctx: Context, accounts: ReadonlyMap<string, Account>): Reg
   });
 }
 
-/** Thousands of devices come at once after a power cut. */
-const REPORT_MS = 200;
+/** Thousands of devices register at once after a power cut. */
+const REPORT_DELAY_MS = 200;

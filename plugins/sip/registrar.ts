@@ -1,39 +1,44 @@
 import type { Clock, Timer } from "#plugin-api";
-import type { Account } from "./accounts.ts";
-import { type Algorithm, createDoorkeeper } from "./agent/digest.ts";
-import { type Hop, hopTo } from "./agent/hop.ts";
-import { all, first, type Headers, type SipRequest, sequenceOf, whole } from "./agent/message.ts";
-import type { Respond } from "./agent/server-transactions.ts";
-import type { Arrival } from "./agent/transports.ts";
-import { readAddress, type SipUri, writeUri } from "./agent/uri.ts";
+import type { SipAccount } from "./sip-accounts.ts";
+import { createDigestVerifier, type DigestAlgorithm } from "./user-agent/digest.ts";
+import { type Hop, resolveHop } from "./user-agent/hop.ts";
+import type { Respond } from "./user-agent/server-transactions.ts";
+import {
+  cseqOf,
+  firstHeader,
+  headerValues,
+  rawHeaders,
+  type SipHeaders,
+  type SipRequest,
+} from "./user-agent/sip-message.ts";
+import { formatSipUri, parseNameAddress, type SipUri } from "./user-agent/sip-uri.ts";
+import type { IncomingSipMessage } from "./user-agent/transports.ts";
 
-/** Where a registered device is reached. */
-export interface Binding {
+export interface SipBinding {
   uri: SipUri;
   hop: Hop;
 }
 
-/** Keeps where devices are, as long as they say so again in time. @source RFC 3261 §10 */
-export interface Registrar {
-  take(arrival: Arrival & { message: SipRequest }, respond: Respond): void;
-  /** Null for one that is not registered. */
-  find(user: string): Binding | null;
+/** Registrar: keeps bindings until they expire. @source RFC 3261 §10 */
+export interface SipRegistrar {
+  handleRegister(arrival: IncomingSipMessage & { message: SipRequest }, respond: Respond): void;
+  /** Null if not registered. */
+  findBinding(user: string): SipBinding | null;
   stop(): void;
 }
 
-/** What a registrar needs. */
-export interface RegistrarNeeds {
+export interface SipRegistrarDeps {
   clock: Clock;
   realm: string;
-  /** Signs challenges. */
+  /** Key that signs challenges. */
   key: Uint8Array;
-  algorithms: readonly Algorithm[];
-  accounts: ReadonlyMap<string, Account>;
-  /** A device has come or moved (its contact), or gone (null). */
-  onChange(account: Account, contact: string | null): void;
+  algorithms: readonly DigestAlgorithm[];
+  accounts: ReadonlyMap<string, SipAccount>;
+  /** A device registered or moved (its contact), or unregistered (null). */
+  onChange(account: SipAccount, contact: string | null): void;
 }
 
-interface Kept extends Binding {
+interface StoredBinding extends SipBinding {
   contact: string;
   callId: string;
   sequence: number;
@@ -41,98 +46,105 @@ interface Kept extends Binding {
   end: Timer;
 }
 
-/** Seconds. own choice: one that is gone is known to be within the hour; a shorter time would be nothing but traffic. */
-const LONGEST_S = 3_600;
-const SHORTEST_S = 10;
+/** Expiry limits in seconds: a device that is gone is detected within the hour; a shorter expiry only adds traffic. */
+const MAX_EXPIRES_S = 3_600;
+const MIN_EXPIRES_S = 10;
 
-/** Makes a registrar that knows nobody yet. A device has one place: where it registered last. */
-export function createRegistrar({ clock, realm, key, algorithms, accounts, onChange }: RegistrarNeeds): Registrar {
-  const kept = new Map<string, Kept>();
+/** Creates an empty registrar. A device has one binding: its latest. */
+export function createSipRegistrar({
+  clock,
+  realm,
+  key,
+  algorithms,
+  accounts,
+  onChange,
+}: SipRegistrarDeps): SipRegistrar {
+  const bindings = new Map<string, StoredBinding>();
   const passwordOf = (user: string): string | null => accounts.get(user)?.password ?? null;
-  const doorkeeper = createDoorkeeper({ realm, key, algorithms, now: () => clock.now(), passwordOf });
+  const verifier = createDigestVerifier({ realm, key, algorithms, now: () => clock.now(), passwordOf });
 
-  const forget = (account: Account): void => {
-    const known = kept.get(account.user);
+  const unregister = (account: SipAccount): void => {
+    const known = bindings.get(account.user);
     if (!known) return;
     known.end.cancel();
-    kept.delete(account.user);
+    bindings.delete(account.user);
     onChange(account, null);
   };
 
   const bind = async (
-    account: Account,
-    { message, from }: Arrival & { message: SipRequest },
+    account: SipAccount,
+    { message, from }: IncomingSipMessage & { message: SipRequest },
     seconds: number,
     uri: SipUri,
   ) => {
     const { user } = account;
-    // A device behind a connection is reached by it, wherever it thinks it is.
-    const hop = from.protocol === "udp" ? await hopTo(uri) : from;
-    const contact = writeUri(uri);
-    // Only now: another place may have been told while the name was looked up.
-    const known = kept.get(user);
+    // A connected device is reached on its connection, whatever its contact says.
+    const hop = from.protocol === "udp" ? await resolveHop(uri) : from;
+    const contact = formatSipUri(uri);
+    // Read only now: another registration may have arrived during name resolution.
+    const known = bindings.get(user);
     known?.end.cancel();
-    const end = clock.after(seconds * 1_000, () => forget(account), { background: true });
-    const call = { callId: first(message, "Call-ID") ?? "", sequence: sequenceOf(message).number };
-    kept.set(user, { uri, hop, contact, ...call, until: clock.monotonicMs() + seconds * 1_000, end });
+    const end = clock.after(seconds * 1_000, () => unregister(account), { background: true });
+    const call = { callId: firstHeader(message, "Call-ID") ?? "", sequence: cseqOf(message).number };
+    bindings.set(user, { uri, hop, contact, ...call, until: clock.monotonicMs() + seconds * 1_000, end });
     if (known?.contact !== contact) onChange(account, contact);
   };
 
-  const contactsOf = (user: string): Headers => {
-    const known = kept.get(user);
+  const contactsOf = (user: string): SipHeaders => {
+    const known = bindings.get(user);
     if (!known) return [];
     const left = Math.max(1, Math.round((known.until - clock.monotonicMs()) / 1_000));
     return [["Contact", `<${known.contact}>;expires=${left}`]];
   };
 
-  const change = async (
-    account: Account,
-    arrival: Arrival & { message: SipRequest },
+  const updateBinding = async (
+    account: SipAccount,
+    arrival: IncomingSipMessage & { message: SipRequest },
     respond: Respond,
   ): Promise<void> => {
     const { message } = arrival;
-    const known = kept.get(account.user);
-    const isOld = known?.callId === first(message, "Call-ID") && sequenceOf(message).number <= known.sequence;
+    const known = bindings.get(account.user);
+    const isOld = known?.callId === firstHeader(message, "Call-ID") && cseqOf(message).number <= known.sequence;
     if (isOld) return respond(500, "Out Of Order");
-    const [contact] = all(message, "Contact");
-    const general = first(message, "Expires");
-    if (contact === "*" && general?.trim() === "0") forget(account);
+    const [contact] = headerValues(message, "Contact");
+    const general = firstHeader(message, "Expires");
+    if (contact === "*" && general?.trim() === "0") unregister(account);
     else if (contact !== undefined) {
-      const address = readAddress(contact);
+      const address = parseNameAddress(contact);
       if (!address) return respond(400, "Bad Contact");
-      const seconds = secondsOf(address.params.get("expires") ?? general);
-      if (seconds === 0) forget(account);
+      const seconds = clampExpires(address.params.get("expires") ?? general);
+      if (seconds === 0) unregister(account);
       else await bind(account, arrival, seconds, address.uri);
     }
     respond(200, "OK", contactsOf(account.user));
   };
 
   return {
-    find: (user) => kept.get(user) ?? null,
-    take(arrival, respond) {
+    findBinding: (user) => bindings.get(user) ?? null,
+    handleRegister(arrival, respond) {
       const { message } = arrival;
-      const verdict = doorkeeper.check(whole(message, "Authorization"), { method: "REGISTER", uri: message.uri });
-      if (verdict.ask) {
+      const auth = verifier.verify(rawHeaders(message, "Authorization"), { method: "REGISTER", uri: message.uri });
+      if (auth.ask) {
         return respond(
           401,
           "Unauthorized",
-          verdict.ask.map((challenge) => ["WWW-Authenticate", challenge] as const),
+          auth.ask.map((challenge) => ["WWW-Authenticate", challenge] as const),
         );
       }
-      const account = accounts.get(verdict.user);
-      if (!account || readAddress(first(message, "To") ?? "")?.uri.user !== account.user)
+      const account = accounts.get(auth.user);
+      if (!account || parseNameAddress(firstHeader(message, "To") ?? "")?.uri.user !== account.user)
         return respond(403, "Forbidden");
-      change(account, arrival, respond).catch(() => respond(400, "Bad Contact"));
+      updateBinding(account, arrival, respond).catch(() => respond(400, "Bad Contact"));
     },
     stop() {
-      for (const { end } of kept.values()) end.cancel();
-      kept.clear();
+      for (const { end } of bindings.values()) end.cancel();
+      bindings.clear();
     },
   };
 }
 
-/** A device that asks for no time, or for too much, gets the longest; one that asks for too little the shortest. */
-function secondsOf(text: string | null | undefined): number {
-  const asked = /^\d{1,9}$/.test(text?.trim() ?? "") ? Number(text) : LONGEST_S;
-  return asked === 0 ? 0 : Math.min(LONGEST_S, Math.max(SHORTEST_S, asked));
+/** Missing and excessive expiries become the maximum, too short ones the minimum. */
+function clampExpires(text: string | null | undefined): number {
+  const requested = /^\d{1,9}$/.test(text?.trim() ?? "") ? Number(text) : MAX_EXPIRES_S;
+  return requested === 0 ? 0 : Math.min(MAX_EXPIRES_S, Math.max(MIN_EXPIRES_S, requested));
 }

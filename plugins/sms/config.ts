@@ -1,61 +1,65 @@
 import { boolean, integer, option, secret, text } from "#plugin-api";
 
-/** The configuration of text messages. */
+/** Configuration of the sms plugin. */
 export default {
-  transport: option("How messages leave: by a provider's SMPP, or by its HTTP gateway.", ["smpp", "http"], {
+  transport: option("Protocol of the provider: SMPP or an HTTP gateway.", ["smpp", "http"], {
     default: "smpp",
   }),
-  sender: text("Number or name that messages come from, as the provider allows it.", { max: 20 }),
-  language: option("Language of the few words around a message.", ["en", "de"], { default: "en" }),
-  mostParts: integer("Parts that a long message may have; what is longer is cut.", { min: 1, max: 10, default: 4 }),
-  host: text("SMPP: the provider's host.", { max: 255 }),
-  port: integer("SMPP: its port.", { min: 1, max: 65_535, default: 2_775 }),
-  tls: boolean("SMPP: encrypted from the start.", { default: false }),
-  certificateAuthority: text("SMPP: certificate in PEM of who signed the provider's; the system's unless given.", {
+  sender: text("Sender number or name, as permitted by the provider.", { max: 20 }),
+  language: option("Language of the texts added to messages.", ["en", "de"], { default: "en" }),
+  mostParts: integer("Maximum number of segments of a long message; longer text is truncated.", {
+    min: 1,
+    max: 10,
+    default: 4,
+  }),
+  host: text("SMPP: host name of the provider.", { max: 255 }),
+  port: integer("SMPP: port of the provider.", { min: 1, max: 65_535, default: 2_775 }),
+  tls: boolean("SMPP: connect over TLS.", { default: false }),
+  certificateAuthority: text("SMPP: CA certificate of the provider in PEM. Default: the system's CAs.", {
     max: 65_536,
   }),
-  systemId: text("SMPP: the account.", { max: 15 }),
-  password: secret("SMPP: its password."),
-  systemType: text("SMPP: what some providers want to be told.", { max: 12, default: "" }),
-  receipts: boolean("SMPP: ask for a receipt from each handset.", { default: true }),
+  systemId: text("SMPP: account (system_id).", { max: 15 }),
+  password: secret("SMPP: password of the account."),
+  systemType: text("SMPP: system_type, required by some providers.", { max: 12, default: "" }),
+  receipts: boolean("SMPP: request delivery receipts.", { default: true }),
   longTexts: option(
-    "SMPP: how the provider takes long texts: parts with a header of their own, parts with numbers beside them (sar_*), or whole (message_payload).",
+    "SMPP: encoding of long texts: segments with a user data header (joined), segments with sar_* parameters (numbered), or message_payload (whole).",
     ["joined", "numbered", "whole"],
     { default: "joined" },
   ),
-  atOnce: integer("Messages without the provider's word at once.", { min: 1, max: 100, default: 10 }),
+  atOnce: integer("Maximum number of unacknowledged messages.", { min: 1, max: 100, default: 10 }),
   gatewayUrl: text(
-    "HTTP: address that takes messages, POST; `{{to}}`, `{{text}}`, `{{sender}}`, `{{id}}` are put in.",
+    "HTTP: URL for POST requests, with the placeholders `{{to}}`, `{{text}}`, `{{sender}}` and `{{id}}`.",
     {
       max: 2_000,
     },
   ),
-  gatewayBody: text("HTTP: the request's body, with the same places, filled in as its type needs.", {
+  gatewayBody: text("HTTP: request body with the same placeholders, escaped as its content type requires.", {
     max: 4_000,
     default: '{"to": "{{to}}", "from": "{{sender}}", "text": "{{text}}"}',
   }),
-  gatewayType: option("HTTP: type of the body.", ["application/json", "application/x-www-form-urlencoded"], {
+  gatewayType: option("HTTP: content type of the body.", ["application/json", "application/x-www-form-urlencoded"], {
     default: "application/json",
   }),
-  gatewayAuthorization: secret("HTTP: value of the header Authorization."),
+  gatewayAuthorization: secret("HTTP: value of the Authorization header."),
   gatewayAnswerId: text(
-    "HTTP: where the gateway's answer, JSON, holds its name of a message (`messages.0.id`), by which receipts name it; without, they name the value of `{{id}}`.",
+    "HTTP: path of the message id in the gateway's JSON response (`messages.0.id`), which receipts refer to. Default: receipts refer to the value of `{{id}}`.",
     { max: 100 },
   ),
   receiptState: text(
-    "HTTP: member of a receipt, brought to /x/sms/receipts, that holds the message's state; no receipts are expected without.",
+    "HTTP: member of a receipt sent to /x/sms/receipts that holds the message state. Empty: no receipts are expected.",
     { max: 64 },
   ),
-  receiptId: text("HTTP: member of a receipt that names the message.", { max: 64, default: "id" }),
-  receiptArrived: text("HTTP: states of a message that the handset has, separated by commas.", {
+  receiptId: text("HTTP: member of a receipt that holds the message id.", { max: 64, default: "id" }),
+  receiptArrived: text("HTTP: states of delivered messages, separated by commas.", {
     max: 500,
     default: "delivered,DELIVRD",
   }),
-  receiptLost: text("HTTP: states of a message that will never arrive, separated by commas.", {
+  receiptLost: text("HTTP: states of permanently failed messages, separated by commas.", {
     max: 500,
     default: "failed,undelivered,undeliverable,rejected,expired,UNDELIV,DELETED,REJECTD",
   }),
-  inboundToken: secret("HTTP: whoever brings answers or receipts says this as `?token=` or as a bearer."),
-  inboundFrom: text("HTTP: member of an answer that holds the sender's number.", { max: 64, default: "from" }),
-  inboundText: text("HTTP: member of an answer that holds its text.", { max: 64, default: "text" }),
+  inboundToken: secret("HTTP: token required of inbound messages and receipts, as `?token=` or bearer token."),
+  inboundFrom: text("HTTP: member of an inbound message that holds the sender's number.", { max: 64, default: "from" }),
+  inboundText: text("HTTP: member of an inbound message that holds its text.", { max: 64, default: "text" }),
 };

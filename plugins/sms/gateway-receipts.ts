@@ -1,31 +1,34 @@
-import type { Receipt } from "./receipts.ts";
+import type { DeliveryReceipt } from "./delivery-receipts.ts";
 
-/** How a gateway writes its receipts. */
-export interface ReceiptForm {
-  /** Member that names the message. */
+/** Format of a gateway's receipts. */
+export interface ReceiptFormat {
+  /** Member with the message id. */
   id: string;
-  /** Member that holds its state. */
+  /** Member with the state. */
   state: string;
-  /** Words for "the handset has it" and "it never will", separated by commas, in any case. */
+  /** States of delivered and of failed messages, separated by commas, case-insensitive. */
   arrived: string;
   lost: string;
 }
 
-/** Reads a receipt from a request's values; null when it lacks a member. A state that is neither is one on the way. */
-export function receiptIn(values: Readonly<Record<string, string>>, form: ReceiptForm): Receipt | null {
-  const name = values[form.id];
-  const state = values[form.state];
+/** Parses a receipt from request values; null if a member is missing. Any other state means in transit. */
+export function parseGatewayReceipt(
+  values: Readonly<Record<string, string>>,
+  format: ReceiptFormat,
+): DeliveryReceipt | null {
+  const name = values[format.id];
+  const state = values[format.state];
   if (!name || !state) return null;
-  const isOneOf = (words: string): boolean => words.split(",").some((word) => isSame(word, state));
-  return { name, state, arrived: isOneOf(form.arrived) ? true : isOneOf(form.lost) ? false : null };
+  const isOneOf = (states: string): boolean => states.split(",").some((each) => isSame(each, state));
+  return { name, state, arrived: isOneOf(format.arrived) ? true : isOneOf(format.lost) ? false : null };
 }
 
-function isSame(word: string, state: string): boolean {
-  return word.trim().toLowerCase() === state.trim().toLowerCase();
+function isSame(given: string, state: string): boolean {
+  return given.trim().toLowerCase() === state.trim().toLowerCase();
 }
 
-/** The text or number at a path (`messages.0.id`) of a JSON text; empty when there is none. */
-export function memberAt(json: string, path: string): string {
+/** String or number at a path (`messages.0.id`) of a JSON text; empty if missing. */
+export function jsonValueAt(json: string, path: string): string {
   try {
     let value: unknown = JSON.parse(json);
     for (const name of path.split(".")) value = Object(value)[name];

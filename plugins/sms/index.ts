@@ -3,72 +3,81 @@ import {
   type ConfigOf,
   createOutbox,
   definePlugin,
-  lacking,
+  failForMissingConfig,
   type Outbox,
   type PluginContext,
   type PluginRequest,
   type PluginResponse,
   type TextMessage,
 } from "#plugin-api";
-import type { Carrier, CarrierNeeds } from "./carrier.ts";
 import config from "./config.ts";
-import { receiptIn } from "./gateway-receipts.ts";
-import { createHttpCarrier, valuesOf } from "./http-carrier.ts";
-import { numberOf, replyTo, wordsOf } from "./message.ts";
-import { createSmppCarrier } from "./smpp-carrier.ts";
+import { parseGatewayReceipt } from "./gateway-receipts.ts";
+import { createHttpTransport, requestValues } from "./http-transport.ts";
+import { createSmppTransport } from "./smpp-transport.ts";
+import { composeSmsText, inboundReplyText, normalizePhoneNumber } from "./sms-texts.ts";
+import type { SmsTransport, SmsTransportDeps } from "./sms-transport.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
 
-/** A number that says what nobody knows is answered once in so long: two machines must not talk to each other. own choice */
-const SILENT_MS = 3_600_000;
-const MOST_NUMBERS = 10_000;
+/**
+ * Unknown texts of a number are answered at most this often, so that two machines do not answer each other endlessly.
+ */
+const UNKNOWN_REPLY_INTERVAL_MS = 3_600_000;
+const MAX_NUMBERS = 10_000;
 
-/** Text messages: out to each number, answers and STOP back in. */
+/** Text messages to numbers, and inbound responses and keywords. */
 export default definePlugin({
   config,
   activate(ctx) {
     const { language } = ctx.config;
     let outbox: Outbox | null = null;
-    const answer = createAnswering(ctx, (to, text) => carrier?.send(to, text, null));
-    const carrier = openCarrier(ctx, {
-      onMessage: answer,
-      onState: (state) => outbox?.heard(state),
+    const handleMessage = createInboundHandler(ctx, (to, text) => transport?.send(to, text, null));
+    const transport = openTransport(ctx, {
+      onMessage: handleMessage,
+      onState: (state) => outbox?.reportResult(state),
     });
-    if (!carrier) return;
+    if (!transport) return;
     outbox = createOutbox({
       ...ctx,
-      atOnce: ctx.config.atOnce,
-      fault: ({ device }) => (numberOf(device.deviceIdentifier) === null ? "it is not a telephone number" : null),
-      hand: (item) =>
-        carrier.send(numberOf(item.device.deviceIdentifier) ?? "", wordsOf(item, language), item.deliveryId),
+      concurrency: ctx.config.atOnce,
+      undeliverableReason: ({ device }) =>
+        normalizePhoneNumber(device.deviceIdentifier) === null
+          ? "the device identifier must be a telephone number"
+          : null,
+      send: (item) =>
+        transport.send(
+          normalizePhoneNumber(item.device.deviceIdentifier) ?? "",
+          composeSmsText(item, language),
+          item.deliveryId,
+        ),
     });
     const waiting = outbox;
     ctx.deliver(waiting.add);
     ctx.stop(({ deliveryIds }) => waiting.drop(deliveryIds));
-    ctx.route("inbound", (request) => takeInbound(request, ctx, answer));
-    ctx.route("receipts", (request) => takeReceipt(request, ctx, carrier));
+    ctx.route("inbound", (request) => handleInbound(request, ctx, handleMessage));
+    ctx.route("receipts", (request) => handleReceipt(request, ctx, transport));
     ctx.status(ctx.config.transport === "http" ? "ok" : "degraded", "connecting");
   },
 });
 
-/** The way out that is set; null, in words, when something is missing. */
-function openCarrier(ctx: Context, heard: Pick<CarrierNeeds, "onMessage" | "onState">): Carrier | null {
+/** Opens the configured transport; null if configuration is missing, which is reported. */
+function openTransport(ctx: Context, callbacks: Pick<SmsTransportDeps, "onMessage" | "onState">): SmsTransport | null {
   const { transport, host, systemId, password, gatewayUrl } = ctx.config;
   const { gatewayBody: body, gatewayType: type, gatewayAuthorization: authorization } = ctx.config;
   const { clock, signal } = ctx;
-  const onReceipt = (id: number, fault: string | null): void => {
-    if (fault === null) ctx.outcome(id, "accepted", { afterwards: true });
-    else ctx.outcome(id, "failed", { reason: fault, retryable: false, returned: true });
+  const onReceipt = (id: number, error: string | null): void => {
+    if (error === null) ctx.outcome(id, "accepted", { afterwards: true });
+    else ctx.outcome(id, "failed", { reason: error, retryable: false, returned: true });
   };
   if (transport === "http" && gatewayUrl) {
     const { sender, gatewayAnswerId: answerId, receiptState } = ctx.config;
     const gateway = { url: gatewayUrl, body, type, authorization, fetch: ctx.fetch, answerId };
-    return createHttpCarrier({ ...gateway, sender, clock, onReceipt, receipts: receiptState !== null });
+    return createHttpTransport({ ...gateway, sender, clock, onReceipt, receipts: receiptState !== null });
   }
   if (transport === "smpp" && host && systemId) {
-    return createSmppCarrier({
+    return createSmppTransport({
       ...ctx.config,
-      ...heard,
+      ...callbacks,
       clock,
       signal,
       onReceipt,
@@ -77,63 +86,68 @@ function openCarrier(ctx: Context, heard: Pick<CarrierNeeds, "onMessage" | "onSt
       password: password ?? "",
     });
   }
-  const missing = transport === "http" ? "gatewayUrl is not set" : "host and systemId are not set";
-  lacking(ctx, missing);
+  const missing = transport === "http" ? "gatewayUrl must be set" : "host and systemId must be set";
+  failForMissingConfig(ctx, missing);
   return null;
 }
 
-/** Hands what people write to the appliance, and tells them what came of it; gives false where it could not be stored. */
-function createAnswering(ctx: Context, send: (to: string, text: string) => unknown) {
-  const told = new Map<string, number>();
-  const mayTell = (number: string): boolean => {
+/**
+ * Creates the handler of inbound messages, which sends the reply; it resolves with false if the message could not be
+ * stored.
+ */
+function createInboundHandler(ctx: Context, send: (to: string, text: string) => unknown) {
+  const repliedAt = new Map<string, number>();
+  const mayReply = (number: string): boolean => {
     const now = ctx.clock.monotonicMs();
-    if (now - (told.get(number) ?? Number.NEGATIVE_INFINITY) < SILENT_MS) return false;
-    if (told.size >= MOST_NUMBERS) told.clear();
-    told.set(number, now);
+    if (now - (repliedAt.get(number) ?? Number.NEGATIVE_INFINITY) < UNKNOWN_REPLY_INTERVAL_MS) return false;
+    if (repliedAt.size >= MAX_NUMBERS) repliedAt.clear();
+    repliedAt.set(number, now);
     return true;
   };
   return async ({ from, text }: TextMessage): Promise<boolean> => {
-    const number = numberOf(from);
-    // Names and short words of machines can't be answered.
+    const number = normalizePhoneNumber(from);
+    // Alphanumeric senders cannot be answered.
     if (number === null) return true;
     try {
       const reply = await ctx.receive({ from: number, text });
-      const words = reply.kind === "unknown" && !mayTell(number) ? null : replyTo(reply, ctx.config.language);
-      if (words !== null) void send(number, words);
+      const replyText =
+        reply.kind === "unknown" && !mayReply(number) ? null : inboundReplyText(reply, ctx.config.language);
+      if (replyText !== null) void send(number, replyText);
       return true;
     } catch (error) {
-      ctx.log.warn({ err: error instanceof Error ? error.message : String(error) }, "a text message was not taken");
+      const message = error instanceof Error ? error.message : String(error);
+      ctx.log.warn({ event: "sms.inbound_failed", err: message }, "failed to store inbound text message");
       return false;
     }
   };
 }
 
-/** An answer that a gateway brings: 204 once it was taken, 503 to bring it again. */
-async function takeInbound(
+/** Inbound message from a gateway: 204 when stored, 503 to be retried. */
+async function handleInbound(
   request: PluginRequest,
   { config: { inboundToken, inboundFrom, inboundText } }: Context,
-  answer: (message: TextMessage) => Promise<boolean>,
+  handleMessage: (message: TextMessage) => Promise<boolean>,
 ): Promise<PluginResponse> {
-  const values = valuesOf(request);
+  const values = requestValues(request);
   if (!isAllowed(request, values, inboundToken)) return { status: 401 };
   const from = values[inboundFrom];
   const text = values[inboundText];
-  if (!from || text === undefined) return { status: 400, body: `${inboundFrom} and ${inboundText} are expected` };
-  return { status: (await answer({ from, text })) ? 204 : 503 };
+  if (!from || text === undefined) return { status: 400, body: `${inboundFrom} and ${inboundText} must be given` };
+  return { status: (await handleMessage({ from, text })) ? 204 : 503 };
 }
 
-/** A receipt that a gateway brings: 204, also for what nobody waits for. */
-function takeReceipt(
+/** Receipt from a gateway: 204, also for unknown messages. */
+function handleReceipt(
   request: PluginRequest,
   { config }: Pick<Context, "config">,
-  carrier: Pick<Carrier, "receive">,
+  transport: Pick<SmsTransport, "handleReceipt">,
 ): PluginResponse {
   const { inboundToken, receiptId: id, receiptState: state, receiptArrived: arrived, receiptLost: lost } = config;
-  const values = valuesOf(request);
+  const values = requestValues(request);
   if (!isAllowed(request, values, inboundToken)) return { status: 401 };
-  const receipt = state === null ? null : receiptIn(values, { id, state, arrived, lost });
-  if (!receipt) return { status: 400, body: `${id} and ${state ?? "a state"} are expected` };
-  carrier.receive(receipt);
+  const receipt = state === null ? null : parseGatewayReceipt(values, { id, state, arrived, lost });
+  if (!receipt) return { status: 400, body: `${id} and ${state ?? "a state"} must be given` };
+  transport.handleReceipt(receipt);
   return { status: 204 };
 }
 

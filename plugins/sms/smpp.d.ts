@@ -1,9 +1,9 @@
-// The parts of the package that are used; it brings no types of its own. @source SMPP 3.4
+// Types of the parts of the package in use; the package has none. @source SMPP 3.4
 declare module "smpp" {
   import type { EventEmitter } from "node:events";
   import type { Server as NetServer } from "node:net";
 
-  /** A protocol data unit; what it holds depends on its command. */
+  /** A protocol data unit; its members depend on the command. */
   export interface Pdu {
     command: string;
     command_status: number;

@@ -1,80 +1,84 @@
 import type { DeliveryItem, PluginContext, StopRequest } from "#plugin-api";
-import type { AgentLink, Command, Links } from "./links.ts";
-import { type SpeakerSettings, volumeOf } from "./rules.ts";
-import type { AgentEvent } from "./said.ts";
+import type { AgentCommand, AgentConnection, AgentConnections } from "./agent-connections.ts";
+import type { AgentEvent } from "./agent-messages.ts";
+import { type SpeakerSettings, volumePercent } from "./speaker-rules.ts";
 
-/** All deliveries of the plugin. */
-export interface Deliveries {
-  take(items: readonly DeliveryItem[]): void;
+export interface SpeakerDeliveries {
+  start(items: readonly DeliveryItem[]): void;
   stop(request: StopRequest): void;
-  /** False for a command to play what was called off, or has failed. */
-  isWanted(command: Command): boolean;
-  /** What the agent of a speaker says. */
-  heard(link: AgentLink, events: readonly AgentEvent[]): void;
-  /** Forgets those that nobody called off long after they were of any use. */
+  /** False for a play command of a cancelled or failed delivery. */
+  isWanted(command: AgentCommand): boolean;
+  /** Handles events of an agent. */
+  handleEvents(link: AgentConnection, events: readonly AgentEvent[]): void;
+  /** Drops deliveries that were never stopped, long after `notAfter`. */
   sweep(): void;
 }
 
-/** What deliveries need. */
-export interface DeliveriesNeeds extends Pick<PluginContext, "clock" | "outcome" | "stream"> {
-  links: Links;
-  /** How a speaker sounds; null for one that never registered. */
+export interface SpeakerDeliveriesDeps extends Pick<PluginContext, "clock" | "outcome" | "stream"> {
+  links: AgentConnections;
+  /** Settings of a speaker; null if not registered. */
   settingsOf(mac: string): SpeakerSettings | null;
 }
 
-interface Delivery {
+interface SpeakerDelivery {
   item: DeliveryItem;
   mac: string;
-  /** By how much the speaker holds it back. */
+  /** Playback delay of the speaker. */
   delayMs: number;
-  /** Where its stream goes once it was opened. */
+  /** Target of the stream once opened. */
   target: { group: string; port: number } | null;
 }
 
-/** An agent that holds a request open answers within some ms. own choice */
-const ANSWER_MS = 5_000;
-/** After the last packet: what the agent holds back, and its way here. own choice */
-const LAST_WORDS_MS = 3_000;
-const KEPT_MS = 3_600_000;
+/** An agent with a waiting poll responds within some ms. */
+const RESPONSE_TIMEOUT_MS = 5_000;
+/** After the last packet: playback delay of the agent and time for its final event. */
+const FINAL_EVENTS_MS = 3_000;
+const RETENTION_MS = 3_600_000;
 
-/** Makes the flow: told to play, accepted, the stream opened, started, heard, told to stop. */
-export function createDeliveries({ clock, outcome, stream, links, settingsOf }: DeliveriesNeeds): Deliveries {
-  const deliveries = new Map<number, Delivery>();
+/** Runs deliveries: send play, open the stream on acceptance, follow events, send stop. */
+export function createSpeakerDeliveries({
+  clock,
+  outcome,
+  stream,
+  links,
+  settingsOf,
+}: SpeakerDeliveriesDeps): SpeakerDeliveries {
+  const deliveries = new Map<number, SpeakerDelivery>();
 
   const fail = (deliveryId: number, reason: string, retryable: boolean): void => {
     deliveries.delete(deliveryId);
     outcome(deliveryId, "failed", { reason, retryable });
   };
 
-  const begin = (item: DeliveryItem): void => {
+  const startDelivery = (item: DeliveryItem): void => {
     const { deliveryId, notificationId, audio, priority, device, profile } = item;
-    const why = whySilent(item);
+    const reason = skipReason(item);
     const mac = device.deviceIdentifier.slice("agent:".length);
     const settings = settingsOf(mac);
-    if (why !== null || !audio) outcome(deliveryId, "skipped", { reason: why ?? "" });
-    else if (!settings) fail(deliveryId, "no agent has registered with this address", false);
+    if (reason !== null || !audio) outcome(deliveryId, "skipped", { reason: reason ?? "" });
+    else if (!settings) fail(deliveryId, "no agent is registered with this MAC address", false);
     else {
       const delayMs = settings.delayMs || item.holdMs || 0;
-      const volume = volumeOf(profile.volume, settings);
+      const volume = volumePercent(profile.volume, settings);
       const { ssrc } = audio;
-      ask(
+      sendPlay(
         { item, mac, delayMs, target: null },
         { kind: "play", deliveryId, notificationId, ssrc, volume, delayMs, priority },
       );
     }
   };
 
-  const ask = (delivery: Delivery, command: Command): void => {
+  const sendPlay = (delivery: SpeakerDelivery, command: AgentCommand): void => {
     const { deliveryId } = command;
     deliveries.set(deliveryId, delivery);
-    if (!links.tell(delivery.mac, command)) fail(deliveryId, NOT_HERE, true);
-    clock.after(ANSWER_MS, () => {
+    if (!links.sendCommand(delivery.mac, command)) fail(deliveryId, NOT_CONNECTED, true);
+    clock.after(RESPONSE_TIMEOUT_MS, () => {
       if (deliveries.get(deliveryId) === delivery && !delivery.target)
-        fail(deliveryId, links.find(delivery.mac) ? NO_ANSWER : NOT_HERE, true);
+        fail(deliveryId, links.find(delivery.mac) ? NO_RESPONSE : NOT_CONNECTED, true);
     });
   };
 
-  const accepted = async (delivery: Delivery, link: AgentLink): Promise<void> => {
+  const openStream = async (delivery: SpeakerDelivery, link: AgentConnection): Promise<void> => {
     const { deliveryId, notificationId, audio } = delivery.item;
     if (!audio || delivery.target) return;
     delivery.target = { group: link.address, port: link.port };
@@ -82,78 +86,79 @@ export function createDeliveries({ clock, outcome, stream, links, settingsOf }: 
     try {
       await stream.open({ ...delivery.target, codec: "PCMU", ttl: audio.ttl }, notificationId);
     } catch (error) {
-      // What was called off meanwhile has no stream to miss.
-      if (deliveries.get(deliveryId) === delivery) fail(deliveryId, `no stream: ${wordsOf(error)}`, true);
+      // A delivery cancelled in the meantime needs no stream.
+      if (deliveries.get(deliveryId) === delivery)
+        fail(deliveryId, `failed to open the stream: ${errorMessage(error)}`, true);
     }
   };
 
-  const take = (event: AgentEvent, delivery: Delivery, link: AgentLink): void => {
+  const handleEvent = (event: AgentEvent, delivery: SpeakerDelivery, link: AgentConnection): void => {
     const { deliveryId } = event;
     const { delayMs: heldMs } = delivery;
-    if (event.kind === "accepted") void accepted(delivery, link);
+    if (event.kind === "accepted") void openStream(delivery, link);
     else if (event.kind === "started")
       outcome(deliveryId, "playing", event.at === null ? {} : { started: { at: event.at, model: link.model, heldMs } });
     else if (event.kind === "heard") outcome(deliveryId, "heard");
     else if (event.kind === "unheard") outcome(deliveryId, "playing", { reason: event.words || NOT_HEARD });
-    else if (event.kind === "alone") playedAlone(deliveryId);
-    else if (event.kind === "failed") fail(deliveryId, event.words || "the speaker could not play", true);
+    else if (event.kind === "alone") finishPlayedOffline(deliveryId);
+    else if (event.kind === "failed") fail(deliveryId, event.words || "playback failed on the speaker", true);
     else if (event.words !== "") outcome(deliveryId, "playing", { reason: event.words });
   };
 
-  const playedAlone = (deliveryId: number): void => {
-    if (deliveries.delete(deliveryId)) outcome(deliveryId, "playing", { reason: ALONE, last: true });
+  const finishPlayedOffline = (deliveryId: number): void => {
+    if (deliveries.delete(deliveryId)) outcome(deliveryId, "playing", { reason: PLAYED_OFFLINE, last: true });
   };
 
-  const close = ({ item: { deliveryId } }: Delivery): void => {
+  const close = ({ item: { deliveryId } }: SpeakerDelivery): void => {
     if (deliveries.delete(deliveryId)) outcome(deliveryId, "accepted");
   };
-  const callOff = (delivery: Delivery): void => {
+  const cancel = (delivery: SpeakerDelivery): void => {
     const { mac, target, item } = delivery;
-    links.tell(mac, { kind: "stop", deliveryId: item.deliveryId });
+    links.sendCommand(mac, { kind: "stop", deliveryId: item.deliveryId });
     if (target) stream.close(target, item.notificationId).catch(() => undefined);
     if (target) close(delivery);
     else if (deliveries.delete(item.deliveryId))
-      outcome(item.deliveryId, "skipped", { reason: "it was called off before the speaker answered" });
+      outcome(item.deliveryId, "skipped", { reason: "cancelled before the speaker responded" });
   };
 
   return {
-    take(items) {
-      for (const item of items) begin(item);
+    start(items) {
+      for (const item of items) startDelivery(item);
     },
     stop({ deliveryIds, reason }) {
       for (const deliveryId of deliveryIds) {
         const delivery = deliveries.get(deliveryId);
         if (!delivery) continue;
-        // What has sounded to its end is played out, and its agent may have a last word.
-        if (reason === "ended") clock.after(LAST_WORDS_MS, () => close(delivery));
-        else callOff(delivery);
+        // Finished audio plays out, and its agent may send a final event.
+        if (reason === "ended") clock.after(FINAL_EVENTS_MS, () => close(delivery));
+        else cancel(delivery);
       }
     },
     isWanted: ({ kind, deliveryId }) => kind === "stop" || deliveries.has(deliveryId),
-    heard(link, events) {
+    handleEvents(link, events) {
       for (const event of events) {
         const delivery = deliveries.get(event.deliveryId);
-        // An agent may name any delivery: what is another's is not its to report on.
-        if (delivery?.mac === link.mac) take(event, delivery, link);
+        // An agent may report only on its own deliveries.
+        if (delivery?.mac === link.mac) handleEvent(event, delivery, link);
       }
     },
     sweep() {
-      const before = clock.now() - KEPT_MS;
+      const before = clock.now() - RETENTION_MS;
       for (const [id, { item }] of deliveries) if (item.notAfter < before) deliveries.delete(id);
     },
   };
 }
 
-function whySilent({ audio, device }: DeliveryItem): string | null {
+function skipReason({ audio, device }: DeliveryItem): string | null {
   if (!audio) return "a speaker has no display";
-  return device.attributes.IsConfigured === "false" ? "the speaker waits to be set up (IsConfigured)" : null;
+  return device.attributes.IsConfigured === "false" ? "the speaker is not accepted yet (IsConfigured)" : null;
 }
 
-const NOT_HERE = "its agent is not connected";
-const NO_ANSWER = `its agent did not answer within ${ANSWER_MS / 1_000} s`;
-const ALONE = "the speaker has played it by itself while the appliance could not be reached";
-const NOT_HEARD = "it plays, but does not hear itself";
+const NOT_CONNECTED = "agent not connected";
+const NO_RESPONSE = `no response from the agent within ${RESPONSE_TIMEOUT_MS / 1_000} s`;
+const PLAYED_OFFLINE = "played offline by the speaker while the appliance was unreachable";
+const NOT_HEARD = "playing, but the microphone does not hear it";
 
-function wordsOf(error: unknown): string {
+function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,92 +1,99 @@
 import { type DeviceReport, definePlugin } from "#plugin-api";
+import { createAgentApi } from "./agent-api.ts";
+import { type AgentConnection, createAgentConnections } from "./agent-connections.ts";
+import { openAgentTokens } from "./agent-tokens.ts";
 import config from "./config.ts";
-import { createDeliveries } from "./deliveries.ts";
-import { createDoor } from "./door.ts";
-import { type AgentLink, createLinks } from "./links.ts";
-import { openPlans } from "./plans.ts";
-import { readRules } from "./rules.ts";
-import { openTokens } from "./tokens.ts";
+import { createSpeakerDeliveries } from "./deliveries.ts";
+import { openSignedRingPlans } from "./signed-ring-plans.ts";
+import { parseSpeakerRules } from "./speaker-rules.ts";
 
-/** Plans are looked for every two minutes. own choice */
-const BEHIND_MS = 3_600_000;
+/** Agents refresh their plans every two minutes. */
+const OUTDATED_AFTER_MS = 3_600_000;
 const SWEEP_MS = 5_000;
-/** All agents come at once after a power cut. */
-const REPORT_MS = 200;
-const SHORTEST_SECRET = 16;
+/** All agents connect at once after a power cut. */
+const REPORT_DELAY_MS = 200;
+const MIN_SECRET_LENGTH = 16;
 
-/** Speakers with an agent: they ask for commands, play the stream that comes to them, and say what they played. */
+/** Speakers with an agent: they poll for commands, play the stream sent to them, and report playback. */
 export default definePlugin({
   config,
   async activate(ctx) {
     const { clock, log, outcome, stream } = ctx;
-    const rules = readRules(ctx.config.rules);
-    const tokens = await openTokens(ctx.state);
-    const plans = await openPlans(ctx);
+    const rules = parseSpeakerRules(ctx.config.rules);
+    const tokens = await openAgentTokens(ctx.state);
+    const plans = await openSignedRingPlans(ctx);
     const changed = new Map<string, DeviceReport>();
     const report = (): void => {
       const devices = [...changed.values()];
       changed.clear();
-      ctx.devices.report(devices).catch((error: Error) => log.warn({ err: error.message }, "devices not stored"));
+      ctx.devices
+        .report(devices)
+        .catch((error: Error) =>
+          log.warn({ event: "device.report_failed", err: error.message }, "failed to report devices"),
+        );
     };
-    const links = createLinks({
+    const connections = createAgentConnections({
       clock,
       onChange(link, isHere) {
-        if (changed.size === 0) clock.after(REPORT_MS, report);
-        changed.set(link.mac, deviceOf(link, isHere));
+        if (changed.size === 0) clock.after(REPORT_DELAY_MS, report);
+        changed.set(link.mac, deviceReport(link, isHere));
       },
     });
-    const deliveries = createDeliveries({
-      ...{ clock, outcome, stream, links },
+    const deliveries = createSpeakerDeliveries({
+      ...{ clock, outcome, stream, links: connections },
       settingsOf(mac) {
-        const agent = tokens.agentOf(mac);
+        const agent = tokens.find(mac);
         return agent && rules.settingsOf({ mac, model: agent.model });
       },
     });
     const { joinSecret, openToAll } = ctx.config;
-    const tooShort = joinSecret !== null && joinSecret.length < SHORTEST_SECRET;
-    const door = createDoor({
-      ...{ clock, tokens, links, rules, openToAll, joinSecret: tooShort ? null : joinSecret },
+    const tooShort = joinSecret !== null && joinSecret.length < MIN_SECRET_LENGTH;
+    const handleRequest = createAgentApi({
+      ...{ clock, tokens, connections, rules, openToAll, joinSecret: tooShort ? null : joinSecret },
       report: (devices) => ctx.devices.report(devices),
       ...{ isWanted: deliveries.isWanted, plans, rings: ctx.rings },
-      onEvents: (link, events) => deliveries.heard(link, events),
+      onEvents: (link, events) => deliveries.handleEvents(link, events),
     });
-    ctx.route("", door);
-    /** Null: what an earlier run said may still stand. */
-    let told: string | null = null;
-    const tellBehind = (): void => {
-      const behind = links.behind(BEHIND_MS).map(({ mac }) => `agent:${mac}`);
-      if (behind.join() === told) return;
-      told = behind.join();
-      ctx.rings.behind(behind).catch(() => {
-        told = null;
+    ctx.route("", handleRequest);
+    /** Null: an earlier run may have reported outdated plans. */
+    let reported: string | null = null;
+    const reportOutdated = (): void => {
+      const outdated = connections.withOutdatedPlan(OUTDATED_AFTER_MS).map(({ mac }) => `agent:${mac}`);
+      if (outdated.join() === reported) return;
+      reported = outdated.join();
+      ctx.rings.behind(outdated).catch(() => {
+        reported = null;
       });
     };
-    ctx.deliver((batch) => deliveries.take(batch));
+    ctx.deliver((batch) => deliveries.start(batch));
     ctx.stop((request) => deliveries.stop(request));
     ctx.probe(async ({ deviceIdentifier }) =>
-      links.find(deviceIdentifier.slice("agent:".length))
+      connections.find(deviceIdentifier.slice("agent:".length))
         ? { proof: "answered" }
-        : { proof: null, reason: "Its agent is not connected." },
+        : { proof: null, reason: "The agent is not connected." },
     );
     ctx.every(SWEEP_MS, () => {
-      links.sweep();
-      tellBehind();
+      connections.sweep();
+      reportOutdated();
       deliveries.sweep();
     });
-    const faults = [...rules.faults, ...(tooShort ? [`joinSecret has less than ${SHORTEST_SECRET} characters`] : [])];
-    if (faults.length > 0) ctx.status("degraded", faults.join("; "));
+    const errors = [
+      ...rules.errors,
+      ...(tooShort ? [`joinSecret must have at least ${MIN_SECRET_LENGTH} characters`] : []),
+    ];
+    if (errors.length > 0) ctx.status("degraded", errors.join("; "));
     else ctx.status("ok");
   },
 });
 
-function deviceOf({ mac, address, port, plan }: AgentLink, isHere: boolean): DeviceReport {
+function deviceReport({ mac, address, port, plan }: AgentConnection, isHere: boolean): DeviceReport {
   const attributes = {
     ...{ IsRegistered: String(isHere), IPAddress: address, RtpPort: String(port) },
-    ...(plan && { RingPlanUntil: timeOf(plan.until), RingPlanAt: timeOf(plan.inOrderAt) }),
+    ...(plan && { RingPlanUntil: isoTime(plan.until), RingPlanAt: isoTime(plan.inOrderAt) }),
   };
   return { deviceIdentifier: `agent:${mac}`, type: "speakers", description: "", attributes };
 }
 
-function timeOf(ms: number | null): string {
+function isoTime(ms: number | null): string {
   return ms === null ? "" : new Date(ms).toISOString();
 }

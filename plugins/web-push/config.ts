@@ -1,9 +1,9 @@
 import { integer, text } from "#plugin-api";
 
-/** The configuration of push messages to browsers. */
+/** Configuration of the web-push plugin. */
 export default {
-  contact: text("Whom push services write to when something is wrong: `mailto:it@example.org` or an https address.", {
+  contact: text("Contact for the push services: `mailto:it@example.org` or an https URL.", {
     max: 250,
   }),
-  atOnce: integer("Messages under way to one push service at once.", { min: 1, max: 200, default: 40 }),
+  atOnce: integer("Maximum number of concurrent requests per push service.", { min: 1, max: 200, default: 40 }),
 };

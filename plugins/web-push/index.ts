@@ -4,44 +4,44 @@ import {
   type ConfigOf,
   createOutbox,
   definePlugin,
-  lacking,
+  failForMissingConfig,
   type Outbox,
   type PluginContext,
   type PluginRequest,
   type PluginResponse,
 } from "#plugin-api";
 import config from "./config.ts";
-import { createPush, type VapidKeys } from "./push-services.ts";
-import { createReceipts, type Receipts } from "./receipts.ts";
-import { type Subscription, subscriptionOf } from "./subscription.ts";
+import { createWebPushClient, type VapidKeys } from "./push-client.ts";
+import { createReceiptSigner, type ReceiptSigner } from "./receipt-signer.ts";
+import { parseSubscription, type WebPushSubscription } from "./subscription.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
 
-/** Push services that are dealt with apart; there are a handful of makers of browsers. own choice */
-const MOST_SERVICES = 50;
-/** What was said so long ago of a service that nobody asks any more says nothing of the channel. own choice */
-const FAULT_MS = 3_600_000;
-const LOOK_MS = 600_000;
+/** Push services with a queue of their own; there are only a few browser vendors. */
+const MAX_SERVICES = 50;
+/** An error of a push service is forgotten after this time without traffic. */
+const ERROR_RETENTION_MS = 3_600_000;
+const SWEEP_MS = 600_000;
 
-/** Push messages: each encrypted for one browser and handed to the push service of its maker. */
+/** Push messages to browsers, encrypted and sent through the push service of the browser's vendor. */
 export default definePlugin({
   config,
   async activate(ctx) {
     const { contact } = ctx.config;
-    const { keys, receipts } = await secretsOf(ctx);
-    ctx.route("key", () => jsonOf(200, { publicKey: keys.publicKey }));
-    ctx.route("receipt", (request) => takeReceipt(request, receipts, ctx));
+    const { keys, receipts } = await loadSecrets(ctx);
+    ctx.route("key", () => jsonResponse(200, { publicKey: keys.publicKey }));
+    ctx.route("receipt", (request) => handleReceipt(request, receipts, ctx));
     if (contact === null || !/^(mailto:.+@.+|https:\/\/.+)$/.test(contact)) {
-      return lacking(ctx, "contact is not set to a mailto: or https: address");
+      return failForMissingConfig(ctx, "contact must be a mailto: or https: URL");
     }
-    const receiptOf = receipting(receipts);
-    const outboxes = createOutboxes(ctx, createPush({ ...ctx, contact, keys, receiptOf }));
+    const receiptOf = receiptFactory(receipts);
+    const outboxes = createOutboxes(ctx, createWebPushClient({ ...ctx, contact, keys, receiptOf }));
     ctx.deliver((batch) => {
       for (const item of batch) {
-        const subscription = subscriptionOf(item.device);
+        const subscription = parseSubscription(item.device);
         if (subscription) outboxes.of(subscription).add([item]);
         else {
-          const reason = "it is no subscription of a browser: the page registers itself";
+          const reason = "the device must be a browser subscription registered by the page /inbox";
           ctx.outcome(item.deliveryId, "failed", { reason, retryable: false });
         }
       }
@@ -51,53 +51,53 @@ export default definePlugin({
   },
 });
 
-/** Made once: browsers hold on to the public key, and receipts of messages under way to theirs. */
-async function secretsOf({ state }: Context): Promise<{ keys: VapidKeys; receipts: Receipts }> {
+/** Created once: browsers keep the public key, and messages in transit keep their receipts. */
+async function loadSecrets({ state }: Context): Promise<{ keys: VapidKeys; receipts: ReceiptSigner }> {
   const kept = (await state.get("keys")) as { vapid: VapidKeys; receipts: string } | undefined;
   const secrets = kept ?? { vapid: webPush.generateVAPIDKeys(), receipts: randomBytes(32).toString("base64url") };
   if (!kept) await state.set("keys", secrets);
-  return { keys: secrets.vapid, receipts: createReceipts(Buffer.from(secrets.receipts, "base64url")) };
+  return { keys: secrets.vapid, receipts: createReceiptSigner(Buffer.from(secrets.receipts, "base64url")) };
 }
 
-function receipting(receipts: Receipts) {
+function receiptFactory(receipts: ReceiptSigner) {
   return ({ deliveryId, recipient }: { deliveryId: number; recipient?: { id: string } }): string =>
     receipts.sign({ deliveryId, recipientId: recipient?.id ?? "00000000-0000-0000-0000-000000000000" });
 }
 
-/** One outbox for each push service, so that one that is not well holds up no other. */
-function createOutboxes(ctx: Context, push: ReturnType<typeof createPush>) {
+/** One outbox per push service, so that an unavailable service does not delay others. */
+function createOutboxes(ctx: Context, push: ReturnType<typeof createWebPushClient>) {
   const outboxes = new Map<string, Outbox>();
-  const faults = new Map<string, { reason: string; at: number }>();
-  const hear = (origin: string, reason: string | undefined): void => {
-    if (reason === undefined) faults.delete(origin);
-    else if (outboxes.has(origin)) faults.set(origin, { reason, at: ctx.clock.monotonicMs() });
-    const words = [...faults].map(([where, fault]) => `${where}: ${fault.reason}`).join("; ");
-    if (faults.size === 0) ctx.status("ok");
-    else ctx.status(faults.size === outboxes.size ? "down" : "degraded", words);
+  const errors = new Map<string, { reason: string; at: number }>();
+  const updateHealth = (origin: string, reason: string | undefined): void => {
+    if (reason === undefined) errors.delete(origin);
+    else if (outboxes.has(origin)) errors.set(origin, { reason, at: ctx.clock.monotonicMs() });
+    const message = [...errors].map(([service, error]) => `${service}: ${error.reason}`).join("; ");
+    if (errors.size === 0) ctx.status("ok");
+    else ctx.status(errors.size === outboxes.size ? "down" : "degraded", message);
   };
-  const make = (origin: string): Outbox =>
+  const open = (origin: string): Outbox =>
     createOutbox({
       ...ctx,
-      status: (_state, reason) => hear(origin, reason),
-      atOnce: ctx.config.atOnce,
-      fault: () => null,
-      hand: (item) => push(item, subscriptionOf(item.device) as Subscription),
+      status: (_state, reason) => updateHealth(origin, reason),
+      concurrency: ctx.config.atOnce,
+      undeliverableReason: () => null,
+      send: (item) => push(item, parseSubscription(item.device) as WebPushSubscription),
     });
-  ctx.every(LOOK_MS, () => {
-    const before = ctx.clock.monotonicMs() - FAULT_MS;
-    for (const [origin, { at }] of [...faults]) if (at < before) hear(origin, undefined);
+  ctx.every(SWEEP_MS, () => {
+    const before = ctx.clock.monotonicMs() - ERROR_RETENTION_MS;
+    for (const [origin, { at }] of [...errors]) if (at < before) updateHealth(origin, undefined);
   });
   return {
-    of({ endpoint }: Subscription): Outbox {
+    of({ endpoint }: WebPushSubscription): Outbox {
       const { origin } = new URL(endpoint);
-      const [broken] = faults.keys();
-      // What anybody may register must not fill the memory, nor take the place of a service that is well.
-      if (!outboxes.has(origin) && outboxes.size >= MOST_SERVICES && broken !== undefined) {
+      const [broken] = errors.keys();
+      // Subscriptions are user input: they must not exhaust memory, nor displace a working service.
+      if (!outboxes.has(origin) && outboxes.size >= MAX_SERVICES && broken !== undefined) {
         outboxes.delete(broken);
-        hear(broken, undefined);
+        updateHealth(broken, undefined);
       }
-      const key = outboxes.has(origin) || outboxes.size < MOST_SERVICES ? origin : "others";
-      const outbox = outboxes.get(key) ?? make(key);
+      const key = outboxes.has(origin) || outboxes.size < MAX_SERVICES ? origin : "others";
+      const outbox = outboxes.get(key) ?? open(key);
       outboxes.set(key, outbox);
       return outbox;
     },
@@ -107,11 +107,15 @@ function createOutboxes(ctx: Context, push: ReturnType<typeof createPush>) {
   };
 }
 
-/** The service worker tells that it has shown a message, or what was pressed: `{receipt, option?}`. */
-async function takeReceipt({ method, body }: PluginRequest, receipts: Receipts, ctx: Context): Promise<PluginResponse> {
+/** Display receipt or response from the service worker: `{receipt, option?}`. */
+async function handleReceipt(
+  { method, body }: PluginRequest,
+  receipts: ReceiptSigner,
+  ctx: Context,
+): Promise<PluginResponse> {
   if (method !== "POST") return { status: 405, headers: { allow: "POST" } };
-  const { receipt, option } = membersOf(body);
-  const received = receipts.read(receipt);
+  const { receipt, option } = parseJsonBody(body);
+  const received = receipts.verify(receipt);
   if (!received) return { status: 404 };
   if (typeof option !== "string") {
     ctx.outcome(received.deliveryId, "playing", { afterwards: true });
@@ -120,13 +124,13 @@ async function takeReceipt({ method, body }: PluginRequest, receipts: Receipts, 
   try {
     const reply = await ctx.confirm(received.recipientId, option);
     ctx.outcome(received.deliveryId, "confirmed", { afterwards: true });
-    return jsonOf(200, { reply });
+    return jsonResponse(200, { reply });
   } catch (error) {
-    return jsonOf(409, { message: error instanceof Error ? error.message : String(error) });
+    return jsonResponse(409, { message: error instanceof Error ? error.message : String(error) });
   }
 }
 
-function membersOf(body: Uint8Array): { receipt?: unknown; option?: unknown } {
+function parseJsonBody(body: Uint8Array): { receipt?: unknown; option?: unknown } {
   try {
     const value: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
     return typeof value === "object" && value !== null ? value : {};
@@ -135,6 +139,6 @@ function membersOf(body: Uint8Array): { receipt?: unknown; option?: unknown } {
   }
 }
 
-function jsonOf(status: number, value: object): PluginResponse {
+function jsonResponse(status: number, value: object): PluginResponse {
   return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
 }

@@ -1,16 +1,16 @@
-import { derivedId } from "../base/ids.ts";
+import { derivedId } from "../lib/ids.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
-import type { By, Reader, Transaction } from "../store/store.ts";
+import type { ActorContext, StoreReader, Transaction } from "../store/store.ts";
 
-/** Id of the list that is told of alarms by actions without a template. */
+/** Id of the distribution list that alarm actions without a template notify. */
 export const ADMINISTRATION_LIST_ID = derivedId("distribution-list", "administration");
 
 /**
- * Makes the administration's list unless there is one. own choice: it is called Administration, lies in the root domain
- * and begins with whoever is in a super group; from then on it is a list like all others.
+ * Creates the administration's distribution list unless it exists: named Administration, in the root domain, with the members
+ * of the super groups. After that it is an ordinary list. @source docs/decisions/0203-alarms-and-inputs.md, Alarms
  */
-export function requireAdministrationList(tx: Transaction, by: By): void {
+export function ensureAdministrationList(tx: Transaction, by: ActorContext): void {
   if (tx.get(distributionLists, ADMINISTRATION_LIST_ID)) return;
   const root = tx.one<{ id: string }>("SELECT id FROM domains WHERE parent_pk IS NULL ORDER BY pk LIMIT 1");
   const place = root ? { domainId: root.id } : {};
@@ -18,8 +18,8 @@ export function requireAdministrationList(tx: Transaction, by: By): void {
   for (const userId of administrators(tx)) tx.create(subscriptions, { userId, distributionListId: list.id }, by);
 }
 
-/** Who is told when the list is empty or gone: ids of the users who may do everything. */
-export function administrators(reader: Reader): string[] {
+/** Fallback if the list is empty or deleted: ids of the users with all permissions. */
+export function administrators(reader: StoreReader): string[] {
   const lines = reader.all<{ id: string }>(
     `SELECT DISTINCT u.id FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
      JOIN users u ON u.pk = m.user_pk WHERE g.super_group = 1 ORDER BY u.pk LIMIT 1000`,

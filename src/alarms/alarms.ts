@@ -1,194 +1,216 @@
-import type { Clock, Timer } from "../base/clock.ts";
-import { ConflictError, invalidValue } from "../base/errors.ts";
-import type { Events } from "../base/events.ts";
-import type { MessageNeeds } from "../broadcast/queued-messages.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+import { ConflictError, invalidValue } from "../lib/errors.ts";
+import type { Events } from "../lib/events.ts";
+import type { SystemMessageDeps } from "../notifications/engine/system-messages.ts";
 import type alarmEvents from "../resources/alarms/alarm-events.ts";
 import { ALARM_IDS, ALARM_TYPES, type AlarmType } from "../resources/alarms/alarm-types.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { By, Sync } from "../store/store.ts";
-import { type Detector, type Finding, UNKNOWN_DEVICES_MARK } from "./detectors.ts";
-import { clear, type Fault, HOLD, type Hold, isActive, type Look, look } from "./fault.ts";
-import { takeFirings } from "./messages.ts";
-import { type FaultKey, readFaults, writeLook } from "./transitions.ts";
+import type { ActorContext, Sync } from "../store/store.ts";
+import { runPendingAlarmActions } from "./alarm-notifications.ts";
+import { type AlarmConditionKey, loadActiveConditions, writeTransition } from "./alarm-transitions.ts";
+import { type AlarmDetector, type AlarmFinding, UNKNOWN_DEVICES_WATERMARK } from "./detectors.ts";
+import {
+  type AlarmCondition,
+  type ConditionEvaluation,
+  clearCondition,
+  DEFAULT_HOLD_OFF,
+  evaluateCondition,
+  type HoldOff,
+  isConditionActive,
+} from "./hold-off.ts";
 
 type AlarmEvent = RowOf<typeof alarmEvents>;
 
-/** What alarms are made of. */
-export interface AlarmNeeds extends MessageNeeds {
+export interface AlarmDeps extends SystemMessageDeps {
   clock: Clock;
   events: Events;
-  detectors: readonly Detector[];
-  /** This appliance's endpoint, where faults are whose teller names no other. */
+  detectors: readonly AlarmDetector[];
+  /** Endpoint of this appliance; the default for faults that name no other. */
   endpointId(): string;
-  hold?: Hold;
+  hold?: HoldOff;
 }
 
-/** The watch over the appliance. */
+/** Watches for alarm conditions. */
 export interface Alarms {
-  /** Takes up what an earlier run left, then looks every 5 s and whenever a room tells of a change. */
+  /** Resumes pending work, then evaluates every 5 s and after each reported change. */
   start(): void;
   stop(): Promise<void>;
-  /** Resolves once nothing that was asked for is under way. */
+  /** Resolves when no requested evaluation is in progress. */
   idle(): Promise<void>;
   /**
-   * Somebody says that an alarm is OK; its event. Throws CallerError for another alarm or status than those that people
-   * may set, ConflictError when it is not active.
+   * Sets an alarm to OK manually; returns its event. Throws CallerError for an alarm or status that cannot be set
+   * manually, ConflictError if the alarm is not active.
    */
-  setByHand(alarmId: string, status: unknown, by: By): Promise<AlarmEvent>;
+  setManually(alarmId: string, status: unknown, by: ActorContext): Promise<AlarmEvent>;
 }
 
-const LOOK_EVERY_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 
-/** Makes the watch. One look is under way at a time, so that every change of status is written once. */
-export function createAlarms(needs: AlarmNeeds): Alarms {
-  const { store, clock, events, log, detectors, by, hold = HOLD } = needs;
-  const ending = new AbortController();
-  const findings = new Map<Detector, { at: number; found: readonly Finding[] }>();
-  let faults: Map<string, { key: FaultKey; fault: Fault }> | null = null;
-  let chain: Promise<unknown> = Promise.resolve();
-  let waiting = false;
+/** Evaluations are serialized, so that every change of status is written once. */
+export function createAlarms(deps: AlarmDeps): Alarms {
+  const { store, clock, events, log, detectors, by, hold = DEFAULT_HOLD_OFF } = deps;
+  const abortController = new AbortController();
+  const detectorCache = new Map<AlarmDetector, { at: number; found: readonly AlarmFinding[] }>();
+  let conditions: Map<string, { key: AlarmConditionKey; condition: AlarmCondition }> | null = null;
+  let queue: Promise<unknown> = Promise.resolve();
+  let isScheduled = false;
   let timer: Timer | null = null;
   let stopListening: (() => void)[] = [];
 
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const run = chain.then(work);
-    chain = run.catch(() => undefined);
+  function enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const run = queue.then(work);
+    queue = run.catch(() => undefined);
     return run;
   }
 
   function wake(): void {
-    if (waiting || ending.signal.aborted) return;
-    waiting = true;
-    inTurn(async () => {
-      waiting = false;
-      await lookAround();
-      await takeFirings(needs, ending.signal);
-    }).catch((error: unknown) => log.error({ err: error }, "looking for alarms failed"));
+    if (isScheduled || abortController.signal.aborted) return;
+    isScheduled = true;
+    enqueue(async () => {
+      isScheduled = false;
+      await evaluateAll();
+      await runPendingAlarmActions(deps, abortController.signal);
+    }).catch((error: unknown) => log.error({ event: "alarm.evaluation_failed", err: error }, "alarm evaluation failed"));
   }
 
-  function known(): NonNullable<typeof faults> {
-    faults ??= new Map(readFaults(store, clock.now()).map((each) => [nameOf(each.key), each]));
-    return faults;
+  function activeConditions(): NonNullable<typeof conditions> {
+    conditions ??= new Map(loadActiveConditions(store, clock.now()).map((each) => [conditionKey(each.key), each]));
+    return conditions;
   }
 
-  /** What each alarm's detector found; alarms whose detector failed are left out, since nothing is known of them. */
-  function findAll(now: number): ReadonlyMap<AlarmType, readonly Finding[]> {
-    const found = new Map<AlarmType, Finding[]>();
+  /** Findings by alarm; alarms whose detector failed are absent, because their state is unknown. */
+  function runDetectors(now: number): ReadonlyMap<AlarmType, readonly AlarmFinding[]> {
+    const found = new Map<AlarmType, AlarmFinding[]>();
     for (const detector of detectors) {
       try {
-        const before = findings.get(detector);
+        const before = detectorCache.get(detector);
         const isFresh = before && now - before.at < detector.everyMs && now >= before.at;
         const current = isFresh ? before : { at: now, found: detector.find(now) };
-        findings.set(detector, current);
+        detectorCache.set(detector, current);
         for (const alarm of detector.alarms) found.set(alarm, found.get(alarm) ?? []);
         for (const finding of current.found) found.get(finding.alarm)?.push(finding);
       } catch (error) {
-        log.error({ err: error, alarms: detector.alarms }, "a detector of alarms failed");
+        log.error({ event: "alarm.detector_failed", err: error, alarms: detector.alarms }, "alarm detector failed");
       }
     }
     return found;
   }
 
-  async function lookAround(): Promise<void> {
+  async function evaluateAll(): Promise<void> {
     const now = clock.now();
-    for (const [alarm, found] of findAll(now)) {
-      for (const key of keysOf(alarm, found, known())) {
+    for (const [alarm, found] of runDetectors(now)) {
+      for (const key of affectedKeys(alarm, found, activeConditions())) {
         const seen = found.filter(({ endpointId }) => endpointId === key.endpointId);
-        await take(key, look(known().get(nameOf(key))?.fault ?? new Map(), seen, now, hold), now);
+        await applyEvaluation(
+          key,
+          evaluateCondition(activeConditions().get(conditionKey(key))?.condition ?? new Map(), seen, now, hold),
+          now,
+        );
       }
     }
   }
 
-  /** Memory follows the rows: what could not be written is looked at again. */
-  async function take(key: FaultKey, seen: Look, now: number, as = by): Promise<AlarmEvent | null> {
+  /** Memory follows the committed rows: after a failed write the conditions are evaluated again. */
+  async function applyEvaluation(
+    key: AlarmConditionKey,
+    seen: ConditionEvaluation,
+    now: number,
+    as = by,
+  ): Promise<AlarmEvent | null> {
     let event: AlarmEvent | null = null;
-    if (seen.entered || seen.began.length > 0 || seen.ended.length > 0) {
-      event = await store.write((tx) => writeLook(tx, key, seen, now, as) as Sync<AlarmEvent | null>);
+    if (seen.newStatus || seen.raised.length > 0 || seen.cleared.length > 0) {
+      event = await store.write((tx) => writeTransition(tx, key, seen, now, as) as Sync<AlarmEvent | null>);
     }
-    if (seen.fault.size > 0) known().set(nameOf(key), { key, fault: seen.fault });
-    else known().delete(nameOf(key));
+    if (seen.condition.size > 0) activeConditions().set(conditionKey(key), { key, condition: seen.condition });
+    else activeConditions().delete(conditionKey(key));
     return event;
   }
 
-  /** Keeps what a room told, until it takes it back. */
-  function takeTold({ alarm, code, endpointId, reason }: ToldFault): void {
+  /** Stores a fault that another module reported, until it is cleared. */
+  function recordReportedFault({ alarm, code, endpointId, reason }: ReportedFault): void {
     if (!(ALARM_TYPES as readonly string[]).includes(alarm)) return;
-    const key = [alarm, endpointId ?? needs.endpointId(), code];
+    const key = [alarm, endpointId ?? deps.endpointId(), code];
     const written = store.write((tx) => {
-      if (reason === null) tx.run("DELETE FROM alarm_told WHERE alarm = ? AND endpoint = ? AND code = ?", ...key);
+      if (reason === null)
+        tx.run("DELETE FROM alarm_reported_faults WHERE alarm = ? AND endpoint = ? AND code = ?", ...key);
       else {
-        const sql = "INSERT OR REPLACE INTO alarm_told (alarm, endpoint, code, reason, at) VALUES (?, ?, ?, ?, ?)";
+        const sql =
+          "INSERT OR REPLACE INTO alarm_reported_faults (alarm, endpoint, code, reason, at) VALUES (?, ?, ?, ?, ?)";
         tx.run(sql, ...key, reason, clock.now());
       }
     });
-    written.then(hurry).catch((error: unknown) => log.error({ err: error }, "a fault that was told is lost"));
+    written.then(evaluateNow).catch((error: unknown) => log.error({ event: "alarm.fault_store_failed", err: error }, "failed to store a reported fault"));
   }
 
-  /** Looks again at once, whatever was found a moment ago. */
-  function hurry(): void {
-    findings.clear();
+  /** Evaluates immediately, without waiting for the interval. */
+  function evaluateNow(): void {
+    detectorCache.clear();
     wake();
   }
 
   return {
     start() {
-      const hurried = ["plugin.changed", "load.failed", "scenario.device-unknown", "bell.missed"] as const;
-      stopListening = [...hurried.map((name) => events.on(name, hurry)), events.on("fault.changed", takeTold)];
-      timer = clock.every(LOOK_EVERY_MS, wake);
+      const urgentEvents = ["plugin.changed", "load.failed", "scenario.device-unknown", "bell.missed"] as const;
+      stopListening = [
+        ...urgentEvents.map((name) => events.on(name, evaluateNow)),
+        events.on("fault.changed", recordReportedFault),
+      ];
+      timer = clock.every(POLL_INTERVAL_MS, wake);
       wake();
     },
     async stop() {
       for (const off of stopListening) off();
       timer?.cancel();
-      ending.abort();
-      await chain;
+      abortController.abort();
+      await queue;
     },
     async idle() {
-      for (let seen: unknown = null; seen !== chain; ) {
-        seen = chain;
-        await chain;
+      for (let seen: unknown = null; seen !== queue; ) {
+        seen = queue;
+        await queue;
       }
     },
-    setByHand(alarmId, status, as) {
+    setManually(alarmId, status, as) {
       if (alarmId !== ALARM_IDS.scenario_device_resolution_failed) {
-        throw invalidValue("alarmId", "Only events of scenario_device_resolution_failed are made by hand.");
+        throw invalidValue("alarmId", "Must be the alarm scenario_device_resolution_failed; no other alarm can be set manually.");
       }
-      if (status !== "OK") throw invalidValue("status", "Only OK is set by hand.");
-      return inTurn(async () => {
-        const active = [...known().values()].filter(
-          ({ key, fault }) => ALARM_IDS[key.alarm] === alarmId && isActive(fault),
+      if (status !== "OK") throw invalidValue("status", "Must be \"OK\"; no other status can be set manually.");
+      return enqueue(async () => {
+        const active = [...activeConditions().values()].filter(
+          ({ key, condition }) => ALARM_IDS[key.alarm] === alarmId && isConditionActive(condition),
         );
         let last: AlarmEvent | null = null;
-        if (active.length > 0) await store.write((tx) => void tx.run(FORGIVE));
-        for (const { key, fault } of active) last = (await take(key, clear(fault), clock.now(), as)) ?? last;
+        if (active.length > 0) await store.write((tx) => void tx.run(ADVANCE_WATERMARK));
+        for (const { key, condition } of active)
+          last = (await applyEvaluation(key, clearCondition(condition), clock.now(), as)) ?? last;
         if (!last) throw new ConflictError("The alarm is not active.");
-        hurry();
+        evaluateNow();
         return last;
       });
     },
   };
 }
 
-interface ToldFault {
+interface ReportedFault {
   alarm: string;
   code: string;
   endpointId: string | null;
   reason: string | null;
 }
 
-const FORGIVE = `INSERT OR REPLACE INTO alarm_marks (name, seq)
-  VALUES ('${UNKNOWN_DEVICES_MARK}', (SELECT COALESCE(MAX(seq), 0) FROM scenario_unknown_devices))`;
+const ADVANCE_WATERMARK = `INSERT OR REPLACE INTO alarm_watermarks (name, seq)
+  VALUES ('${UNKNOWN_DEVICES_WATERMARK}', (SELECT COALESCE(MAX(seq), 0) FROM scenario_unknown_devices))`;
 
-function nameOf({ alarm, endpointId }: FaultKey): string {
+function conditionKey({ alarm, endpointId }: AlarmConditionKey): string {
   return `${alarm} ${endpointId}`;
 }
 
-/** Appliances at which an alarm has something wrong now or had before. */
-function keysOf(
+/** Appliances for which an alarm has findings now or had some before. */
+function affectedKeys(
   alarm: AlarmType,
-  found: readonly Finding[],
-  known: ReadonlyMap<string, { key: FaultKey }>,
-): FaultKey[] {
+  found: readonly AlarmFinding[],
+  known: ReadonlyMap<string, { key: AlarmConditionKey }>,
+): AlarmConditionKey[] {
   const endpoints = new Set(found.map(({ endpointId }) => endpointId));
   for (const { key } of known.values()) if (key.alarm === alarm) endpoints.add(key.endpointId);
   return [...endpoints].map((endpointId) => ({ alarm, endpointId }));

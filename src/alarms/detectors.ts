@@ -1,91 +1,93 @@
-import type { Health } from "../health/health.ts";
-import { OWN_ALARM } from "../health/own-alarms.ts";
+import { DEDICATED_ALARM_PREFIX } from "../ops/health/dedicated-alarms.ts";
+import type { HealthMonitor } from "../ops/health/health.ts";
 import { ALARM_IDS, type AlarmType } from "../resources/alarms/alarm-types.ts";
 import alarms from "../resources/alarms/alarms.ts";
-import type { Reader } from "../store/store.ts";
-import type { AlarmThreshold } from "./alarm-behaviour.ts";
-import type { Sighting } from "./fault.ts";
+import type { StoreReader } from "../store/store.ts";
+import type { AlarmThreshold } from "./alarm-hooks.ts";
+import type { ObservedReason } from "./hold-off.ts";
 
-/** Something wrong at an appliance, and the alarm that it is for. */
-export interface Finding extends Sighting {
+/** A finding at an appliance, and its alarm. */
+export interface AlarmFinding extends ObservedReason {
   alarm: AlarmType;
   endpointId: string;
 }
 
-/** Looks for what is wrong now, as far as rows and rooms show it; what it does not find is not wrong. */
-export interface Detector {
+/** Finds current problems in stored rows and reported faults; what it does not return counts as resolved. */
+export interface AlarmDetector {
   alarms: readonly AlarmType[];
-  /** How often it looks; findings stand until then. */
+  /** Interval of the detector; findings are kept until its next run. */
   everyMs: number;
-  find(now: number): Finding[];
+  find(now: number): AlarmFinding[];
 }
 
-/** What the detectors look at. */
-export interface DetectorNeeds {
-  reader: Reader;
-  health: Pick<Health, "report">;
-  /** This appliance's endpoint. */
+export interface DetectorDeps {
+  reader: StoreReader;
+  health: Pick<HealthMonitor, "report">;
+  /** Endpoint of this appliance. */
   endpointId(): string;
 }
 
-const OFTEN_MS = 5_000;
-const SELDOM_MS = 30_000;
-/** A token that expires so soon is told. @source decisions.md 13 */
-const TOKEN_MS = 14 * 24 * 3_600_000;
-/** Of a threshold. own choice */
-const MARGIN = 0.1;
-/** Findings of one kind. own choice: nobody reads more */
-const MOST_FOUND = 200;
+const SHORT_INTERVAL_MS = 5_000;
+const LONG_INTERVAL_MS = 30_000;
+/** Warn this long before a token expires. @source docs/decisions/0013-other-resources.md, Alarms */
+const TOKEN_EXPIRY_WARNING_MS = 14 * 24 * 3_600_000;
+/** Hysteresis, as a fraction of the threshold. @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
+const CLEAR_MARGIN = 0.1;
+/** Most findings per detector. @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
+const MAX_FINDINGS = 200;
 
-/** All that is looked for today. */
-export function createDetectors(needs: DetectorNeeds): Detector[] {
-  const detectors: [Detector["alarms"], number, (now: number, needs: DetectorNeeds) => Finding[]][] = [
-    [["onprem_server_red", "onprem_server_yellow"], OFTEN_MS, healthFaults],
-    [["sis_loader_failed"], OFTEN_MS, failedLoads],
-    [["scenario_device_resolution_failed"], OFTEN_MS, unknownDevices],
-    [["speakers_unregistered"], SELDOM_MS, unregisteredSpeakers],
-    [["token_expiration"], SELDOM_MS, expiringTokens],
-    [["license_violation", "phone_cache_update_failed", "onprem_delta_sync_error_event"], OFTEN_MS, toldFaults],
+export function createDetectors(deps: DetectorDeps): AlarmDetector[] {
+  const detectors: [AlarmDetector["alarms"], number, (now: number, deps: DetectorDeps) => AlarmFinding[]][] = [
+    [["onprem_server_red", "onprem_server_yellow"], SHORT_INTERVAL_MS, detectHealthReasons],
+    [["sis_loader_failed"], SHORT_INTERVAL_MS, detectFailedImports],
+    [["scenario_device_resolution_failed"], SHORT_INTERVAL_MS, detectUnknownDevices],
+    [["speakers_unregistered"], LONG_INTERVAL_MS, detectUnregisteredSpeakers],
+    [["token_expiration"], LONG_INTERVAL_MS, detectExpiringTokens],
+    [
+      ["license_violation", "phone_cache_update_failed", "onprem_delta_sync_error_event"],
+      SHORT_INTERVAL_MS,
+      detectReportedFaults,
+    ],
   ];
-  return detectors.map(([kinds, everyMs, find]) => ({ alarms: kinds, everyMs, find: (now) => find(now, needs) }));
+  return detectors.map(([kinds, everyMs, find]) => ({ alarms: kinds, everyMs, find: (now) => find(now, deps) }));
 }
 
-/** The reasons of the appliance's own health, but for what has an alarm of its own. */
-function healthFaults(_now: number, { health, endpointId }: DetectorNeeds): Finding[] {
+/** Health reasons of this appliance, except those with an alarm of their own. */
+function detectHealthReasons(_now: number, { health, endpointId }: DetectorDeps): AlarmFinding[] {
   const endpoint = endpointId();
-  const reasons = health.report().reasons.filter(({ code }) => !code.startsWith(OWN_ALARM));
+  const reasons = health.report().reasons.filter(({ code }) => !code.startsWith(DEDICATED_ALARM_PREFIX));
   return reasons.map(({ level, code, reason }) => ({
     alarm: level === "red" ? "onprem_server_red" : "onprem_server_yellow",
     ...{ endpointId: endpoint, code, reason },
   }));
 }
 
-/** Sources whose last load changed nothing, until one succeeds. */
-function failedLoads(_now: number, { reader, endpointId }: DetectorNeeds): Finding[] {
+/** Load definitions whose last run failed or was stopped, until a run succeeds. */
+function detectFailedImports(_now: number, { reader, endpointId }: DetectorDeps): AlarmFinding[] {
   const lines = reader.all<{ id: string; name: string; state: string; reason: string | null }>(
     `SELECT d.id, d.name, r.state, r.reason FROM load_definitions d JOIN load_runs r ON r.pk =
        (SELECT MAX(x.pk) FROM load_runs x WHERE x.load_definition_pk = d.pk AND x.dry_run IS NOT 1
         AND x.state IN ('complete', 'failed', 'stopped'))
-     WHERE r.state <> 'complete' ORDER BY d.pk LIMIT ${MOST_FOUND}`,
+     WHERE r.state <> 'complete' ORDER BY d.pk LIMIT ${MAX_FINDINGS}`,
   );
   const endpoint = endpointId();
   return lines.map(({ id, name, state, reason }) => {
     const what = state === "failed" ? "failed" : "was stopped";
-    const words = `The load from ${name} ${what}${reason === null ? "." : `: ${reason}`}`;
-    return { alarm: "sis_loader_failed", endpointId: endpoint, code: id, reason: words, certain: true };
+    const message =`The load from ${name} ${what}${reason === null ? "." : `: ${reason}`}`;
+    return { alarm: "sis_loader_failed", endpointId: endpoint, code: id, reason: message, certain: true };
   });
 }
 
-/** Name of the watermark up to which starts by unknown devices are forgiven. */
-export const UNKNOWN_DEVICES_MARK = "scenario_unknown_devices";
+/** Name of the watermark up to which starts by unknown devices are dismissed. */
+export const UNKNOWN_DEVICES_WATERMARK = "scenario_unknown_devices";
 
-/** Devices that nobody registered and that started a scenario: until they are registered, or somebody says it is fine. */
-function unknownDevices(_now: number, { reader, endpointId }: DetectorNeeds): Finding[] {
+/** Unregistered devices that started a scenario, until they are registered or the alarm is dismissed. */
+function detectUnknownDevices(_now: number, { reader, endpointId }: DetectorDeps): AlarmFinding[] {
   const lines = reader.all<{ scenario: string; name: string; device: string }>(
     `SELECT scenario_id AS scenario, scenario_name AS name, external_id AS device FROM scenario_unknown_devices
-     WHERE seq > COALESCE((SELECT seq FROM alarm_marks WHERE name = '${UNKNOWN_DEVICES_MARK}'), 0)
+     WHERE seq > COALESCE((SELECT seq FROM alarm_watermarks WHERE name = '${UNKNOWN_DEVICES_WATERMARK}'), 0)
        AND NOT EXISTS (SELECT 1 FROM api_devices a WHERE a.external_id = scenario_unknown_devices.external_id)
-     GROUP BY scenario_id, external_id ORDER BY MIN(seq) LIMIT ${MOST_FOUND}`,
+     GROUP BY scenario_id, external_id ORDER BY MIN(seq) LIMIT ${MAX_FINDINGS}`,
   );
   const endpoint = endpointId();
   return lines.map(({ scenario, name, device }) => ({
@@ -99,12 +101,12 @@ function unknownDevices(_now: number, { reader, endpointId }: DetectorNeeds): Fi
 }
 
 /**
- * Appliances of whose speakers more than the threshold are not registered. own choice: speakers that report no
- * registration, such as multicast zones, and those not yet configured are not expected to be. What was too many is over
- * once a tenth of the threshold less are missing, so that one speaker that comes and goes at the threshold raises it once.
- * @source decisions.md 13
+ * Appliances with more unregistered speakers than the threshold. Speakers that report no registration state, such as
+ * multicast zones, and speakers that are not configured do not count. With hysteresis: the alarm clears once a tenth of the
+ * threshold fewer are missing, so that a speaker that flaps at the threshold raises it once.
+ * @source docs/decisions/0013-other-resources.md, Alarms
  */
-function unregisteredSpeakers(_now: number, { reader }: DetectorNeeds): Finding[] {
+function detectUnregisteredSpeakers(_now: number, { reader }: DetectorDeps): AlarmFinding[] {
   const lines = reader.all<{ endpoint: string; missing: number }>(
     `SELECT e.id AS endpoint, COUNT(*) AS missing FROM devices d JOIN endpoints e ON e.pk = d.endpoint_pk
      WHERE d.type = 'speakers' AND d.defunct IS NOT 1
@@ -116,25 +118,25 @@ function unregisteredSpeakers(_now: number, { reader }: DetectorNeeds): Finding[
   const allowed = new Map(
     ((alarm?.alarmThresholds ?? []) as AlarmThreshold[]).map((each) => [each.endpointId, Number(each.threshold)]),
   );
-  const isTold = (endpoint: string): boolean =>
+  const isRaised = (endpoint: string): boolean =>
     reader.one("SELECT 1 FROM alarm_reasons WHERE alarm = ? AND endpoint = ?", ...[alarm?.id ?? "", endpoint]) !== null;
   return lines.flatMap(({ endpoint, missing }) => {
     const threshold = allowed.get(endpoint) ?? 0;
-    const margin = isTold(endpoint) ? Math.floor(threshold * MARGIN) : 0;
+    const margin = isRaised(endpoint) ? Math.floor(threshold * CLEAR_MARGIN) : 0;
     if (missing <= threshold - margin) return [];
     const speakers = missing === 1 ? "1 speaker is" : `${missing} speakers are`;
-    const reason = `${speakers} not registered; ${threshold} may be.`;
+    const reason = `${speakers} not registered; the threshold is ${threshold}.`;
     return [{ alarm: "speakers_unregistered", endpointId: endpoint, code: "speakers", reason }];
   });
 }
 
-/** Tokens that were made by hand and expire soon. */
-function expiringTokens(now: number, { reader, endpointId }: DetectorNeeds): Finding[] {
+/** Permanent tokens that expire soon. */
+function detectExpiringTokens(now: number, { reader, endpointId }: DetectorDeps): AlarmFinding[] {
   const lines = reader.all<{ id: string; name: string; expires: number; owner: string | null }>(
     `SELECT t.id, t.name, t.expires, u.email AS owner FROM user_tokens t JOIN users u ON u.pk = t.user_pk
-     WHERE t.kind = 'permanent' AND t.expires > ? AND t.expires <= ? ORDER BY t.expires LIMIT ${MOST_FOUND}`,
+     WHERE t.kind = 'permanent' AND t.expires > ? AND t.expires <= ? ORDER BY t.expires LIMIT ${MAX_FINDINGS}`,
     now,
-    now + TOKEN_MS,
+    now + TOKEN_EXPIRY_WARNING_MS,
   );
   const endpoint = endpointId();
   return lines.map(({ id, name, expires, owner }) => {
@@ -144,10 +146,10 @@ function expiringTokens(now: number, { reader, endpointId }: DetectorNeeds): Fin
   });
 }
 
-/** What rooms told by `fault.changed`. */
-function toldFaults(_now: number, { reader }: DetectorNeeds): Finding[] {
+/** Faults that other modules reported with `fault.changed`. */
+function detectReportedFaults(_now: number, { reader }: DetectorDeps): AlarmFinding[] {
   const lines = reader.all<{ alarm: AlarmType; endpoint: string; code: string; reason: string }>(
-    `SELECT alarm, endpoint, code, reason FROM alarm_told ORDER BY at, code LIMIT ${MOST_FOUND}`,
+    `SELECT alarm, endpoint, code, reason FROM alarm_reported_faults ORDER BY at, code LIMIT ${MAX_FINDINGS}`,
   );
   return lines.map(({ alarm, endpoint, code, reason }) => ({ alarm, endpointId: endpoint, code, reason }));
 }

@@ -1,49 +1,52 @@
 import alarmMutes from "../resources/alarms/alarm-mutes.ts";
 import { ALARM_STATUSES } from "../resources/alarms/alarm-types.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { Reader } from "../store/store.ts";
+import type { StoreReader } from "../store/store.ts";
 
-/** What a mute is narrowed to; null narrows nothing. */
+/** Scope of a mute; null matches everything. */
 export type MuteRule = Pick<RowOf<typeof alarmMutes>, "endpointId" | "reason">;
 
-/** What would be told of an alarm. */
-interface Told {
+/** An alarm event whose actions may be muted. */
+interface MutableEvent {
   endpointId: string | null;
   reasons: readonly string[];
 }
 
-const MOST_MUTES = 100;
+const MAX_MUTES = 100;
 
-/** Whether the alarm's switch or one of its mutes keeps its actions from being taken now. */
-export function isMuted(reader: Reader, { alarmId, now, ...told }: Told & { alarmId: string; now: number }): boolean {
+/** True if the alarm is muted or one of its mutes matches, so that its actions must not run. */
+export function isMuted(
+  reader: StoreReader,
+  { alarmId, now, ...event }: MutableEvent & { alarmId: string; now: number },
+): boolean {
   if (reader.one("SELECT 1 FROM alarms WHERE id = ? AND muted = 1", alarmId)) return true;
-  const mutes = reader.find(alarmMutes, { alarmId }, MOST_MUTES);
-  return mutes.some((mute) => (mute.until === null || mute.until > now) && covers(mute, told));
+  const mutes = reader.find(alarmMutes, { alarmId }, MAX_MUTES);
+  return mutes.some((mute) => (mute.until === null || mute.until > now) && matchesMute(mute, event));
 }
 
-function covers({ endpointId, reason }: MuteRule, told: Told): boolean {
-  if (endpointId !== null && endpointId !== told.endpointId) return false;
+function matchesMute({ endpointId, reason }: MuteRule, event: MutableEvent): boolean {
+  if (endpointId !== null && endpointId !== event.endpointId) return false;
   if (reason === null) return true;
-  const words = reason.toLowerCase();
-  return told.reasons.length > 0 && told.reasons.every((each) => each.toLowerCase().includes(words));
+  const text = reason.toLowerCase();
+  return event.reasons.length > 0 && event.reasons.every((each) => each.toLowerCase().includes(text));
 }
 
-/** What a mute would have kept quiet. */
+/** Effect that a mute would have had. */
 export interface MutePreview {
-  /** Events of the last 30 days that it covers, the newest first, at most 100. Times are epoch ms. */
+  /** Matching events of the last 30 days, newest first, at most 100. Times are epoch ms. */
   events: { id: string; status: string; createdAt: number; reasons: string[]; actions: number }[];
-  /** How many of them there are. */
+  /** Number of matching events. */
   total: number;
-  /** Messages that would not have been sent. */
+  /** Number of notifications that would not have been sent. */
   withheld: number;
 }
 
-const LOOKED_BACK_MS = 30 * 24 * 3_600_000;
-const MOST_SHOWN = 100;
-const MOST_LOOKED_AT = 5_000;
+const LOOKBACK_MS = 30 * 24 * 3_600_000;
+const MAX_LISTED = 100;
+const MAX_EVENTS_SCANNED = 5_000;
 
-/** Looks at what happened, with the actions as they are now. */
-export function previewMute(reader: Reader, alarmId: string, rule: MuteRule, now: number): MutePreview {
+/** Evaluates past events with the current actions. */
+export function previewMute(reader: StoreReader, alarmId: string, rule: MuteRule, now: number): MutePreview {
   const actions = new Map<string, number>(
     ALARM_STATUSES.map((status) => [
       status,
@@ -58,18 +61,18 @@ export function previewMute(reader: Reader, alarmId: string, rule: MuteRule, now
   const lines = reader.all<{ id: string; status: string; at: number; reasons: string | null; endpoint: string | null }>(
     `SELECT v.id, v.status, v.created_at AS at, v.reasons, e.id AS endpoint FROM alarm_events v
      JOIN alarms a ON a.pk = v.alarm_pk LEFT JOIN endpoints e ON e.pk = v.endpoint_pk
-     WHERE a.id = ? AND v.created_at > ? ORDER BY v.pk DESC LIMIT ${MOST_LOOKED_AT}`,
+     WHERE a.id = ? AND v.created_at > ? ORDER BY v.pk DESC LIMIT ${MAX_EVENTS_SCANNED}`,
     alarmId,
-    now - LOOKED_BACK_MS,
+    now - LOOKBACK_MS,
   );
   const events = lines
     .map(({ id, status, at, reasons, endpoint }) => ({
       ...{ id, status, createdAt: at, endpointId: endpoint, actions: actions.get(status) ?? 0 },
       reasons: JSON.parse(reasons ?? "[]") as string[],
     }))
-    .filter((event) => covers(rule, event));
+    .filter((event) => matchesMute(rule, event));
   return {
-    events: events.slice(0, MOST_SHOWN).map(({ endpointId: _endpoint, ...event }) => event),
+    events: events.slice(0, MAX_LISTED).map(({ endpointId: _endpoint, ...event }) => event),
     total: events.length,
     withheld: events.reduce((sum, event) => sum + event.actions, 0),
   };

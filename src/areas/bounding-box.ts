@@ -1,8 +1,8 @@
-import { invalidValue } from "../base/errors.ts";
-import type { Circle } from "./circles.ts";
-import { distanceM, nearestLatitude, type Point } from "./sphere.ts";
+import { invalidValue } from "../lib/errors.ts";
+import type { AreaCircle } from "./area-geometry.ts";
+import { distanceMetres, type GeoPoint, nearestLatitudeOnMeridian } from "./geo-distance.ts";
 
-/** A part of the map between two meridians and two parallels, in degrees; `west` > `east` crosses the antimeridian. */
+/** A region between two meridians and two parallels, in degrees; `west` > `east` crosses the antimeridian. */
 export interface BoundingBox {
   west: number;
   south: number;
@@ -12,34 +12,34 @@ export interface BoundingBox {
 
 const FIELD = "boundingBox";
 
-/** Reads `minLon,minLat,maxLon,maxLat`. Throws CallerError. @source decisions.md 5 */
+/** Parses `minLon,minLat,maxLon,maxLat`. Throws CallerError. @source docs/decisions/0005-users-and-devices.md, Location */
 export function parseBoundingBox(text: string): BoundingBox {
   const numbers = text.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
   const [west = Number.NaN, south = Number.NaN, east = Number.NaN, north = Number.NaN] = numbers;
   const isLongitude = (value: number): boolean => Math.abs(value) <= 180;
   const isLatitude = (value: number): boolean => Math.abs(value) <= 90;
   if (numbers.length !== 4 || ![west, east].every(isLongitude) || ![south, north].every(isLatitude) || south > north) {
-    throw invalidValue(FIELD, "It is minLon,minLat,maxLon,maxLat in degrees, the latitudes in rising order.");
+    throw invalidValue(FIELD, "Must be minLon,minLat,maxLon,maxLat in degrees with minLat not above maxLat.");
   }
   return { west, south, east, north };
 }
 
-/** True when any part of a circle lies in the box. own choice: the whole circle counts, not its centre alone */
-export function touches({ centre, radiusM }: Circle, box: BoundingBox): boolean {
-  if (isBetween(centre.longitude, box)) {
+/** True if any part of the circle is inside the box. */
+export function circleTouchesBox({ centre, radiusM }: AreaCircle, box: BoundingBox): boolean {
+  if (isLongitudeInside(centre.longitude, box)) {
     const latitude = Math.min(box.north, Math.max(box.south, centre.latitude));
-    if (distanceM(centre, { ...centre, latitude }) <= radiusM) return true;
+    if (distanceMetres(centre, { ...centre, latitude }) <= radiusM) return true;
   }
   return [box.west, box.east].some((longitude) => distanceToMeridian(centre, longitude, box) <= radiusM);
 }
 
-function isBetween(longitude: number, { west, east }: BoundingBox): boolean {
+function isLongitudeInside(longitude: number, { west, east }: BoundingBox): boolean {
   return west <= east ? longitude >= west && longitude <= east : longitude >= west || longitude <= east;
 }
 
-/** To the piece of a meridian between the box's parallels: its ends, and the nearest place between them. */
-function distanceToMeridian(point: Point, longitude: number, { south, north }: BoundingBox): number {
-  const nearest = nearestLatitude(point.latitude, longitude - point.longitude);
+/** Distance to the part of a meridian between the parallels of the box: the minimum over its ends and the nearest point between them. */
+function distanceToMeridian(point: GeoPoint, longitude: number, { south, north }: BoundingBox): number {
+  const nearest = nearestLatitudeOnMeridian(point.latitude, longitude - point.longitude);
   const inner = nearest > south && nearest < north ? [nearest] : [];
-  return Math.min(...[south, north, ...inner].map((latitude) => distanceM(point, { longitude, latitude })));
+  return Math.min(...[south, north, ...inner].map((latitude) => distanceMetres(point, { longitude, latitude })));
 }

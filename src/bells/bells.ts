@@ -1,90 +1,96 @@
-import type { Clock } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
-import type { Broadcaster } from "../broadcast/broadcaster.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import type { NotificationService } from "../notifications/notification-service.ts";
 import bulkExceptions from "../resources/bells/bell-schedules-bulk-exceptions.ts";
 import dayChanges from "../resources/bells/bell-schedules-day-changes.ts";
-import type { By, Store, Sync } from "../store/store.ts";
-import { exceptionsPlaced } from "./bulk-exceptions.ts";
-import { exceptionsWith, exceptionsWithout } from "./day-change-behaviour.ts";
-import { createGapNotes } from "./gap-notes.ts";
+import type { ActorContext, Store, Sync } from "../store/store.ts";
+import { type ExceptionEdit, resumeBulkChange, unfinishedChanges } from "./bulk-change-job.ts";
+import { bulkExceptionEdit } from "./bulk-exception-hooks.ts";
+import { dayChangeEdit, dayChangeRevertEdit } from "./day-change-hooks.ts";
+import { createDowntimeLog } from "./downtime-log.ts";
 import { createPlanSource } from "./plan-source.ts";
 import { createPlanner, type Planner } from "./planner.ts";
-import { createRingPort, type RingPortNeeds, resumeStandIns } from "./ring-port.ts";
-import { type ExceptionChange, finishChange, leftChanges } from "./sliced-changes.ts";
+import { createRingExecutor, type RingExecutorDeps, resumeFailoverRings } from "./ring-executor.ts";
 import { createTicker } from "./ticker.ts";
-import type { BellTimes } from "./timetables.ts";
-import { DEFAULT_CLOCK_RULES } from "./zones.ts";
+import { DEFAULT_CLOCK_RULES } from "./time-zones.ts";
+import type { LocalTimeContext } from "./timetables.ts";
 
-/** The bells, scheduled messages and clearings of an appliance. */
+/** Bells, scheduled notifications and display-clear schedules of one node. */
 export interface Bells {
-  /** Takes up what was planned; what is due rings from now on. */
+  /** Resumes interrupted bulk changes and failover rings and starts the scheduler. */
   start(): void;
   stop(): Promise<void>;
 }
 
-/** What planning needs. */
-export interface PlanNeeds {
+export interface BellPlannerDeps {
   store: Store;
   clock: Clock;
-  times: BellTimes;
+  times: LocalTimeContext;
 }
 
-/** What the bells are made of. */
-export interface BellNeeds extends PlanNeeds, Pick<RingPortNeeds, "turn" | "isStale" | "standInTurn"> {
+export interface BellDeps
+  extends BellPlannerDeps,
+    Pick<RingExecutorDeps, "duty" | "isAssignmentOutdated" | "failoverDuty"> {
   log: Log;
   planner: Planner;
-  broadcaster: Broadcaster;
-  by: By;
+  notificationService: NotificationService;
+  by: ActorContext;
   endpointId(): string;
 }
 
-/** Makes the planner of an appliance; its plans rest on the time zones that this program brings along. */
-export function createBellPlanner({ store, clock, times }: PlanNeeds): Planner {
+/** Creates the planner. Plans depend on the time zone data of the runtime; a new version of it triggers a replan. */
+export function createBellPlanner({ store, clock, times }: BellPlannerDeps): Planner {
   const { gap, fold } = times.rules ?? DEFAULT_CLOCK_RULES;
   const basis = (): string => [process.versions.tz, gap, fold, times.ownZone()].join(" ");
   return createPlanner({ store, clock, source: createPlanSource(times), basis });
 }
 
-/** Makes the bells; nothing rings before `start`. */
-export function createBells(needs: BellNeeds): Bells {
-  const { store, clock, log, planner } = needs;
-  const ending = new AbortController();
-  const ringing = { ...needs, signal: ending.signal };
-  const port = createRingPort(ringing);
-  const ticker = createTicker({ store, clock, log, planner, port });
-  const gaps = createGapNotes(needs);
-  let finishing: Promise<void> = Promise.resolve();
+/** Creates the bell engine; nothing rings before `start`. */
+export function createBells(deps: BellDeps): Bells {
+  const { store, clock, log, planner } = deps;
+  const abortController = new AbortController();
+  const ringing = { ...deps, signal: abortController.signal };
+  const ringExecutor = createRingExecutor(ringing);
+  const ticker = createTicker({ store, clock, log, planner, ringExecutor });
+  const downtimeLog = createDowntimeLog(deps);
+  let pendingBulkChanges: Promise<void> = Promise.resolve();
   return {
     start() {
-      finishing = finishChanges(needs, ending.signal);
+      pendingBulkChanges = resumeBulkChanges(deps, abortController.signal);
       ticker.start();
-      void resumeStandIns(ringing).catch((error) => log.error({ err: error }, "what stood in for others was left"));
-      gaps.start();
+      void resumeFailoverRings(ringing).catch((error) =>
+        log.error({ event: "bell.failover_resume_failed", err: error }, "failed to resume failover rings"),
+      );
+      downtimeLog.start();
     },
     async stop() {
-      ending.abort();
-      await Promise.all([ticker.stop(), gaps.stop(), finishing]);
+      abortController.abort();
+      await Promise.all([ticker.stop(), downtimeLog.stop(), pendingBulkChanges]);
     },
   };
 }
 
-/** Carries out what an ended process had decided. */
-async function finishChanges({ store, clock, log, by }: BellNeeds, signal: AbortSignal): Promise<void> {
-  for (const { id, resource, back } of leftChanges(store)) {
+/** Completes bulk changes that were committed before the process ended. */
+async function resumeBulkChanges({ store, clock, log, by }: BellDeps, signal: AbortSignal): Promise<void> {
+  for (const { id, resource, back } of unfinishedChanges(store)) {
     try {
-      const changed = back ? exceptionsWithout(id) : madeBy({ id, resource }, store, by);
-      await finishChange({ id, changed }, by, { store, clock, signal });
+      const changed = back ? dayChangeRevertEdit(id) : exceptionEditOf({ id, resource }, store, by);
+      await resumeBulkChange({ id, changed }, by, { store, clock, signal });
       if (back) await store.write((tx) => void (tx.get(dayChanges, id) && tx.remove(dayChanges, id, by)) as Sync<void>);
     } catch (error) {
       if (signal.aborted) return;
-      log.error({ err: error, changeId: id }, "a change of schedules was not carried out");
+      log.error({ event: "bell.bulk_change_failed", err: error, changeId: id }, "bulk change of bell schedules failed");
     }
   }
 }
 
-function madeBy({ id, resource }: { id: string; resource: string }, store: Store, by: By): ExceptionChange {
+function exceptionEditOf(
+  { id, resource }: { id: string; resource: string },
+  store: Store,
+  by: ActorContext,
+): ExceptionEdit {
   const dayChange = resource === dayChanges.name ? store.get(dayChanges, id) : null;
-  if (dayChange) return exceptionsWith(dayChange, store, by);
+  if (dayChange) return dayChangeEdit(dayChange, store, by);
   const bulk = resource === bulkExceptions.name ? store.get(bulkExceptions, id) : null;
-  return bulk ? exceptionsPlaced(bulk) : () => null;
+  return bulk ? bulkExceptionEdit(bulk) : () => null;
 }

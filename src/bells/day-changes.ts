@@ -1,45 +1,45 @@
-import { newId } from "../base/ids.ts";
-import type { BellScheduleException } from "../resources/bells/bell-parts.ts";
-import { type BellScheduleRow, entriesOf, exceptionsOf } from "./bell-schedule-behaviour.ts";
-import { dayAfter, daysBetween, type Span } from "./calendar-days.ts";
-import { exceptionOn, placeException } from "./exceptions.ts";
-import { dayOf } from "./local-times.ts";
-import { compileSchedule } from "./rings.ts";
-import { createZones } from "./zones.ts";
+import { newId } from "../lib/ids.ts";
+import type { BellScheduleException } from "../resources/bells/bell-fields.ts";
+import { type BellScheduleRow, cycleEntriesOf, scheduleExceptionsOf } from "./bell-schedule-hooks.ts";
+import { addDays, type DateSpan, daysBetween } from "./date-span.ts";
+import { parseDayNumber } from "./local-time.ts";
+import { exceptionOnDay, insertException } from "./schedule-exceptions.ts";
+import { compileSchedule } from "./schedule-expansion.ts";
+import { createTimeZones } from "./time-zones.ts";
 
-/** What becomes of some days: another ring list (null: silence), that of another day, or changes in the one they have. */
-export type DayChange = Span & { id: string; description: string | null } & (
+/** Replaces some days by another ring list (null: silent), repeats another day, or changes the ring list of each day. */
+export type DayChange = DateSpan & { id: string; description: string | null } & (
     | { kind: "ring-list"; ringListId: string | null }
     | { kind: "like"; date: string }
-    /** Null on a day that stays as it is. */
+    /** Null for a day that does not change. */
     | { kind: "changes"; on(day: string, ringListId: string): string | null }
   );
 
-/** How a day rings. */
+/** What rings on a day. */
 type DayPlan = Pick<BellScheduleException, "ringListId" | "ringListChanges">;
 
-/** The exceptions of a schedule once its days are changed, in order of time; null when none of them rings otherwise. Pure but for new ids. */
-export function changeDays(row: BellScheduleRow, change: DayChange): BellScheduleException[] | null {
-  const planOn = planner(row);
+/** The exceptions of a schedule after a day change, sorted by date; null if nothing changes. Pure except for new ids. */
+export function applyDayChange(row: BellScheduleRow, change: DayChange): BellScheduleException[] | null {
+  const planOn = createDayPlanLookup(row);
   const first = change.startDate < row.startDate ? row.startDate : change.startDate;
   const last = change.endDate > row.endDate ? row.endDate : change.endDate;
   const added: BellScheduleException[] = [];
   for (const day of daysBetween(first, last)) {
     const before = planOn(day);
     const plan = changedPlan(before, change, day, planOn);
-    if (!plan || isSame(before, plan)) continue;
-    const instead = exceptionOn(exceptionsOf(row), day);
+    if (!plan || isSameDayPlan(before, plan)) continue;
+    const instead = exceptionOnDay(scheduleExceptionsOf(row), day);
     const { id: dayChangeId, description } = change;
-    addDay(added, { ...plan, id: newId(), startDate: day, endDate: day, description, dayChangeId, instead });
+    appendDay(added, { ...plan, id: newId(), startDate: day, endDate: day, description, dayChangeId, instead });
   }
-  return added.length === 0 ? null : added.reduce(placeException, [...exceptionsOf(row)]);
+  return added.length === 0 ? null : added.reduce(insertException, [...scheduleExceptionsOf(row)]);
 }
 
-/** A day that rings as the one before it, for the same reason, lengthens its exception. */
-function addDay(added: BellScheduleException[], next: BellScheduleException): void {
+/** Appends a day; extends the previous exception if that rings the same for the same reason. */
+function appendDay(added: BellScheduleException[], next: BellScheduleException): void {
   const last = added.at(-1);
-  const follows = last && dayAfter(last.endDate, 1) === next.startDate;
-  if (follows && isSame(last, next) && last.instead?.id === next.instead?.id) last.endDate = next.endDate;
+  const follows = last && addDays(last.endDate, 1) === next.startDate;
+  if (follows && isSameDayPlan(last, next) && last.instead?.id === next.instead?.id) last.endDate = next.endDate;
   else added.push(next);
 }
 
@@ -51,64 +51,64 @@ function changedPlan(
 ): DayPlan | null {
   if (change.kind === "ring-list") return { ringListId: change.ringListId, ringListChanges: [] };
   if (change.kind === "like") return planOn(change.date);
-  // A silent day has nothing that could be changed.
+  // A silent day has no rings to change.
   const text = before.ringListId === null ? null : change.on(day, before.ringListId);
   if (text === null) return null;
   return { ringListId: before.ringListId, ringListChanges: [...before.ringListChanges, text] };
 }
 
-function isSame(one: DayPlan, other: DayPlan): boolean {
+function isSameDayPlan(one: DayPlan, other: DayPlan): boolean {
   return one.ringListId === other.ringListId && one.ringListChanges.join() === other.ringListChanges.join();
 }
 
-/** How a schedule's days ring as it stands; days outside of it as its cycle says. */
-function planner(row: BellScheduleRow): (day: string) => DayPlan {
+/** Returns the day plan of a schedule; days outside its dates follow its cycle. */
+function createDayPlanLookup(row: BellScheduleRow): (day: string) => DayPlan {
   const silent = row.ringListIds.map((id) => ({ id, entries: [] }));
   const { id, startDate, endDate, numWeeks, rotation } = row;
-  // Which list a day has does not depend on the zone, which may be the appliance's own.
-  const schedule = { id, startDate, endDate, numWeeks, timeZone: "UTC", entries: entriesOf(row) };
+  // The ring list of a day does not depend on the time zone.
+  const schedule = { id, startDate, endDate, numWeeks, timeZone: "UTC", entries: cycleEntriesOf(row) };
   const ways = { ...schedule, rotation: rotation ?? "calendar" } as const;
-  const compiled = compileSchedule(ways, silent, exceptionsOf(row), { zones: createZones() });
+  const compiled = compileSchedule(ways, silent, scheduleExceptionsOf(row), { zones: createTimeZones() });
   return (day) => {
-    const { ringListChanges = [] } = exceptionOn(exceptionsOf(row), day) ?? {};
-    return { ringListId: compiled.listOn(dayOf(day))?.ringListId ?? null, ringListChanges };
+    const { ringListChanges = [] } = exceptionOnDay(scheduleExceptionsOf(row), day) ?? {};
+    return { ringListId: compiled.listOn(parseDayNumber(day))?.ringListId ?? null, ringListChanges };
   };
 }
 
 /**
- * The exceptions once a day change is taken back: its own give way to what they stand instead of. `covered` while a later
- * day change stands above one of them.
+ * The exceptions after a day change is reverted: its own exceptions are replaced by those they supersede. `covered` if a
+ * later day change supersedes one of them.
  */
-export function takeBack(
+export function revertDayChange(
   exceptions: readonly BellScheduleException[],
   dayChangeId: string,
 ): BellScheduleException[] | "covered" {
-  if (exceptions.some(({ instead }) => holds(instead ?? null, dayChangeId))) return "covered";
+  if (exceptions.some(({ instead }) => mentionsDayChange(instead ?? null, dayChangeId))) return "covered";
   const back: BellScheduleException[] = [];
   let wasRestored = false;
   for (const exception of exceptions) {
     const isOwn = exception.dayChangeId === dayChangeId;
-    const next = isOwn ? restored(exception) : exception;
-    if (next) rejoin(back, next, isOwn || wasRestored);
+    const next = isOwn ? restoreException(exception) : exception;
+    if (next) mergeAdjacent(back, next, isOwn || wasRestored);
     wasRestored = isOwn;
   }
   return back;
 }
 
-function restored({ id, startDate, endDate, instead }: BellScheduleException): BellScheduleException | null {
+function restoreException({ id, startDate, endDate, instead }: BellScheduleException): BellScheduleException | null {
   return instead ? { ...instead, id, startDate, endDate } : null;
 }
 
-/** What was cut in pieces by the change becomes one again. */
-function rejoin(exceptions: BellScheduleException[], next: BellScheduleException, mayJoin: boolean): void {
+/** Merges exceptions that the change had split. */
+function mergeAdjacent(exceptions: BellScheduleException[], next: BellScheduleException, mayJoin: boolean): void {
   const last = exceptions.at(-1);
-  const joins = mayJoin && last && dayAfter(last.endDate, 1) === next.startDate && isSame(last, next);
+  const joins = mayJoin && last && addDays(last.endDate, 1) === next.startDate && isSameDayPlan(last, next);
   if (joins && last.description === next.description && last.instead?.id === next.instead?.id) {
     exceptions[exceptions.length - 1] = { ...last, endDate: next.endDate };
   } else exceptions.push(next);
 }
 
-function holds(exception: BellScheduleException | null, dayChangeId: string): boolean {
+function mentionsDayChange(exception: BellScheduleException | null, dayChangeId: string): boolean {
   if (!exception) return false;
-  return exception.dayChangeId === dayChangeId || holds(exception.instead ?? null, dayChangeId);
+  return exception.dayChangeId === dayChangeId || mentionsDayChange(exception.instead ?? null, dayChangeId);
 }

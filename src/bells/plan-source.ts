@@ -1,71 +1,83 @@
-import { derivedId } from "../base/ids.ts";
+import { derivedId } from "../lib/ids.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import clearDevicesSchedules from "../resources/bells/clear-devices-schedules.ts";
 import scheduledNotifications from "../resources/bells/scheduled-notifications.ts";
-import { tableOf } from "../schema/catalogue.ts";
-import type { Reader } from "../store/store.ts";
+import { tableName } from "../schema/catalogue.ts";
+import type { StoreReader } from "../store/store.ts";
 import type { PlanSource } from "./planner.ts";
-import { instantsBetween, readRepetition } from "./repetition.ts";
-import type { Occurrence, OwnerKind } from "./ring-book.ts";
-import { type Ring, ringsOf } from "./rings.ts";
-import { type BellTimes, compileTimetable, timetablesOf } from "./timetables.ts";
-import { DEFAULT_CLOCK_RULES } from "./zones.ts";
+import { parseRecurrence, recurrencesBetween } from "./recurrence.ts";
+import type { Occurrence, OwnerKind } from "./ring-repository.ts";
+import { expandCompiledSchedule, type Ring } from "./schedule-expansion.ts";
+import { DEFAULT_CLOCK_RULES } from "./time-zones.ts";
+import { compileTimetable, type LocalTimeContext, loadTimetables } from "./timetables.ts";
 
-/** The resource behind each kind of plan. */
-export const OWNERS = {
+export const RESOURCE_BY_OWNER_KIND = {
   bell: bellSchedules,
   message: scheduledNotifications,
   clearing: clearDevicesSchedules,
 } as const;
 
-/** Plans are made from the stored schedules. */
-export function createPlanSource(times: BellTimes): PlanSource {
+/** Plans occurrences from the stored schedules. */
+export function createPlanSource(times: LocalTimeContext): PlanSource {
   return {
     owners: (reader) =>
-      (Object.keys(OWNERS) as OwnerKind[]).flatMap((kind) =>
-        reader.all<{ id: string }>(`SELECT id FROM ${tableOf(OWNERS[kind])}`).map(({ id }) => ({ id, kind })),
+      (Object.keys(RESOURCE_BY_OWNER_KIND) as OwnerKind[]).flatMap((kind) =>
+        reader
+          .all<{ id: string }>(`SELECT id FROM ${tableName(RESOURCE_BY_OWNER_KIND[kind])}`)
+          .map(({ id }) => ({ id, kind })),
       ),
     occurrences(reader, kind, owner, fromMs, toMs) {
-      if (kind === "bell") return bellsOf(reader, owner, fromMs, toMs, times);
-      const rule = kind === "message" ? ruleOfMessage(reader, owner) : ruleOfClearing(reader, owner, times);
-      return rule ? timesOf(owner, rule, fromMs, toMs, times) : [];
+      if (kind === "bell") return bellOccurrences(reader, owner, fromMs, toMs, times);
+      const rule = kind === "message" ? scheduledMessageRule(reader, owner) : clearDevicesRule(reader, owner, times);
+      return rule ? recurrenceOccurrences(owner, rule, fromMs, toMs, times) : [];
     },
   };
 }
 
-/** A bell as it is planned. */
-export function plannedBell({ entry, id, at, localDate, localTime, ringListId }: Ring): Occurrence {
+export function toOccurrence({ entry, id, at, localDate, localTime, ringListId }: Ring): Occurrence {
   return { id, at, localDate, localTime, ringListId, entryId: entry.id, messageTemplateId: entry.messageTemplateId };
 }
 
-function bellsOf(reader: Reader, owner: string, fromMs: number, toMs: number, times: BellTimes): Occurrence[] {
+function bellOccurrences(
+  reader: StoreReader,
+  owner: string,
+  fromMs: number,
+  toMs: number,
+  times: LocalTimeContext,
+): Occurrence[] {
   const row = reader.get(bellSchedules, owner);
-  const timetable = row && timetablesOf(reader, [row], times)[0];
-  return timetable ? ringsOf(compileTimetable(timetable, times), fromMs, toMs).map(plannedBell) : [];
+  const timetable = row && loadTimetables(reader, [row], times)[0];
+  return timetable ? expandCompiledSchedule(compileTimetable(timetable, times), fromMs, toMs).map(toOccurrence) : [];
 }
 
-interface Rule {
+interface RecurrenceRule {
   text: string;
   timeZone: string;
   messageTemplateId: string | null;
 }
 
-function ruleOfMessage(reader: Reader, id: string): Rule | null {
+function scheduledMessageRule(reader: StoreReader, id: string): RecurrenceRule | null {
   const row = reader.get(scheduledNotifications, id);
   if (!row || row.disabled) return null;
   return { text: row.schedule, timeZone: row.timeZone, messageTemplateId: row.messageTemplateId };
 }
 
-function ruleOfClearing(reader: Reader, id: string, times: BellTimes): Rule | null {
+function clearDevicesRule(reader: StoreReader, id: string, times: LocalTimeContext): RecurrenceRule | null {
   const row = reader.get(clearDevicesSchedules, id);
   return row && { text: row.cronExpression, timeZone: times.ownZone(), messageTemplateId: null };
 }
 
-function timesOf(owner: string, rule: Rule, fromMs: number, toMs: number, { zones, rules }: BellTimes): Occurrence[] {
-  const repetition = readRepetition(rule.text);
+function recurrenceOccurrences(
+  owner: string,
+  rule: RecurrenceRule,
+  fromMs: number,
+  toMs: number,
+  { zones, rules }: LocalTimeContext,
+): Occurrence[] {
+  const repetition = parseRecurrence(rule.text);
   if (typeof repetition === "string") return [];
   const zone = zones.of(rule.timeZone);
-  return instantsBetween(repetition, zone, rules ?? DEFAULT_CLOCK_RULES, fromMs, toMs).map(({ at, localMs }) => {
+  return recurrencesBetween(repetition, zone, rules ?? DEFAULT_CLOCK_RULES, fromMs, toMs).map(({ at, localMs }) => {
     const [localDate = "", localTime = ""] = new Date(localMs).toISOString().slice(0, 19).split("T");
     const id = derivedId(owner, "", localDate, localTime);
     const { messageTemplateId } = rule;

@@ -1,367 +1,367 @@
-import type { Clock, Timer } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
 import type { Transaction } from "../store/store.ts";
-import { type ClockLook, createClockWatch } from "./clock-watch.ts";
+import { type ClockCheck, createClockMonitor } from "./clock-monitor.ts";
 import { type BellStore, LATE_LIMIT_MS, type Planner } from "./planner.ts";
 import {
   advanceRings,
-  dropRing,
-  dueKeys,
+  CANCELLED_RING_AT,
+  deleteRing,
+  dueRingKeys,
   dueRings,
-  endBegun,
-  endSilent,
+  finishStartedRings,
+  finishUnrungRings,
   type MissCause,
-  nextRings,
+  nextRingInstants,
   type OpenState,
   type RingRow,
-  returnRing,
-  reviveMissed,
+  reopenMissedRings,
+  resetRingToPlanned,
   ringsByKey,
   startedRings,
   startRings,
-  WITHDRAWN_AT,
-} from "./ring-book.ts";
+} from "./ring-repository.ts";
 
-/** How rings are made to sound; every call may be repeated after a crash. */
-export interface RingPort {
-  /** Reads what is to be rung and stores its message, which waits. Answers null, or in words why there is nothing to ring. */
+/** Rings the bells; every call may be repeated after a crash. */
+export interface RingExecutor {
+  /** Stores the notification of the ring, held until its instant. Returns null, or the reason why there is nothing to ring. */
   prepare(ring: RingRow): Promise<string | null>;
   /**
-   * Whether it is this appliance's turn to ring, asked before devices are asked and before it sounds: `wait` may become any of
-   * the others, `anew` means that other devices fall to it than when it was made ready (said of rings alone for which no device
-   * was asked), `stand-down` says in words who rings instead. Always this appliance's unless given.
+   * Failover duty, checked before devices are contacted and before the ring starts: `wait` may still become any of the others,
+   * `replan` means that this node is now responsible for other devices than when the ring was prepared (only for rings for
+   * which no device was contacted), `standDown` says which node rings instead. Always `go` by default.
    */
-  turn?(ring: RingRow): "go" | "wait" | "anew" | { standDown: string };
-  /** Devices are asked now. */
+  duty?(ring: RingRow): "go" | "wait" | "replan" | { standDown: string };
+  /** Contacts the devices. */
   arm(rings: readonly RingRow[]): void;
-  /** The first packet leaves at the ring's instant, or at once when that is over. */
-  begin(rings: readonly RingRow[]): void;
-  /** It does not ring: what waits is taken away, devices that were asked are told so. */
-  withdraw(ring: RingRow): Promise<void>;
-  /** True when the ring, which an earlier run started, is known to have sounded. */
-  hasBegun(ring: RingRow): boolean;
-  /** Records rings that were missed, in the transaction that ends them. */
+  /** Starts the audio at the instant of the ring, or immediately if that has passed. */
+  start(rings: readonly RingRow[]): void;
+  /** Cancels the ring: discards the held notification, or aborts it if devices were contacted. */
+  cancel(ring: RingRow): Promise<void>;
+  /** True if a ring that an earlier run started is known to have played. */
+  hasStarted(ring: RingRow): boolean;
+  /** Records missed rings, in the transaction that finishes them. */
   recordMissed(tx: Transaction, rings: readonly RingRow[], cause: MissCause): void;
 }
 
-/** What the ticker needs. */
-export interface TickerNeeds {
+export interface TickerDeps {
   store: BellStore;
   clock: Clock;
   log: Log;
   planner: Planner;
-  port: RingPort;
+  ringExecutor: RingExecutor;
 }
 
-/** Finds out what is due by the wall clock, woken by the one that is never set. */
+/** The bell scheduler: finds due rings by the wall clock, driven by the monotonic clock. */
 export interface Ticker {
   start(): void;
   stop(): Promise<void>;
-  /** One look, until nothing more is due now. */
-  look(): Promise<void>;
-  /** Plans ahead where it is time to. */
+  /** Runs until no ring is due. */
+  poll(): Promise<void>;
+  /** Extends the plans if that is due. */
   plan(): Promise<void>;
-  /** The wall time of the next look that can find something to do; null when nothing is planned. */
-  nextLook(): number | null;
+  /** The wall time of the next poll that can find work; null if nothing is planned. */
+  nextPollAt(): number | null;
 }
 
-/** @source bells.md, Running */
-const LOOK_EVERY_MS = 250;
+/** @source docs/decisions/0015-bell-engine.md, Running */
+const POLL_INTERVAL_MS = 250;
 const PREPARE_AHEAD_MS = 30_000;
 const ARM_AHEAD_MS = 2_000;
 const START_AHEAD_MS = 50;
-/** A ring that begins later than this is written down as late. own choice: what people notice */
-const LATE_MS = 1_000;
-/** What waits for another appliance is looked at again so soon. */
-const TURN_AGAIN_MS = 50;
-/** How long after its start a ring is known to have sounded. */
-const SOUNDS_AFTER_MS = 1_000;
-const PLAN_EVERY_MS = 60_000;
-/** Rings are prepared for so long between two looks at what is due. */
-const PREPARE_FOR_MS = 20;
-const MOST_AT_ONCE = 1_000;
-const TRY_AGAIN_MS = 1_000;
+/** A ring that starts later than this is recorded as late. @source docs/decisions/0200-bell-engine-limits.md, Ticker */
+const LATE_THRESHOLD_MS = 1_000;
+/** Retry interval while another node has the duty. */
+const DUTY_RETRY_MS = 50;
+/** A ring counts as played this long after its start. */
+const START_CONFIRMED_AFTER_MS = 1_000;
+const PLAN_INTERVAL_MS = 60_000;
+/** Longest run of preparing before due rings are checked again. */
+const PREPARE_BUDGET_MS = 20;
+const MAX_PER_STEP = 1_000;
+const RETRY_DELAY_MS = 1_000;
 
-/** Makes the ticker; nothing happens before `start`. */
-export function createTicker(needs: TickerNeeds): Ticker {
-  const { store, clock, log, planner, port } = needs;
-  const ending = new AbortController();
-  const watch = createClockWatch(clock);
+/** Creates the ticker; nothing happens before `start`. */
+export function createTicker(deps: TickerDeps): Ticker {
+  const { store, clock, log, planner, ringExecutor } = deps;
+  const abortController = new AbortController();
+  const checkClock = createClockMonitor(clock);
   let timer: Timer | null = null;
-  let looking: Promise<void> | null = null;
+  let polling: Promise<void> | null = null;
   let planning: Promise<void> | null = null;
   let plannedAt = Number.NEGATIVE_INFINITY;
   let first = true;
   let hasFailed = false;
-  /** Rings that are on their way, by key. */
-  const known = new Map<number, RingRow>();
-  /** Rings that could not be made ready, by key, and when that is tried again. */
-  const resting = new Map<number, number>();
+  /** Open rings, by key. */
+  const ringCache = new Map<number, RingRow>();
+  /** Rings whose preparation failed, by key, with the time of the next retry. */
+  const retryAtByKey = new Map<number, number>();
 
   const isTooLate = ({ at }: RingRow, now: number): boolean => now - at > LATE_LIMIT_MS;
 
-  /** What an ended run and the clock left behind. */
-  const settleClock = async ({ stepMs }: ClockLook): Promise<void> => {
-    if (stepMs !== 0) log.warn({ stepMs }, "the clock was set");
+  /** Recovers from a restart or a clock step. */
+  const handleClockStep = async ({ stepMs }: ClockCheck): Promise<void> => {
+    if (stepMs !== 0) log.warn({ event: "bell.clock_step_detected", stepMs }, "clock step detected");
     if (!first && stepMs >= 0) return;
     const wasFirst = first;
     await store.write((tx) => {
-      planner.review(tx);
-      const revived = reviveMissed(tx, clock.now());
-      if (revived > 0) log.info({ revived }, "rings are due again: the clock was set back");
+      planner.revalidate(tx);
+      const reopened = reopenMissedRings(tx, clock.now());
+      if (reopened > 0) log.info({ event: "bell.missed_rings_reopened", rings: reopened }, "missed rings reopened after a clock step backward");
     });
-    if (wasFirst) await settleStarted();
+    if (wasFirst) await missInterruptedRings();
     first = false;
   };
 
-  /** What an ended run had started: it sounded, or the end came first. */
-  const settleStarted = async (): Promise<void> => {
-    const cut = startedRings(store).filter((ring) => !port.hasBegun(ring));
-    for (const ring of cut) await takeBack(ring);
-    if (cut.length > 0) await store.write((tx) => miss(tx, cut, "cut-off"));
+  /** Rings that an earlier run had started: they played, or the process ended first. */
+  const missInterruptedRings = async (): Promise<void> => {
+    const interrupted = startedRings(store).filter((ring) => !ringExecutor.hasStarted(ring));
+    for (const ring of interrupted) await cancelQuietly(ring);
+    if (interrupted.length > 0) await store.write((tx) => markMissed(tx, interrupted, "cut-off"));
   };
 
-  /** What can't be taken away must not keep others from ringing: nobody lets it sound. */
-  const takeBack = (ring: RingRow): Promise<void> =>
-    port
-      .withdraw(ring)
-      .catch((error: unknown) => log.error({ err: error, ringId: ring.id }, "a ring was not taken back"));
+  /** A failed cancellation must not block other rings; the held notification never starts by itself. */
+  const cancelQuietly = (ring: RingRow): Promise<void> =>
+    ringExecutor
+      .cancel(ring)
+      .catch((error: unknown) => log.error({ event: "bell.ring_cancel_failed", err: error, ringId: ring.id }, "failed to cancel a ring"));
 
-  /** As `port.prepare`; undefined when it failed and is to be tried again. */
+  /** As `RingExecutor.prepare`; undefined if it failed and will be retried. */
   const tryToPrepare = async (ring: RingRow): Promise<string | null | undefined> => {
     try {
-      const note = await port.prepare(ring);
-      resting.delete(ring.pk);
+      const note = await ringExecutor.prepare(ring);
+      retryAtByKey.delete(ring.pk);
       return note;
     } catch (error) {
-      log.error({ err: error, ringId: ring.id }, "a ring could not be made ready");
-      resting.set(ring.pk, clock.monotonicMs() + TRY_AGAIN_MS);
+      log.error({ event: "bell.ring_prepare_failed", err: error, ringId: ring.id }, "failed to prepare a ring, retrying");
+      retryAtByKey.set(ring.pk, clock.monotonicMs() + RETRY_DELAY_MS);
       return undefined;
     }
   };
 
-  const miss = (tx: Transaction, rings: readonly RingRow[], cause: MissCause): void => {
+  const markMissed = (tx: Transaction, rings: readonly RingRow[], cause: MissCause): void => {
     if (rings.length === 0) return;
-    endSilent(
+    finishUnrungRings(
       tx,
       rings.map(({ pk }) => pk),
       "missed",
       { cause },
     );
-    port.recordMissed(tx, rings, cause);
+    ringExecutor.recordMissed(tx, rings, cause);
   };
 
-  /** Rings that were read before are only moved on: nothing else of them changes. */
+  /** Uses the cache: apart from its state an open ring does not change. */
   const readRings = (keys: readonly number[], state: OpenState): RingRow[] => {
-    const unknown = keys.filter((pk) => !known.has(pk));
-    for (const ring of ringsByKey(store, unknown)) known.set(ring.pk, ring);
+    const unknown = keys.filter((pk) => !ringCache.has(pk));
+    for (const ring of ringsByKey(store, unknown)) ringCache.set(ring.pk, ring);
     return keys.flatMap((pk) => {
-      const ring = known.get(pk);
+      const ring = ringCache.get(pk);
       return ring ? { ...ring, state, asked: Number(state === "armed") } : [];
     });
   };
 
-  const forget = (rings: readonly RingRow[]): void => {
+  const evict = (rings: readonly RingRow[]): void => {
     for (const { pk } of rings) {
-      known.delete(pk);
-      resting.delete(pk);
+      ringCache.delete(pk);
+      retryAtByKey.delete(pk);
     }
   };
 
-  /** Rings of a state whose time has come, and how many were ended because they are too late. */
-  const due = async (state: OpenState, cause: MissCause): Promise<{ rings: RingRow[]; missed: number }> => {
+  /** Due rings of a state, and the number of rings that were too late and are now missed. */
+  const dueRingsOf = async (state: OpenState, cause: MissCause): Promise<{ rings: RingRow[]; missed: number }> => {
     const now = clock.now();
-    const rings = readRings(dueKeys(store, state, now + AHEAD_MS[state], MOST_AT_ONCE), state);
+    const rings = readRings(dueRingKeys(store, state, now + LEAD_MS[state], MAX_PER_STEP), state);
     const late = rings.filter((ring) => isTooLate(ring, now));
-    if (late.length === 0) return { rings: rested(rings), missed: 0 };
-    if (state !== "planned") for (const ring of late) await takeBack(ring);
-    await store.write((tx) => miss(tx, late, cause));
-    forget(late);
-    log.error({ rings: late.length, cause }, "rings were missed");
-    return { rings: rested(rings.filter((ring) => !late.includes(ring))), missed: late.length };
+    if (late.length === 0) return { rings: readyForRetry(rings), missed: 0 };
+    if (state !== "planned") for (const ring of late) await cancelQuietly(ring);
+    await store.write((tx) => markMissed(tx, late, cause));
+    evict(late);
+    log.error({ event: "bell.rings_missed", rings: late.length, cause }, "rings missed");
+    return { rings: readyForRetry(rings.filter((ring) => !late.includes(ring))), missed: late.length };
   };
 
-  const rested = (rings: RingRow[]): RingRow[] =>
-    resting.size === 0 ? rings : rings.filter(({ pk }) => (resting.get(pk) ?? 0) <= clock.monotonicMs());
+  const readyForRetry = (rings: RingRow[]): RingRow[] =>
+    retryAtByKey.size === 0 ? rings : rings.filter(({ pk }) => (retryAtByKey.get(pk) ?? 0) <= clock.monotonicMs());
 
   const start = async (due: readonly RingRow[]): Promise<void> => {
-    const rings = await onTurn(due);
+    const rings = await onDuty(due);
     if (rings.length === 0) return;
     const now = clock.now();
-    port.begin(await store.write((tx) => startRings(tx, rings, now), "emergency"));
-    forget(rings);
+    ringExecutor.start(await store.write((tx) => startRings(tx, rings, now), "emergency"));
+    evict(rings);
   };
 
   const arm = async (due: readonly RingRow[]): Promise<void> => {
-    const rings = await onTurn(due);
-    if (rings.length > 0) port.arm(await store.write((tx) => advanceRings(tx, rings, "armed")));
+    const rings = await onDuty(due);
+    if (rings.length > 0) ringExecutor.arm(await store.write((tx) => advanceRings(tx, rings, "armed")));
   };
 
-  /** Those that are to ring here now; what another appliance rings is ended. */
-  const onTurn = async (rings: readonly RingRow[]): Promise<readonly RingRow[]> => {
-    if (!port.turn) return rings;
+  /** Rings that this node plays; rings that another node plays are finished as skipped. */
+  const onDuty = async (rings: readonly RingRow[]): Promise<readonly RingRow[]> => {
+    if (!ringExecutor.duty) return rings;
     const ready: RingRow[] = [];
     for (const ring of rings) {
-      const turn = port.turn(ring);
-      if (turn === "go") ready.push(ring);
-      else if (turn === "wait") resting.set(ring.pk, clock.monotonicMs() + TURN_AGAIN_MS);
-      else if (turn === "anew") await makeAnew(ring);
+      const duty = ringExecutor.duty(ring);
+      if (duty === "go") ready.push(ring);
+      else if (duty === "wait") retryAtByKey.set(ring.pk, clock.monotonicMs() + DUTY_RETRY_MS);
+      else if (duty === "replan") await resetRing(ring);
       else {
-        await takeBack(ring);
-        await store.write((tx) => endSilent(tx, [ring.pk], "skipped", { note: turn.standDown }));
-        forget([ring]);
+        await cancelQuietly(ring);
+        await store.write((tx) => finishUnrungRings(tx, [ring.pk], "skipped", { note: duty.standDown }));
+        evict([ring]);
       }
     }
     return ready;
   };
 
-  /** What an end in between leaves is found as it was made ready before. */
-  const makeAnew = async (ring: RingRow): Promise<void> => {
-    await store.write((tx) => returnRing(tx, ring.pk));
-    await takeBack(ring);
-    forget([ring]);
+  /** Cancels and replans a ring. After a crash in between, the next run finds it prepared as before. */
+  const resetRing = async (ring: RingRow): Promise<void> => {
+    await store.write((tx) => resetRingToPlanned(tx, ring.pk));
+    await cancelQuietly(ring);
+    evict([ring]);
   };
 
   const prepare = async (found: readonly RingRow[]): Promise<void> => {
-    const isFresh = !planner.hasStale();
-    if (!isFresh) await store.write((tx) => planner.freshen(tx, found));
+    const isFresh = !planner.hasDirty();
+    if (!isFresh) await store.write((tx) => planner.replanDirty(tx, found));
     const now = clock.now();
-    const rings = isFresh ? found : rested(dueRings(store, "planned", now + PREPARE_AHEAD_MS, MOST_AT_ONCE));
+    const rings = isFresh ? found : readyForRetry(dueRings(store, "planned", now + PREPARE_AHEAD_MS, MAX_PER_STEP));
     const began = clock.monotonicMs();
     const ready: RingRow[] = [];
-    let looked = 0;
+    let attempted = 0;
     const silent: { ring: RingRow; note: string }[] = [];
     for (const ring of rings) {
-      looked++;
+      attempted++;
       const note = await tryToPrepare(ring);
       if (note === null) ready.push(ring);
       else if (note !== undefined) silent.push({ ring, note });
-      // Others are due meanwhile.
-      if (clock.monotonicMs() - began > PREPARE_FOR_MS) break;
+      // Other rings may be due.
+      if (clock.monotonicMs() - began > PREPARE_BUDGET_MS) break;
     }
     const prepared = await store.write((tx) => {
-      for (const { ring, note } of silent) endSilent(tx, [ring.pk], "skipped", { note });
-      forget(silent.map(({ ring }) => ring));
+      for (const { ring, note } of silent) finishUnrungRings(tx, [ring.pk], "skipped", { note });
+      evict(silent.map(({ ring }) => ring));
       return advanceRings(tx, ready, "prepared");
     });
-    // Those that wait can still be taken away, and their keys given to others.
-    forget(rings.slice(looked));
-    // Somebody wrote the schedule meanwhile.
-    const gone = prepared.length === ready.length ? [] : ready.filter((ring) => !prepared.includes(ring));
-    forget(gone);
-    for (const ring of gone) await takeBack({ ...ring, state: "prepared" });
+    // Planned rings may still be deleted and their keys reused, so they must not stay cached.
+    evict(rings.slice(attempted));
+    // The schedule was written during the preparation.
+    const replaced = prepared.length === ready.length ? [] : ready.filter((ring) => !prepared.includes(ring));
+    evict(replaced);
+    for (const ring of replaced) await cancelQuietly({ ...ring, state: "prepared" });
   };
 
-  const withdraw = async (rings: readonly RingRow[]): Promise<void> => {
-    for (const ring of rings) await takeBack(ring);
-    forget(rings);
+  const cancelRings = async (rings: readonly RingRow[]): Promise<void> => {
+    for (const ring of rings) await cancelQuietly(ring);
+    evict(rings);
     await store.write((tx) => {
-      for (const { pk } of rings) dropRing(tx, pk);
-      planner.markStale(
+      for (const { pk } of rings) deleteRing(tx, pk);
+      planner.markDirty(
         tx,
         rings.map(({ owner }) => owner),
       );
     });
   };
 
-  const end = (): Promise<void> => store.write((tx) => endBegun(tx, clock.now() - SOUNDS_AFTER_MS, LATE_MS));
+  const finishStarted = (): Promise<void> =>
+    store.write((tx) => finishStartedRings(tx, clock.now() - START_CONFIRMED_AFTER_MS, LATE_THRESHOLD_MS));
 
-  /** The most urgent thing that is due; false when nothing is, or nothing that can be done now. */
+  /** Handles the most urgent due rings; false if nothing is due, or nothing can be done now. */
   const step = async (cause: MissCause): Promise<boolean> => {
     const now = clock.now();
-    const near = nextRings(store, now + PREPARE_AHEAD_MS);
+    const near = nextRingInstants(store, now + PREPARE_AHEAD_MS);
     const isDue = (state: OpenState): boolean =>
-      near.some((ring) => ring.state === state && ring.at <= now + AHEAD_MS[state]);
-    // What waits for its turn keeps nothing else from being done.
-    if (isDue("armed") && (await withRings(start, "armed", cause))) return true;
-    if (isDue("prepared") && (await withRings(arm, "prepared", cause))) return true;
-    if (isDue("withdrawn")) await withdraw(dueRings(store, "withdrawn", WITHDRAWN_AT, MOST_AT_ONCE));
-    else if (isDue("planned") && (await withRings(prepare, "planned", cause))) return true;
-    else if (isDue("started")) await end();
+      near.some((ring) => ring.state === state && ring.at <= now + LEAD_MS[state]);
+    // A ring that waits for its duty must not block other rings.
+    if (isDue("armed") && (await withDueRings(start, "armed", cause))) return true;
+    if (isDue("prepared") && (await withDueRings(arm, "prepared", cause))) return true;
+    if (isDue("withdrawn")) await cancelRings(dueRings(store, "withdrawn", CANCELLED_RING_AT, MAX_PER_STEP));
+    else if (isDue("planned") && (await withDueRings(prepare, "planned", cause))) return true;
+    else if (isDue("started")) await finishStarted();
     else return false;
     return true;
   };
 
-  const withRings = async (
+  const withDueRings = async (
     act: (rings: RingRow[]) => Promise<void>,
     state: OpenState,
     cause: MissCause,
   ): Promise<boolean> => {
-    const { rings, missed } = await due(state, cause);
+    const { rings, missed } = await dueRingsOf(state, cause);
     if (rings.length > 0) await act(rings);
     return rings.length + missed > 0;
   };
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     let cause: MissCause = "overload";
-    for (let more = true; more && !ending.signal.aborted; ) {
-      const seen = watch();
+    for (let more = true; more && !abortController.signal.aborted; ) {
+      const seen = checkClock();
       if (seen.cause !== "overload") cause = seen.cause;
-      await settleClock(seen);
+      await handleClockStep(seen);
       more = await step(cause);
     }
   };
 
   const plan = async (): Promise<void> => {
-    if (clock.monotonicMs() - plannedAt < PLAN_EVERY_MS && !planner.hasStale()) return;
+    if (clock.monotonicMs() - plannedAt < PLAN_INTERVAL_MS && !planner.hasDirty()) return;
     plannedAt = clock.monotonicMs();
-    await planner.extend(ending.signal);
+    await planner.extendHorizon(abortController.signal);
   };
 
-  const nextLook = (): number | null => {
-    const rings = nextRings(store, clock.now() + PREPARE_AHEAD_MS);
-    const moments = rings.map(({ state, at }) => at - AHEAD_MS[state ?? "planned"]);
+  const nextPollAt = (): number | null => {
+    const rings = nextRingInstants(store, clock.now() + PREPARE_AHEAD_MS);
+    const moments = rings.map(({ state, at }) => at - LEAD_MS[state ?? "planned"]);
     return moments.length > 0 ? Math.min(...moments) : null;
   };
 
-  const failed = (error: unknown): void => log.error({ err: error }, "bells: a look failed");
+  const logFailure = (error: unknown): void => log.error({ event: "bell.ticker_failed", err: error }, "bell ticker failed");
 
-  /** Until the next look; what failed is tried again soon, not at once. */
-  const restMs = (): number => {
-    const next = nextLook();
-    if (next === null) return LOOK_EVERY_MS;
-    const least = resting.size > 0 || hasFailed ? START_AHEAD_MS : 1;
-    return Math.min(LOOK_EVERY_MS, Math.max(least, next - clock.now()));
+  /** Delay until the next poll; after a failure it is retried soon, not immediately. */
+  const pollDelayMs = (): number => {
+    const next = nextPollAt();
+    if (next === null) return POLL_INTERVAL_MS;
+    const minDelayMs = retryAtByKey.size > 0 || hasFailed ? START_AHEAD_MS : 1;
+    return Math.min(POLL_INTERVAL_MS, Math.max(minDelayMs, next - clock.now()));
   };
 
   const wake = (): void => {
     timer?.cancel();
-    // What is due does not wait for it.
+    // Due rings do not wait for planning.
     planning ??= plan()
-      .catch(failed)
+      .catch(logFailure)
       .finally(() => {
         planning = null;
       });
     hasFailed = false;
-    looking ??= look()
+    polling ??= poll()
       .catch((error: unknown) => {
         hasFailed = true;
-        failed(error);
+        logFailure(error);
       })
       .finally(() => {
-        looking = null;
-        if (ending.signal.aborted) return;
-        timer = clock.after(restMs(), wake, { background: true });
+        polling = null;
+        if (abortController.signal.aborted) return;
+        timer = clock.after(pollDelayMs(), wake, { background: true });
       });
   };
 
   return {
     start: wake,
     async stop() {
-      ending.abort();
+      abortController.abort();
       timer?.cancel();
-      await Promise.all([looking, planning]);
+      await Promise.all([polling, planning]);
     },
-    look,
+    poll,
     plan,
-    nextLook,
+    nextPollAt,
   };
 }
 
-const AHEAD_MS: Readonly<Record<OpenState, number>> = {
+const LEAD_MS: Readonly<Record<OpenState, number>> = {
   armed: START_AHEAD_MS,
   prepared: ARM_AHEAD_MS,
   planned: PREPARE_AHEAD_MS,
-  started: -SOUNDS_AFTER_MS,
+  started: -START_CONFIRMED_AFTER_MS,
   withdrawn: 0,
 };

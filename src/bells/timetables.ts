@@ -1,66 +1,82 @@
-import type { RingListEntry } from "../resources/bells/bell-parts.ts";
+import type { RingListEntry } from "../resources/bells/bell-fields.ts";
 import ringLists from "../resources/bells/ring-lists.ts";
-import { isZone } from "../resources/bells/time-zones.ts";
-import { tableOf } from "../schema/catalogue.ts";
-import type { Reader } from "../store/store.ts";
-import { type BellScheduleRow, entriesOf, exceptionsOf } from "./bell-schedule-behaviour.ts";
+import { isTimeZone } from "../resources/bells/time-zones.ts";
+import { tableName } from "../schema/catalogue.ts";
+import type { StoreReader } from "../store/store.ts";
+import { type BellScheduleRow, cycleEntriesOf, scheduleExceptionsOf } from "./bell-schedule-hooks.ts";
 import {
   type CompiledSchedule,
   compileSchedule,
-  type RingContext,
-  type RingList,
-  type Schedule,
+  type RingListTimes,
+  type RingSchedule,
   type ScheduleException,
-} from "./rings.ts";
-import { type ClockRules, createZones } from "./zones.ts";
+  type TimeZoneContext,
+} from "./schedule-expansion.ts";
+import { type ClockRules, createTimeZones } from "./time-zones.ts";
 
-/** All that the rings of a schedule follow from, as it is stored. */
+/** A stored schedule with everything that its rings depend on. */
 export interface Timetable {
-  schedule: Schedule;
-  ringLists: readonly RingList[];
+  schedule: RingSchedule;
+  ringLists: readonly RingListTimes[];
   exceptions: readonly ScheduleException[];
 }
 
-/** What local times mean on this appliance. */
-export interface BellTimes extends RingContext {
-  /** The appliance's own zone, of schedules without one; a name that `isZone` takes. */
+export interface LocalTimeContext extends TimeZoneContext {
+  /** Time zone of the appliance, for schedules without one; a name that `isTimeZone` accepts. */
   ownZone(): string;
 }
 
-/** Times by which bells ring here; a zone that bells can't name gives way to UTC. */
-export function createBellTimes({ ownZone, rules }: { ownZone(): string; rules?: ClockRules }): BellTimes {
-  const named = (zone: string): string => (isZone(zone) ? zone : "UTC");
-  return { zones: createZones(), ...(rules ? { rules } : {}), ownZone: () => named(ownZone()) };
+/** Falls back to UTC if the time zone of the appliance is not one that bells support. */
+export function createLocalTimeContext({
+  ownZone,
+  rules,
+}: {
+  ownZone(): string;
+  rules?: ClockRules;
+}): LocalTimeContext {
+  const named = (zone: string): string => (isTimeZone(zone) ? zone : "UTC");
+  return { zones: createTimeZones(), ...(rules ? { rules } : {}), ownZone: () => named(ownZone()) };
 }
 
-/** The timetables of stored schedules, in their order; one query. */
-export function timetablesOf(reader: Reader, rows: readonly BellScheduleRow[], times: BellTimes): Timetable[] {
+/** The timetables of stored schedules, in the same order; one query. */
+export function loadTimetables(
+  reader: StoreReader,
+  rows: readonly BellScheduleRow[],
+  times: LocalTimeContext,
+): Timetable[] {
   const ids = [...new Set(rows.flatMap(({ ringListIds }) => ringListIds))];
   const lists = new Map(
     reader
       .all<{ id: string; entries: string }>(
-        `SELECT id, entries FROM ${tableOf(ringLists)} WHERE id IN (SELECT value FROM json_each(?))`,
+        `SELECT id, entries FROM ${tableName(ringLists)} WHERE id IN (SELECT value FROM json_each(?))`,
         JSON.stringify(ids),
       )
       .map(({ id, entries }) => [id, { id, entries: JSON.parse(entries) as RingListEntry[] }]),
   );
   return rows.map((row) => ({
-    schedule: scheduleOf(row, times),
+    schedule: toRingSchedule(row, times),
     ringLists: row.ringListIds.flatMap((id) => lists.get(id) ?? []),
-    exceptions: exceptionsOf(row),
+    exceptions: scheduleExceptionsOf(row),
   }));
 }
 
-/** A timetable made ready for counting. */
 export function compileTimetable(
   { schedule, ringLists: lists, exceptions }: Timetable,
-  times: BellTimes,
+  times: LocalTimeContext,
 ): CompiledSchedule {
   return compileSchedule(schedule, lists, exceptions, times);
 }
 
-function scheduleOf(row: BellScheduleRow, { ownZone }: BellTimes): Schedule {
+function toRingSchedule(row: BellScheduleRow, { ownZone }: LocalTimeContext): RingSchedule {
   const { id, startDate, endDate, numWeeks } = row;
   const rotation = row.rotation ?? "calendar";
-  return { id, startDate, endDate, numWeeks, rotation, timeZone: row.timeZone ?? ownZone(), entries: entriesOf(row) };
+  return {
+    id,
+    startDate,
+    endDate,
+    numWeeks,
+    rotation,
+    timeZone: row.timeZone ?? ownZone(),
+    entries: cycleEntriesOf(row),
+  };
 }

@@ -1,14 +1,13 @@
 import callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../resources/callmgr/callmgr-onprem-servers.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { Reader, Secrets } from "../store/store.ts";
-import type { ClusterAccess } from "./reading.ts";
+import type { Secrets, StoreReader } from "../store/store.ts";
+import type { ClusterAccess } from "./cluster-types.ts";
 
-/** A cluster as its row. */
 export type ClusterRow = RowOf<typeof callmgrClusters>;
 
-/** How a cluster is asked, secrets in the clear: never keep or log it. */
-export function accessOf(cluster: ClusterRow, secrets: Secrets): ClusterAccess {
+/** Connection data of a cluster with secrets in clear text: never store or log it. */
+export function clusterAccessOf(cluster: ClusterRow, secrets: Secrets): ClusterAccess {
   const open = (sealed: string | null): string => (sealed === null || sealed === "" ? "" : secrets.open(sealed));
   const { id, name, axlAddress: address, axlUser: user, axlFingerprint: fingerprint } = cluster;
   return {
@@ -26,8 +25,8 @@ export function accessOf(cluster: ClusterRow, secrets: Secrets): ClusterAccess {
   };
 }
 
-/** Clusters whose phones this appliance gathers. */
-export function gatheredHere(reader: Reader, endpointId: string): ClusterRow[] {
+/** Clusters whose phones this appliance reads. */
+export function clustersGatheredBy(reader: StoreReader, endpointId: string): ClusterRow[] {
   const servers = reader.find(callmgrOnpremServers, { endpointId, isPhoneGatherer: true });
   return servers.flatMap(({ cucmClusterId }) => reader.get(callmgrClusters, cucmClusterId) ?? []);
 }

@@ -1,42 +1,40 @@
-import type { Clock } from "../base/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { AxlClient } from "./axl/axl-client.ts";
-import { readNodes } from "./axl/phone-list.ts";
-import { askRegistrations } from "./axl/ris-port.ts";
-import { asClusterFault, type FaultCode } from "./cluster-fault.ts";
-import type { Nodes } from "./snmp/nodes.ts";
+import { fetchNodes } from "./axl/phone-list.ts";
+import { queryRegistrations } from "./axl/ris-port.ts";
+import { type ClusterErrorCode, toClusterError } from "./cluster-error.ts";
+import type { SnmpNodes } from "./snmp/snmp-nodes.ts";
 
-/** One thing that was tried. */
+/** One check of a connection test. */
 export interface ConnectionCheck {
-  /** `axl`: the administration interface and its user; `nodes`: its list of nodes; `snmp`: one node; `risport`: the second source. */
+  /** `axl`: AXL and its user; `nodes`: the list of nodes; `snmp`: one node; `risport`: the fallback. */
   what: "axl" | "nodes" | "snmp" | "risport";
-  /** Host that was asked. */
   host: string;
   ok: boolean;
-  /** The cluster can't be read without it. */
+  /** True if the cluster cannot be read without it. */
   needed: boolean;
-  /** What is wrong, in one word; null when nothing is. */
-  code: FaultCode | null;
-  /** What was found, or what is wrong and what to do, for people. */
+  /** Error code; null if the check passed. */
+  code: ClusterErrorCode | null;
+  /** Result, or error and remedy, for people. */
   words: string;
   tookMs: number;
 }
 
-/** What was tried, in order. */
 export interface ConnectionTest {
-  /** Everything that is needed works. */
+  /** All required checks passed. */
   ok: boolean;
   checks: ConnectionCheck[];
 }
 
-/** A name that no phone has: the second source answers without telling of any. */
-const NO_PHONE = "SEP000000000000";
+/** A name that no phone has, so that RisPort returns an empty result. */
+const NONEXISTENT_PHONE = "SEP000000000000";
 
-/** Tries everything that reading a cluster needs, up to what the next step can't do without; changes nothing. Never throws. */
+/** Checks everything that reading a cluster needs, until a required check fails; changes nothing. Never throws. */
 export async function testConnection(
-  { client, nodes }: { client: AxlClient; nodes: Nodes },
-  needs: { clock: Clock; signal: AbortSignal },
+  { client, nodes }: { client: AxlClient; nodes: SnmpNodes },
+  deps: { clock: Clock; signal: AbortSignal },
 ): Promise<ConnectionTest> {
-  const { clock } = needs;
+  const { clock } = deps;
   const checks: ConnectionCheck[] = [];
   async function check<T>(
     what: ConnectionCheck["what"],
@@ -52,36 +50,36 @@ export async function testConnection(
       checks.push({ ...result, ok: true, code: null, words: words(found), tookMs: took() });
       return found;
     } catch (error) {
-      const { code, message } = asClusterFault(error, host);
+      const { code, message } = toClusterError(error, host);
       checks.push({ ...result, ok: false, code, words: message, tookMs: took() });
       return null;
     }
   }
 
-  const { place } = client;
-  const version = await check("axl", place, client.version, (release) => `${place} is release ${release}.`);
+  const { hostAndPort } = client;
+  const version = await check("axl", hostAndPort, client.version, (release) => `${hostAndPort} is release ${release}.`);
   const found =
     version === null
       ? null
       : await check(
           "nodes",
-          place,
-          () => readNodes(client),
+          hostAndPort,
+          () => fetchNodes(client),
           (names) => `Calls are processed by ${names.join(", ")}.`,
         );
   for (const node of found ?? [])
     await check(
       "snmp",
       node,
-      () => nodes.states([node]),
-      () => `Node ${node} tells its phones.`,
+      () => nodes.tableStates([node]),
+      () => `Node ${node} lists its phones.`,
     );
   if (found)
     await check(
       "risport",
-      place,
-      () => askRegistrations(client, [NO_PHONE], needs),
-      () => `${place} tells registrations too.`,
+      hostAndPort,
+      () => queryRegistrations(client, [NONEXISTENT_PHONE], deps),
+      () => `${hostAndPort} lists registrations, too.`,
     );
   return { ok: checks.every(({ ok, needed }) => ok || !needed), checks };
 }

@@ -1,26 +1,26 @@
-import type { Reader } from "../store/store.ts";
-import { type ClusterRow, gatheredHere } from "./cluster-access.ts";
+import type { StoreReader } from "../store/store.ts";
+import { type ClusterRow, clustersGatheredBy } from "./cluster-access.ts";
 
-/** Something that somebody has to enter. */
+/** Health reason of a missing password. */
 export interface MissingPassword {
   level: "yellow";
   code: string;
   reason: string;
 }
 
-/** Health that is yellow while a cluster that this appliance asks lacks a password: they don't travel with the row. */
-export function missingPasswords(reader: Reader, endpointId: () => string): () => MissingPassword[] {
+/** Yellow health while a cluster that this appliance reads lacks a password: passwords are not replicated. */
+export function createMissingPasswordCheck(reader: StoreReader, endpointId: () => string): () => MissingPassword[] {
   return () =>
-    gatheredHere(reader, endpointId()).flatMap((cluster): MissingPassword[] => {
-      const missing = missingOf(cluster);
+    clustersGatheredBy(reader, endpointId()).flatMap((cluster): MissingPassword[] => {
+      const missing = missingFieldsOf(cluster);
       if (missing.length === 0) return [];
       const what = `${missing.join(", ")} of the call manager cluster ${cluster.name}`;
-      const reason = `It is not known here: ${what}. Passwords do not come with a link: enter it at this appliance.`;
+      const reason = `Missing ${what}. Passwords are not replicated: enter it on this appliance.`;
       return [{ level: "yellow", code: `callmgr-secrets:${cluster.id}`, reason }];
     });
 }
 
-function missingOf({ snmpVersion, ...cluster }: ClusterRow): string[] {
+function missingFieldsOf({ snmpVersion, ...cluster }: ClusterRow): string[] {
   const snmp = snmpVersion === "2" ? ["snmpCommunity"] : ["snmpAuthPassword", "snmpEncryptPassword"];
   const wanted = ["axlPassword", ...snmp] as (keyof typeof cluster)[];
   return wanted.filter((name) => cluster[name] === null || cluster[name] === "");

@@ -1,23 +1,23 @@
-import type { GatheredPhone } from "./reading.ts";
+import type { GatheredPhone } from "./cluster-types.ts";
 
-/** What becomes of attributes; null takes one away, all others stay. */
+/** Attribute changes; null removes an attribute, absent ones stay. */
 export type AttributeChanges = Readonly<Record<string, string | null>>;
 
 /**
- * What a cluster says of the attributes of a phone's device. A phone that is not registered keeps the address that it had
- * last, since it can often be reached without its call manager, unless a registered phone has that address now (`taken`).
- * @source digest, `/v1/devices`, attributes
+ * Attribute changes of the device of a phone. An unregistered phone keeps its last address, since it is often reachable
+ * without its call manager, unless a registered phone has that address now (`taken`).
+ * @source docs/decisions/0042-api-contract.md
  */
-export function attributesTold(
+export function attributesOfPhone(
   { phone, registration }: GatheredPhone,
   clusterName: string,
   before: Readonly<Record<string, string>>,
-  taken: ReadonlySet<string>,
+  addressesInUse: ReadonlySet<string>,
 ): AttributeChanges {
   const isRegistered = registration?.registered === true;
-  const told = registration?.address ?? null;
-  const last = told ?? before.IPAddress ?? null;
-  const address = isRegistered ? last : last !== null && taken.has(last) ? null : last;
+  const reportedAddress = registration?.address ?? null;
+  const last = reportedAddress ?? before.IPAddress ?? null;
+  const address = isRegistered ? last : last !== null && addressesInUse.has(last) ? null : last;
   return {
     Name: phone.name,
     Description: phone.description,
@@ -35,8 +35,8 @@ export function attributesTold(
   };
 }
 
-/** Attributes as they are afterwards; empty ones are left out. */
-export function withChanges(
+/** Applies changes; empty attributes are removed. */
+export function applyAttributeChanges(
   before: Readonly<Record<string, string>>,
   changes: AttributeChanges,
 ): Record<string, string> {

@@ -1,83 +1,82 @@
-import { sleep, type Timer } from "../base/clock.ts";
-import { ConflictError, UpstreamError } from "../base/errors.ts";
-import type { Events } from "../base/events.ts";
+import { sleep, type Timer } from "../lib/clock.ts";
+import { ConflictError, UpstreamError } from "../lib/errors.ts";
+import type { Events } from "../lib/events.ts";
 import callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../resources/callmgr/callmgr-onprem-servers.ts";
-import { type CacheRunNeeds, tellFailure, updatePhones } from "./cache-run.ts";
-import { accessOf, type ClusterRow, gatheredHere } from "./cluster-access.ts";
-import { asClusterFault, type FaultCode } from "./cluster-fault.ts";
+import { type ClusterRow, clusterAccessOf, clustersGatheredBy } from "./cluster-access.ts";
+import { type ClusterErrorCode, toClusterError } from "./cluster-error.ts";
+import type { ReadingProgress } from "./cluster-reader.ts";
+import type { ReadingKind } from "./cluster-types.ts";
 import type { ConnectionTest } from "./connection-test.ts";
-import type { ReadingProgress } from "./gathering.ts";
-import { endOrphans, takeUpPlans } from "./phone-rows.ts";
-import type { ReadingKind } from "./reading.ts";
+import { type PhoneCacheUpdateDeps, recordUpdateFailure, updatePhoneCache } from "./phone-cache-update.ts";
+import { markOrphansDefunct, replayJournals } from "./phone-writer.ts";
 
-/** Begins to call `work` at the times of a cron expression; the function returned ends it. */
-export type Schedule = (expression: string, work: () => void) => () => void;
+/** Calls `work` at the times of a cron expression; the returned function stops it. */
+export type ScheduleCron = (expression: string, work: () => void) => () => void;
 
-/** What the cache is made of. */
-export interface PhoneCacheNeeds extends CacheRunNeeds {
+export interface PhoneCacheDeps extends PhoneCacheUpdateDeps {
   events: Events;
-  schedule: Schedule;
-  /** When each kind of reading is made, as cron expressions; null: only when asked for. */
+  schedule: ScheduleCron;
+  /** Cron expression per kind of reading; null: only on request. */
   times: Readonly<Record<ReadingKind, string | null>>;
 }
 
-/** How the phones of one cluster stand. Times are epoch ms, null where there was none yet. */
+/** State of the phones of one cluster. Times are epoch ms, null if there was none yet. */
 export interface PhoneCacheState {
-  /** `elsewhere`: another appliance, or none, gathers the phones of the cluster. */
+  /** `elsewhere`: another appliance, or none, reads the phones of the cluster. */
   state: "idle" | "reading" | "writing" | "failed" | "elsewhere";
-  /** Kind of the reading under way, or of the last one. */
+  /** Kind of the current reading, or of the last one. */
   kind: ReadingKind | null;
   startedAt: number | null;
   endedAt: number | null;
   lastSuccessAt: number | null;
-  /** When a reading that failed is made again. */
+  /** Time of the next retry after a failed reading. */
   nextTryAt: number | null;
-  /** Rows that the cluster's database sent so far. */
+  /** Database rows received so far. */
   rowsRead: number;
-  /** Phones that were written so far, and how many there are to be written. */
+  /** Phones written so far, and number of phones to write. */
   phonesWritten: number;
   phonesToWrite: number;
-  /** Of the last reading that succeeded. */
+  /** Of the last successful reading. */
   phones: number | null;
   registered: number | null;
-  code: FaultCode | null;
-  /** What is wrong, for people; null when nothing is. */
+  code: ClusterErrorCode | null;
+  /** Error text for people; null without an error. */
   reason: string | null;
-  /** What the last reading did without. */
+  /** Incomplete parts of the last reading. */
   warnings: readonly string[];
 }
 
-/** The phones of all clusters that this appliance gathers. */
+/** Phones of all clusters that this appliance reads. */
 export interface PhoneCache {
   /**
-   * Writes to its end what an earlier run kept, reads every cluster once, then by the clock and when a cluster is changed.
-   * Resolves once the former is done, or soon.
+   * Replays the journals of an earlier run, reads every cluster once, then on schedule and after changes of a cluster. Resolves
+   * once the journals are replayed, or after a timeout.
    */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Resolves once nothing is being read or written. */
+  /** Resolves when nothing is being read or written. */
   idle(): Promise<void>;
   state(clusterId: string): PhoneCacheState;
-  /** Begins a reading, or notes that one more is wanted. Throws ConflictError where another appliance gathers the phones. */
+  /** Starts a reading, or queues another one. Throws ConflictError if another appliance reads the phones. */
   update(cluster: ClusterRow, kind: ReadingKind): PhoneCacheState;
-  /** Reads all clusters anew; how many phones each has. Throws UpstreamError that names those which could not be read. */
+  /** Reads all clusters from scratch; returns the number of phones of each. Throws UpstreamError that names those that failed. */
   rebuild(): Promise<Record<string, unknown>>;
-  /** Tries everything that reading the cluster needs; changes nothing. */
+  /** Runs the connection test of a cluster; changes nothing. */
   test(cluster: ClusterRow): Promise<ConnectionTest>;
-  /** Takes how far a reading got. */
-  progress(clusterId: string, progress: ReadingProgress): void;
+  /** Records the progress of a reading. */
+  reportProgress(clusterId: string, progress: ReadingProgress): void;
 }
 
-/** Pauses before a reading that failed is made again, the last one over and over. own choice */
-const PAUSES_MS = [30_000, 60_000, 120_000, 300_000];
-/** A start waits no longer for what an earlier run kept. own choice: some 5,000 phones */
-const TAKEN_UP_MS = 3_000;
-/** A cluster that is changed is read once nothing was changed for so long. */
-const SETTLED_MS = 3_000;
-const ORDER: readonly ReadingKind[] = ["partial", "delta", "full"];
+/** Backoff after failed readings; the last value repeats. @source docs/decisions/0205-call-manager.md, Reading */
+const BACKOFF_MS = [30_000, 60_000, 120_000, 300_000];
+/** Longest delay of a start by journals: some 5,000 phones. @source docs/decisions/0205-call-manager.md, Reading */
+const REPLAY_TIMEOUT_MS = 3_000;
+/** Debounce: a changed cluster is read this long after the last change. */
+const CHANGE_DEBOUNCE_MS = 3_000;
+const KINDS_BY_SCOPE: readonly ReadingKind[] = ["partial", "delta", "full"];
 
-interface Watched {
+interface ClusterState {
   state: PhoneCacheState;
   running: Promise<void> | null;
   wanted: ReadingKind | null;
@@ -85,116 +84,121 @@ interface Watched {
   timer: Timer | null;
 }
 
-/** Makes the cache. One reading of a cluster is under way at a time; clusters don't wait for each other. */
-export function createPhoneCache(needs: PhoneCacheNeeds): PhoneCache {
-  const { store, clock, log, events, reader, endpointId } = needs;
-  const ending = new AbortController();
-  const { signal } = ending;
-  const clusters = new Map<string, Watched>();
-  let endings: (() => void)[] = [];
-  let takenUp: Promise<void> = Promise.resolve();
-  let chain: Promise<unknown> = Promise.resolve();
+/** One reading per cluster at a time; clusters do not wait for each other. */
+export function createPhoneCache(deps: PhoneCacheDeps): PhoneCache {
+  const { store, clock, log, events, reader, endpointId } = deps;
+  const abortController = new AbortController();
+  const { signal } = abortController;
+  const clusters = new Map<string, ClusterState>();
+  let unsubscribes: (() => void)[] = [];
+  let journalReplay: Promise<void> = Promise.resolve();
+  let orphanQueue: Promise<unknown> = Promise.resolve();
 
-  function watched(id: string): Watched {
+  function stateOf(id: string): ClusterState {
     const known = clusters.get(id);
     if (known) return known;
-    const made: Watched = { state: { ...NOTHING }, running: null, wanted: null, failures: 0, timer: null };
+    const made: ClusterState = { state: { ...INITIAL_STATE }, running: null, wanted: null, failures: 0, timer: null };
     clusters.set(id, made);
     return made;
   }
 
-  function want(id: string, kind: ReadingKind): void {
+  function requestReading(id: string, kind: ReadingKind): void {
     if (signal.aborted) return;
-    const each = watched(id);
+    const each = stateOf(id);
     each.timer?.cancel();
     each.timer = null;
-    if (each.wanted === null || ORDER.indexOf(kind) > ORDER.indexOf(each.wanted)) each.wanted = kind;
+    if (each.wanted === null || KINDS_BY_SCOPE.indexOf(kind) > KINDS_BY_SCOPE.indexOf(each.wanted)) each.wanted = kind;
     each.running ??= run(id, each).finally(() => {
       each.running = null;
-      if (each.wanted !== null && !signal.aborted) want(id, each.wanted);
+      if (each.wanted !== null && !signal.aborted) requestReading(id, each.wanted);
     });
   }
 
-  async function run(id: string, each: Watched): Promise<void> {
-    await takenUp;
+  async function run(id: string, each: ClusterState): Promise<void> {
+    await journalReplay;
     while (each.wanted !== null && !signal.aborted) {
       const kind = each.wanted;
       each.wanted = null;
-      const cluster = gatheredHere(store, endpointId()).find((row) => row.id === id);
-      if (!cluster) return forget(id);
+      const cluster = clustersGatheredBy(store, endpointId()).find((row) => row.id === id);
+      if (!cluster) return removeCluster(id);
       await readOnce(cluster, each, kind);
     }
   }
 
-  async function readOnce(cluster: ClusterRow, each: Watched, kind: ReadingKind): Promise<void> {
+  async function readOnce(cluster: ClusterRow, each: ClusterState, kind: ReadingKind): Promise<void> {
     const { phones, registered, lastSuccessAt } = each.state;
-    each.state = { ...each.state, ...STARTED, kind, startedAt: clock.now() };
+    each.state = { ...each.state, ...READING_STATE, kind, startedAt: clock.now() };
     const onWriting = (phonesWritten: number, phonesToWrite: number): void =>
       void Object.assign(each.state, { state: "writing", phonesWritten, phonesToWrite });
     try {
-      const { summary } = await updatePhones(needs, cluster, kind, { signal, onWriting });
+      const { summary } = await updatePhoneCache(deps, cluster, kind, { signal, onWriting });
       const found = { phones: summary.phones, registered: summary.registered, warnings: summary.warnings };
       const now = clock.now();
-      Object.assign(each.state, { ...CALM, ...found, kind: summary.kind, endedAt: now, lastSuccessAt: now });
+      Object.assign(each.state, { ...IDLE_STATE, ...found, kind: summary.kind, endedAt: now, lastSuccessAt: now });
       each.failures = 0;
-      tellFault(cluster.id, null);
+      reportFault(cluster.id, null);
     } catch (error) {
       if (signal.aborted) return;
-      await failed(cluster, each, kind, error);
+      await handleFailure(cluster, each, kind, error);
       Object.assign(each.state, { phones, registered, lastSuccessAt });
     }
   }
 
-  async function failed(cluster: ClusterRow, each: Watched, kind: ReadingKind, error: unknown): Promise<void> {
-    const fault = asClusterFault(error, cluster.name);
-    const { code, message } = fault;
-    const pauseMs = PAUSES_MS[Math.min(each.failures, PAUSES_MS.length - 1)] as number;
+  async function handleFailure(
+    cluster: ClusterRow,
+    each: ClusterState,
+    kind: ReadingKind,
+    error: unknown,
+  ): Promise<void> {
+    const clusterError = toClusterError(error, cluster.name);
+    const { code, message } = clusterError;
+    const pauseMs = BACKOFF_MS[Math.min(each.failures, BACKOFF_MS.length - 1)] as number;
     const isNews = each.failures === 0 || each.state.code !== code;
     each.failures += 1;
     const now = clock.now();
     Object.assign(each.state, { state: "failed", code, reason: message, endedAt: now, nextTryAt: now + pauseMs });
-    log.warn({ callmgrClusterId: cluster.id, code, reason: message }, "the phones of a cluster could not be read");
-    tellFault(cluster.id, `The phones of ${cluster.name} could not be read: ${message}`);
-    each.timer = clock.after(pauseMs, () => want(cluster.id, kind), { background: true });
-    if (isNews) await tellFailure(needs, cluster, kind, fault).catch((trouble: unknown) => onError(trouble));
+    log.warn({ event: "call_manager.reading_failed", callmgrClusterId: cluster.id, code, reason: message }, "failed to read the phones of a cluster, retrying");
+    reportFault(cluster.id, `Failed to read the phones of ${cluster.name}: ${message}`);
+    each.timer = clock.after(pauseMs, () => requestReading(cluster.id, kind), { background: true });
+    if (isNews) await recordUpdateFailure(deps, cluster, kind, clusterError).catch((cause: unknown) => onError(cause));
   }
 
-  function tellFault(code: string, reason: string | null): void {
+  function reportFault(code: string, reason: string | null): void {
     events.emit("fault.changed", { alarm: "phone_cache_update_failed", code, endpointId: null, reason });
   }
 
-  function forget(id: string): void {
+  function removeCluster(id: string): void {
     const each = clusters.get(id);
     each?.timer?.cancel();
     clusters.delete(id);
-    tellFault(id, null);
-    reader.forget(id).catch(onError);
+    reportFault(id, null);
+    reader.discard(id).catch(onError);
     if (store.get(callmgrClusters, id)) return;
-    // What is being written of it comes to its end first.
-    const end = (): Promise<void> => endOrphans({ ...needs, signal }, id);
-    chain = Promise.all([chain, each?.running]).then(end).catch(onError);
+    // A write in progress completes first.
+    const end = (): Promise<void> => markOrphansDefunct({ ...deps, signal }, id);
+    orphanQueue = Promise.all([orphanQueue, each?.running]).then(end).catch(onError);
   }
 
   function onError(error: unknown): void {
-    if (!signal.aborted) log.error({ err: error }, "phones of call managers were not brought in line");
+    if (!signal.aborted) log.error({ event: "call_manager.update_failed", err: error }, "failed to update the phones of a cluster");
   }
 
-  function wantAll(kind: ReadingKind): void {
-    for (const { id } of gatheredHere(store, endpointId())) want(id, kind);
+  function requestAllReadings(kind: ReadingKind): void {
+    for (const { id } of clustersGatheredBy(store, endpointId())) requestReading(id, kind);
   }
 
-  /** A cluster or its servers were changed; people change one field after the other. */
-  function review(): void {
-    const here = new Map(gatheredHere(store, endpointId()).map((row) => [row.id, row]));
-    for (const id of clusters.keys()) if (!here.has(id)) forget(id);
+  /** A cluster or its servers changed; debounced, since people change one field after another. */
+  function reviewClusters(): void {
+    const here = new Map(clustersGatheredBy(store, endpointId()).map((row) => [row.id, row]));
+    for (const id of clusters.keys()) if (!here.has(id)) removeCluster(id);
     for (const id of here.keys()) {
-      const each = watched(id);
+      const each = stateOf(id);
       each.timer?.cancel();
-      each.timer = clock.after(SETTLED_MS, () => want(id, "full"), { background: true });
+      each.timer = clock.after(CHANGE_DEBOUNCE_MS, () => requestReading(id, "full"), { background: true });
     }
   }
 
-  async function settled(): Promise<void> {
+  async function waitUntilIdle(): Promise<void> {
     for (;;) {
       const running = [...clusters.values()].flatMap((each) => each.running ?? []);
       if (running.length === 0) return;
@@ -204,70 +208,70 @@ export function createPhoneCache(needs: PhoneCacheNeeds): PhoneCache {
 
   return {
     async start() {
-      takenUp = takeUpPlans({ ...needs, signal }).catch(onError);
+      journalReplay = replayJournals({ ...deps, signal }).catch(onError);
       const changed = events.on("row.changed", ({ resource }) => {
-        if (resource === callmgrClusters.name || resource === callmgrOnpremServers.name) review();
+        if (resource === callmgrClusters.name || resource === callmgrOnpremServers.name) reviewClusters();
       });
-      const timed = ORDER.flatMap((kind) => {
-        const at = needs.times[kind];
-        return at === null ? [] : [needs.schedule(at, () => wantAll(kind))];
+      const timed = KINDS_BY_SCOPE.flatMap((kind) => {
+        const at = deps.times[kind];
+        return at === null ? [] : [deps.schedule(at, () => requestAllReadings(kind))];
       });
-      endings = [changed, ...timed];
-      wantAll("full");
+      unsubscribes = [changed, ...timed];
+      requestAllReadings("full");
       const enough = new AbortController();
-      await Promise.race([takenUp, sleep(clock, TAKEN_UP_MS, enough.signal).catch(() => undefined)]);
+      await Promise.race([journalReplay, sleep(clock, REPLAY_TIMEOUT_MS, enough.signal).catch(() => undefined)]);
       enough.abort();
     },
     async stop() {
-      ending.abort();
-      for (const end of endings) end();
+      abortController.abort();
+      for (const end of unsubscribes) end();
       for (const { timer } of clusters.values()) timer?.cancel();
       await reader.close();
-      await Promise.all([settled(), takenUp]);
-      await chain;
+      await Promise.all([waitUntilIdle(), journalReplay]);
+      await orphanQueue;
     },
     async idle() {
-      await Promise.all([settled(), takenUp]);
-      await chain;
+      await Promise.all([waitUntilIdle(), journalReplay]);
+      await orphanQueue;
     },
     state(clusterId) {
-      const isHere = gatheredHere(store, endpointId()).some(({ id }) => id === clusterId);
-      return isHere ? { ...watched(clusterId).state } : { ...NOTHING, state: "elsewhere" };
+      const isHere = clustersGatheredBy(store, endpointId()).some(({ id }) => id === clusterId);
+      return isHere ? { ...stateOf(clusterId).state } : { ...INITIAL_STATE, state: "elsewhere" };
     },
     update(cluster, kind) {
-      if (!gatheredHere(store, endpointId()).some(({ id }) => id === cluster.id))
-        throw new ConflictError("This appliance does not gather the phones of the cluster.");
-      want(cluster.id, kind);
-      return { ...watched(cluster.id).state };
+      if (!clustersGatheredBy(store, endpointId()).some(({ id }) => id === cluster.id))
+        throw new ConflictError("Another appliance reads the phones of this cluster.");
+      requestReading(cluster.id, kind);
+      return { ...stateOf(cluster.id).state };
     },
     async rebuild() {
-      wantAll("full");
-      await settled();
-      const gathered = gatheredHere(store, endpointId()).map(({ id, name }) => ({
+      requestAllReadings("full");
+      await waitUntilIdle();
+      const gathered = clustersGatheredBy(store, endpointId()).map(({ id, name }) => ({
         id,
         name,
         ...clusters.get(id)?.state,
       }));
-      const wrong = gathered.flatMap(({ reason = null }) => (reason === null ? [] : [reason]));
-      if (wrong.length > 0) throw new UpstreamError("upstream", wrong.join(" "));
+      const failures = gathered.flatMap(({ reason = null }) => (reason === null ? [] : [reason]));
+      if (failures.length > 0) throw new UpstreamError("upstream", failures.join(" "));
       return { clusters: gathered.map(({ id, name, phones = null }) => ({ callmgrClusterId: id, name, phones })) };
     },
-    test: (cluster) => reader.test(accessOf(cluster, store.secrets)),
-    progress(clusterId, { rows }) {
+    test: (cluster) => reader.testConnection(clusterAccessOf(cluster, store.secrets)),
+    reportProgress(clusterId, { rows }) {
       const each = clusters.get(clusterId);
       if (each) each.state.rowsRead = rows;
     },
   };
 }
 
-const CALM = { state: "idle", code: null, reason: null, nextTryAt: null, warnings: [] } as const;
+const IDLE_STATE = { state: "idle", code: null, reason: null, nextTryAt: null, warnings: [] } as const;
 
-const STARTED = {
+const READING_STATE = {
   ...{ endedAt: null, nextTryAt: null, rowsRead: 0, phonesWritten: 0, phonesToWrite: 0 },
   state: "reading",
 } as const;
 
-const NOTHING: PhoneCacheState = {
-  ...{ ...CALM, kind: null, startedAt: null, endedAt: null, lastSuccessAt: null },
+const INITIAL_STATE: PhoneCacheState = {
+  ...{ ...IDLE_STATE, kind: null, startedAt: null, endedAt: null, lastSuccessAt: null },
   ...{ rowsRead: 0, phonesWritten: 0, phonesToWrite: 0, phones: null, registered: null },
 };

@@ -1,36 +1,35 @@
-import { type Clock, nextTurn } from "../base/clock.ts";
-import type { Reader } from "../store/store.ts";
-import type { ClusterReader } from "./gathering.ts";
-import { type AttributeChanges, attributesTold, withChanges } from "./phone-attributes.ts";
-import type { GatheredPhone, ReadingSummary } from "./reading.ts";
+import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import type { StoreReader } from "../store/store.ts";
+import type { ClusterReader } from "./cluster-reader.ts";
+import type { GatheredPhone, ReadingSummary } from "./cluster-types.ts";
+import { type AttributeChanges, applyAttributeChanges, attributesOfPhone } from "./phone-attributes.ts";
 
-/** A phone that is to be made or changed. */
+/** A phone to create or update. */
 export interface PhoneChange {
   name: string;
   description: string;
-  /** It is registered: this cluster has it, even where another one knows it too. */
+  /** Registered: the phone belongs to this cluster, even if another one lists it too. */
   registered: boolean;
   attributes: AttributeChanges;
 }
 
-/** What a reading asks to be written. */
+/** Writes that a reading requires. */
 export interface PhonePlan {
   changes: PhoneChange[];
   /** Names of phones that are no longer in the cluster. */
   gone: string[];
 }
 
-/** What comparing needs. */
-export interface PlanNeeds {
-  store: Pick<Reader, "all">;
+export interface PhonePlanDeps {
+  store: Pick<StoreReader, "all">;
   clock: Clock;
   signal: AbortSignal;
   reader: Pick<ClusterReader, "take" | "addresses">;
-  /** Told of every phone that the reading hands over. */
+  /** Called for every phone of the reading. */
   onPhone?(phone: GatheredPhone): void;
 }
 
-/** A phone's device as far as clusters tell of it. */
+/** Device of a phone, as far as clusters define it. */
 export interface KnownDevice {
   description: string;
   callManagerCluster: string | null;
@@ -38,64 +37,64 @@ export interface KnownDevice {
   attributes: Readonly<Record<string, string>>;
 }
 
-/** Phones that are compared in one turn of the event loop. own choice: some 4 ms */
-const COMPARED = 100;
-const LOOKED_AT = 500;
+/** Phones compared per turn of the event loop: some 4 ms. @source docs/decisions/0205-call-manager.md, Reading */
+const COMPARE_CHUNK_SIZE = 100;
+const READ_CHUNK_SIZE = 500;
 
-/** Compares what a reading found with the devices, in slices; writes nothing. */
+/** Compares a reading with the stored devices, in time slices; writes nothing. */
 export async function planPhones(
-  needs: PlanNeeds,
+  deps: PhonePlanDeps,
   cluster: { id: string; name: string },
   summary: ReadingSummary,
 ): Promise<PhonePlan> {
-  const { reader, clock, signal } = needs;
-  const taken = new Set(await reader.addresses(cluster.id));
+  const { reader, clock, signal } = deps;
+  const addressesInUse = new Set(await reader.addresses(cluster.id));
   const changes: PhoneChange[] = [];
   const names = new Set<string>();
   for (let at = 0; at < summary.changed; ) {
-    const slice = await reader.take(cluster.id, at, COMPARED);
+    const slice = await reader.take(cluster.id, at, COMPARE_CHUNK_SIZE);
     if (slice.length === 0) break;
     signal.throwIfAborted();
-    const known = devicesOf(needs.store, slice);
+    const known = devicesByName(deps.store, slice);
     for (const gathered of slice) {
-      needs.onPhone?.(gathered);
+      deps.onPhone?.(gathered);
       const name = gathered.phone.name.toUpperCase();
       names.add(name);
       const device = known.get(name) ?? null;
-      const change = changeOf(gathered, cluster.name, device, taken);
-      if (!isAsBefore(device, cluster.id, change)) changes.push(change);
+      const change = toPhoneChange(gathered, cluster.name, device, addressesInUse);
+      if (!isPhoneUnchanged(device, cluster.id, change)) changes.push(change);
     }
     at += slice.length;
-    await nextTurn(clock);
+    await yieldToEventLoop(clock);
   }
   if (summary.kind !== "full") return { changes, gone: [...summary.gone] };
-  return { changes, gone: await phonesBut(needs, cluster.id, names) };
+  return { changes, gone: await phonesMissingFrom(deps, cluster.id, names) };
 }
 
-function changeOf(
+function toPhoneChange(
   gathered: GatheredPhone,
   clusterName: string,
   device: KnownDevice | null,
-  taken: ReadonlySet<string>,
+  addressesInUse: ReadonlySet<string>,
 ): PhoneChange {
   const { name, description } = gathered.phone;
   return {
     name,
     description: (description || name).slice(0, 255),
     registered: gathered.registration?.registered === true,
-    attributes: attributesTold(gathered, clusterName, device?.attributes ?? {}, taken),
+    attributes: attributesOfPhone(gathered, clusterName, device?.attributes ?? {}, addressesInUse),
   };
 }
 
-/** Whether a change asks for nothing: all is so already, or the phone is another cluster's. */
-export function isAsBefore(device: KnownDevice | null, clusterId: string, change: PhoneChange): boolean {
+/** True if nothing changes, or the phone belongs to another cluster. */
+export function isPhoneUnchanged(device: KnownDevice | null, clusterId: string, change: PhoneChange): boolean {
   if (!device) return false;
   const { callManagerCluster, description, defunct, attributes: before } = device;
-  // A phone may be known to two clusters; the one that it is registered with has it.
+  // A phone may be listed by two clusters; it belongs to the one that it is registered with.
   const isOthers = callManagerCluster !== null && callManagerCluster !== clusterId && defunct !== true;
   if (isOthers && !change.registered) return true;
   if (callManagerCluster !== clusterId || description !== change.description || defunct === true) return false;
-  const after = withChanges(before, change.attributes);
+  const after = applyAttributeChanges(before, change.attributes);
   const names = Object.keys(after);
   return names.length === Object.keys(before).length && names.every((name) => before[name] === after[name]);
 }
@@ -108,8 +107,8 @@ interface DeviceLine {
   attributes: string | null;
 }
 
-/** Devices by their names in capitals. */
-function devicesOf(reader: Pick<Reader, "all">, phones: readonly GatheredPhone[]): Map<string, KnownDevice> {
+/** Devices by name in upper case. */
+function devicesByName(reader: Pick<StoreReader, "all">, phones: readonly GatheredPhone[]): Map<string, KnownDevice> {
   const lines = reader.all<DeviceLine>(
     `SELECT d.device_identifier AS name, d.description, d.call_manager_cluster AS cluster, d.defunct, d.attributes
      FROM json_each(?) j CROSS JOIN devices d ON d.device_identifier = j.value COLLATE NOCASE`,
@@ -126,9 +125,9 @@ function devicesOf(reader: Pick<Reader, "all">, phones: readonly GatheredPhone[]
   );
 }
 
-/** Names of the cluster's phones that are in use and not among `names`, which are in capitals. */
-export async function phonesBut(
-  { store, clock, signal }: Pick<PlanNeeds, "store" | "clock" | "signal">,
+/** Names of the cluster's active phones that are not in `names` (upper case). */
+export async function phonesMissingFrom(
+  { store, clock, signal }: Pick<PhonePlanDeps, "store" | "clock" | "signal">,
   clusterId: string,
   names: ReadonlySet<string>,
 ): Promise<string[]> {
@@ -137,12 +136,12 @@ export async function phonesBut(
     signal.throwIfAborted();
     const lines: { pk: number; name: string }[] = store.all(
       `SELECT pk, device_identifier AS name FROM devices
-       WHERE call_manager_cluster = ? AND defunct IS NOT 1 AND pk > ? ORDER BY pk LIMIT ${LOOKED_AT}`,
+       WHERE call_manager_cluster = ? AND defunct IS NOT 1 AND pk > ? ORDER BY pk LIMIT ${READ_CHUNK_SIZE}`,
       ...[clusterId, after],
     );
     for (const { name } of lines) if (!names.has(name.toUpperCase())) gone.push(name);
-    after = lines.length < LOOKED_AT ? null : (lines.at(-1)?.pk ?? null);
-    await nextTurn(clock);
+    after = lines.length < READ_CHUNK_SIZE ? null : (lines.at(-1)?.pk ?? null);
+    await yieldToEventLoop(clock);
   }
   return gone;
 }

@@ -1,37 +1,36 @@
-import type { Clock } from "../base/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
-import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { By, Store } from "../store/store.ts";
-import type { GatheredPhone, ReadingSummary } from "./reading.ts";
+import type { ActorContext, Store } from "../store/store.ts";
+import type { GatheredPhone, ReadingSummary } from "./cluster-types.ts";
 
-/** What telling of addresses and resets needs. */
-export interface ResetNeeds {
+export interface PhoneResetDeps {
   store: Store;
   clock: Clock;
-  by: By;
-  /** This appliance's endpoint. */
+  by: ActorContext;
+  /** Endpoint of this appliance. */
   endpointId(): string;
 }
 
-/** Names in one activity; the phones of a large cluster are told in several. own choice: some 35 KB */
-const NAMES = 2_000;
-const MOST_PENDING = 1_000;
+/** Names per activity: some 35 KB; large clusters need several activities. @source docs/decisions/0205-call-manager.md, Reading */
+const NAMES_PER_ACTIVITY = 2_000;
+const MAX_PENDING = 1_000;
 
 /**
- * Tells that the authentication address of phones is another one, and which of them still ask the one before: a phone
- * takes what its cluster says of it when it registers. own choice
+ * Records that the authentication URL of phones changed, and which phones still use the previous one: a phone applies changes
+ * of its cluster only when it registers. @source docs/decisions/0205-call-manager.md, Phones
  */
-export async function tellReaddressed(
-  { store, by, endpointId }: ResetNeeds,
+export async function recordAuthenticationUrlChange(
+  { store, by, endpointId }: PhoneResetDeps,
   { id, name }: { id: string; name: string },
   phones: readonly string[],
 ): Promise<void> {
-  for (let at = 0; at < phones.length; at += NAMES) {
-    const some = phones.slice(at, at + NAMES);
+  for (let at = 0; at < phones.length; at += NAMES_PER_ACTIVITY) {
+    const some = phones.slice(at, at + NAMES_PER_ACTIVITY);
     const about = { callmgrClusterId: id, callmgrClusterName: name, count: some.length, phones: some };
     const row = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpointId(), severity: "info" };
-    const reason = "They ask the address of before until they register anew: reset them.";
+    const reason = "The phones use the previous authentication URL until they register again: reset them.";
     await store.write((tx) => {
       tx.create(endpointActivities, { ...row, type: "phone-auth-url-update", state: "success", value: about }, by);
       const value = { ...about, reason };
@@ -40,26 +39,30 @@ export async function tellReaddressed(
   }
 }
 
-/** What a reading says of phones that are to be reset. */
-export interface ResetWatch {
+/** Updates pending resets from one reading. */
+export interface PendingResetTracker {
   onPhone(phone: GatheredPhone): void;
-  /** Strikes out the phones that have registered since or are gone; one whose phones all have is done. */
-  end(summary: Pick<ReadingSummary, "kind" | "gone">): Promise<void>;
+  /** Removes phones that have registered since or are gone; a record without phones is complete. */
+  finish(summary: Pick<ReadingSummary, "kind" | "gone">): Promise<void>;
 }
 
-/** Looks through one reading of a cluster. */
-export function watchResets({ store, clock, by, endpointId }: ResetNeeds, clusterId: string): ResetWatch {
+export function trackPendingResets(
+  { store, clock, by, endpointId }: PhoneResetDeps,
+  clusterId: string,
+): PendingResetTracker {
   const pending = store
-    .find(endpointActivities, { endpointId: endpointId(), type: "phone-reset-pending", state: "pending" }, MOST_PENDING)
-    .filter(({ value }) => of(value).callmgrClusterId === clusterId);
+    .find(endpointActivities, { endpointId: endpointId(), type: "phone-reset-pending", state: "pending" }, MAX_PENDING)
+    .filter(({ value }) => asResetValue(value).callmgrClusterId === clusterId);
   const open = new Map(
-    pending.flatMap(({ createdAt, value }) => of(value).phones.map((name) => [name.toUpperCase(), createdAt])),
+    pending.flatMap(({ createdAt, value }) =>
+      asResetValue(value).phones.map((name) => [name.toUpperCase(), createdAt]),
+    ),
   );
   const seen = new Set<string>();
   const done = new Set<string>();
 
-  async function strikeOut({ id, value }: RowOf<typeof endpointActivities>): Promise<void> {
-    const { phones, ...rest } = of(value);
+  async function removeCompleted({ id, value }: RowOf<typeof endpointActivities>): Promise<void> {
+    const { phones, ...rest } = asResetValue(value);
     const left = phones.filter((name) => !done.has(name.toUpperCase()));
     if (left.length === phones.length) return;
     const finished = left.length === 0 ? { finishedAt: new Date(clock.now()).toISOString() } : {};
@@ -75,14 +78,14 @@ export function watchResets({ store, clock, by, endpointId }: ResetNeeds, cluste
       seen.add(name);
       if (registration?.registered !== true || registration.at > since) done.add(name);
     },
-    async end({ kind, gone }) {
+    async finish({ kind, gone }) {
       for (const name of gone) done.add(name.toUpperCase());
       if (kind === "full") for (const name of open.keys()) if (!seen.has(name)) done.add(name);
-      for (const row of pending) await strikeOut(row);
+      for (const row of pending) await removeCompleted(row);
     },
   };
 }
 
-function of(value: unknown): { callmgrClusterId?: string; phones: string[] } {
+function asResetValue(value: unknown): { callmgrClusterId?: string; phones: string[] } {
   return value as { callmgrClusterId?: string; phones: string[] };
 }

@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import type { Command } from "commander";
-import { runAgent } from "../agent/agent.ts";
-import { thisMachine } from "../agent/machine.ts";
-import { openMicrophone } from "../agent/microphone.ts";
-import { choosePlayer } from "../agent/player.ts";
-import { openStateFolder } from "../agent/state-folder.ts";
-import { ownVersion } from "../app/version.ts";
-import { systemClock } from "../base/clock.ts";
-import { invalidValue } from "../base/errors.ts";
+import { systemClock } from "../lib/clock.ts";
+import { invalidValue } from "../lib/errors.ts";
+import { productVersion } from "../lib/product-version.ts";
+import { selectPlayer } from "../speaker-agent/audio-output.ts";
+import { readHostMachine } from "../speaker-agent/host-machine.ts";
+import { openRoomMicrophone } from "../speaker-agent/room-microphone.ts";
+import { runSpeakerAgent } from "../speaker-agent/speaker-agent.ts";
+import { openStateFolder } from "../speaker-agent/state-folder.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface AgentOptions {
@@ -25,27 +25,30 @@ interface AgentOptions {
   buffer: string;
 }
 
-/** `carillon agent`: makes a speaker of this machine, until a signal ends it. */
+/** `carillon agent`: runs this machine as a network speaker until a signal ends it. */
 export function addAgent(program: Command, terminal: Terminal): void {
   program
     .command("agent")
     .description(
-      "Make a speaker of this machine: it plays what the appliance sends, and says what it played. It holds the bells of the next 14 days and rings them by itself while the appliance can't be reached.",
+      "Run this machine as a network speaker: it plays what the appliance sends and reports what it played. It stores the bells of the next 14 days and rings them itself while the appliance can't be reached.",
     )
-    .requiredOption("--server <url>", "the appliance")
+    .requiredOption("--server <url>", "URL of the appliance")
     .requiredOption(
       "--state <dir>",
-      "folder for its token and its plan of bells with their sounds, for its own user alone",
+      "state folder: the token, the bell plan and its sounds, readable by this user only",
     )
-    .option("--join-secret-file <file>", "holds the join secret of the plugin speakers; or give CARILLON_JOIN_SECRET")
-    .option("--mac <address>", "who it is; that of the first network card unless given")
-    .option("--name <words>", "what people call it", "")
-    .option("--model <word>", "what it is compared with", "carillon-agent")
-    .option("--port <port>", "port for sound; 0 lets the system choose", "0")
+    .option(
+      "--join-secret-file <file>",
+      "file with the join secret of the speakers plugin; or set CARILLON_JOIN_SECRET",
+    )
+    .option("--mac <address>", "MAC address to register with; default: that of the first network interface")
+    .option("--name <words>", "display name", "")
+    .option("--model <word>", "model name, used to group speakers of one kind", "carillon-agent")
+    .option("--port <port>", "UDP port that receives audio; 0 lets the system choose", "0")
     .option("--player <program>", "auto, aplay, ffplay, ffmpeg, or exec:<program> that reads s16 8 kHz mono", "auto")
-    .option("--device <name>", "where aplay and ffmpeg play")
-    .option("--microphone <name>", "device of arecord that hears the speaker: it tests itself with every message")
-    .option("--buffer <ms>", "how long sound is held back against packets that are late", "60")
+    .option("--device <name>", "output device for aplay and ffmpeg")
+    .option("--microphone <name>", "arecord device that hears the speaker; tests the speaker with every message")
+    .option("--buffer <ms>", "jitter buffer: how long audio is delayed to wait for late packets", "60")
     .addHelpText(
       "after",
       "\nExample:\n  carillon agent --server https://bells.example.org --state agent --join-secret-file secret --name Gym",
@@ -55,24 +58,26 @@ export function addAgent(program: Command, terminal: Terminal): void {
       const stopping = new AbortController();
       const endListening = terminal.onStop(() => stopping.abort());
       try {
-        const needs = {
+        const deps = {
           clock: systemClock,
           server: serverIn(options.server),
           joinSecret: await joinSecretOf(options, terminal),
           state: await openStateFolder(options.state),
-          machine: await thisMachine(),
+          machine: await readHostMachine(),
           mac: macIn(options.mac ?? firstMac()),
           name: options.name,
           model: options.model,
-          version: ownVersion(),
-          port: wholeIn("port", options.port, 65_535),
-          bufferMs: wholeIn("buffer", options.buffer, 1_000),
-          open: choosePlayer(options.player, device, terminal.env.PATH),
+          version: productVersion(),
+          port: integerIn("port", options.port, 65_535),
+          bufferMs: integerIn("buffer", options.buffer, 1_000),
+          open: selectPlayer(options.player, device, terminal.env.PATH),
           listen:
-            microphone === undefined ? null : (onHeard: () => void) => openMicrophone({ device: microphone, onHeard }),
+            microphone === undefined
+              ? null
+              : (onHeard: () => void) => openRoomMicrophone({ device: microphone, onHeard }),
           log: terminal.err,
         };
-        await runAgent(needs, stopping.signal);
+        await runSpeakerAgent(deps, stopping.signal);
       } finally {
         endListening();
       }
@@ -86,7 +91,7 @@ async function joinSecretOf({ joinSecretFile: file }: AgentOptions, { env }: Ter
 
 function serverIn(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-    throw invalidValue("server", "It is an http or https URL.");
+    throw invalidValue("server", "Must be an http or https URL.");
   return text.replace(/\/+$/, "");
 }
 
@@ -97,12 +102,12 @@ function firstMac(): string {
 
 function macIn(text: string): string {
   const mac = text.replace(/[:.-]/g, "").toUpperCase();
-  if (!/^[0-9A-F]{12}$/.test(mac)) throw invalidValue("mac", "It is an address such as 02:00:5E:10:00:01.");
+  if (!/^[0-9A-F]{12}$/.test(mac)) throw invalidValue("mac", "Must be a MAC address such as 02:00:5E:10:00:01.");
   return mac;
 }
 
-function wholeIn(name: string, text: string, most: number): number {
+function integerIn(name: string, text: string, max: number): number {
   const value = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value <= most)) throw invalidValue(name, `It is a whole number up to ${most}.`);
+  if (!(value <= max)) throw invalidValue(name, `Must be an integer between 0 and ${max}.`);
   return value;
 }

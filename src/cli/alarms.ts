@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { CallerError } from "../base/errors.ts";
-import { type ApiClient, listAll } from "./api-client.ts";
-import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
-import { linesOf } from "./demo/table.ts";
+import { type ApiClient, listAll } from "../api-client/api-client.ts";
+import { CallerError } from "../lib/errors.ts";
+import { formatTable } from "../lib/text-table.ts";
+import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface ListOptions extends ApplianceOptions {
@@ -25,33 +25,33 @@ interface Alarm {
   reasons: { endpointName: string | null; reason: string; since: string }[];
 }
 
-/** `carillon alarms list | acknowledge`: what is wrong, and that somebody sees to it. */
+/** `carillon alarms list | acknowledge`. */
 export function addAlarms(program: Command, terminal: Terminal): void {
   const commands = program
     .command("alarms")
-    .description("Show what is wrong, and say that somebody sees to it.")
+    .description("List and acknowledge alarms.")
     .addHelpText(
       "after",
       '\nExample:\n  carillon alarms\n  carillon alarms acknowledge onprem_server_yellow --note "New disk is ordered"',
     );
-  withAppliance(commands.command("list", { isDefault: true }), terminal)
-    .description("List the active alarms with their reasons, and who sees to them.")
-    .option("--all", "those that are OK, too")
+  addApplianceOptions(commands.command("list", { isDefault: true }), terminal)
+    .description("List the active alarms with their reasons and acknowledgements.")
+    .option("--all", "include alarms that are OK")
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon alarms list --all")
-    .action((options: ListOptions) => list(applianceOf(options, terminal), options, terminal));
-  withAppliance(commands.command("acknowledge <alarm>"), terminal)
-    .description("Say that you see to an active alarm; it stays active until what is wrong is over.")
-    .option("--note <words>", "what is being done about it")
+    .action((options: ListOptions) => list(apiClientFrom(options, terminal), options, terminal));
+  addApplianceOptions(commands.command("acknowledge <alarm>"), terminal)
+    .description("Acknowledge an active alarm; it stays active until its cause is gone.")
+    .option("--note <words>", "what you are doing about it")
     .option("--json", "print one line of JSON")
     .addHelpText(
       "after",
       '\nExample:\n  carillon alarms acknowledge onprem_server_yellow --note "New disk is ordered"\n\n' +
-        "An alarm is named by its type, which the list begins with, or by its id. Whatever changes of it ends the\n" +
+        "Name an alarm by its type (the first column of the list) or its id. Any change of the alarm ends the\n" +
         "acknowledgement.",
     )
     .action((named: string, options: AcknowledgeOptions) =>
-      acknowledge(applianceOf(options, terminal), named, options, terminal),
+      acknowledge(apiClientFrom(options, terminal), named, options, terminal),
     );
 }
 
@@ -59,28 +59,25 @@ async function list(api: ApiClient, { all, json }: ListOptions, terminal: Termin
   const alarms = await listAll<Alarm>(api, all ? "/alarms" : "/alarms?status=ACTIVE");
   if (json) return terminal.out(JSON.stringify(alarms));
   if (alarms.length > 0) {
-    const head = ["Alarm", "Status", "Since", "Acknowledged", "What is wrong"];
-    for (const line of linesOf([head, ...alarms.flatMap(rowsOf)])) terminal.out(line);
-  } else terminal.err("No alarm is active. Those that are watched: carillon alarms list --all");
+    const head = ["Alarm", "Status", "Since", "Acknowledged", "Reason"];
+    for (const line of formatTable([head, ...alarms.flatMap(alarmRows)])) terminal.out(line);
+  } else terminal.err("No active alarms. Show all alarms: carillon alarms list --all");
   const open = alarms.find(({ status, acknowledgedAt }) => status === "ACTIVE" && acknowledgedAt === null);
-  if (open) terminal.err(`  Who sees to it says so: carillon alarms acknowledge ${open.type} --note "…"`);
+  if (open) terminal.err(`  Acknowledge it: carillon alarms acknowledge ${open.type} --note "…"`);
 }
 
-/** A line for each reason, the alarm's own words in the first one alone. */
-function rowsOf({ type, status, acknowledgedBy, acknowledgedAt, acknowledgementNote, reasons }: Alarm): string[][] {
-  const by = acknowledgedAt === null ? "" : `${acknowledgedBy ?? "yes"}${noteIn(acknowledgementNote)}`;
-  const told = reasons.map(({ endpointName, reason, since }) => ({
+/** One table row per reason; the alarm's own columns are filled in the first one only. */
+function alarmRows({ type, status, acknowledgedBy, acknowledgedAt, acknowledgementNote, reasons }: Alarm): string[][] {
+  const by = acknowledgedAt === null ? "" : `${acknowledgedBy ?? "yes"}${noteSuffix(acknowledgementNote)}`;
+  const lines = reasons.map(({ endpointName, reason, since }) => ({
     since,
-    words: endpointName === null ? reason : `${endpointName}: ${reason}`,
+    text: endpointName === null ? reason : `${endpointName}: ${reason}`,
   }));
-  const [first = { since: "", words: "" }, ...others] = told;
-  return [
-    [type, status, first.since, by, first.words],
-    ...others.map(({ since, words }) => ["", "", since, "", words]),
-  ];
+  const [first = { since: "", text: "" }, ...others] = lines;
+  return [[type, status, first.since, by, first.text], ...others.map(({ since, text }) => ["", "", since, "", text])];
 }
 
-function noteIn(note: string | null): string {
+function noteSuffix(note: string | null): string {
   return note ? ` (${note})` : "";
 }
 
@@ -93,12 +90,12 @@ async function acknowledge(
   const alarms = await listAll<Alarm>(api, "/alarms");
   const alarm = alarms.find(({ id, type }) => id === named || type === named);
   if (!alarm) {
-    const known = alarms.map(({ type }) => type).join(", ");
+    const names = alarms.map(({ type }) => type).join(", ");
     throw new CallerError(
       "invalid-value",
-      `There is no alarm ${named}. There are ${known || "none that you may see"}.`,
+      `Alarm ${named} not found. Existing alarms: ${names || "none that you may see"}.`,
     );
   }
   const done = await api.post<Alarm>(`/alarms/${alarm.id}/acknowledge`, note === undefined ? {} : { note });
-  terminal.out(json ? JSON.stringify(done) : `${done.type} is acknowledged by ${done.acknowledgedBy}.`);
+  terminal.out(json ? JSON.stringify(done) : `${done.type} acknowledged by ${done.acknowledgedBy}.`);
 }

@@ -1,27 +1,33 @@
 import type { Command } from "commander";
-import { CallerError } from "../base/errors.ts";
-import { type ApiClient, createApiClient } from "./api-client.ts";
+import { type ApiClient, createApiClient } from "../api-client/api-client.ts";
+import { CallerError } from "../lib/errors.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Where a command finds the appliance that it is about. */
+/** Options that select the appliance a command talks to. */
 export interface ApplianceOptions {
   url: string;
   token?: string;
 }
 
-/** Adds the options that name an appliance. */
-export function withAppliance(command: Command, terminal: Terminal): Command {
+export function addApplianceOptions(command: Command, terminal: Terminal): Command {
   return command
-    .option("--url <url>", "the appliance; or CARILLON_URL", terminal.env.CARILLON_URL || "http://127.0.0.1:8080")
-    .option("--token <token>", "token to ask it with; better give CARILLON_TOKEN in the environment");
+    .option(
+      "--url <url>",
+      "URL of the appliance; or set CARILLON_URL",
+      terminal.env.CARILLON_URL || "http://127.0.0.1:8080",
+    )
+    .option(
+      "--token <token>",
+      "access token; CARILLON_TOKEN in the environment is safer, as other users can see command lines",
+    );
 }
 
-/** A client for the appliance that the options name. Throws CallerError without a token. */
-export function applianceOf({ url, token }: ApplianceOptions, terminal: Terminal): ApiClient {
+/** A client for the appliance that the options select. Throws CallerError without a token. */
+export function apiClientFrom({ url, token }: ApplianceOptions, terminal: Terminal): ApiClient {
   const known = token ?? terminal.env.CARILLON_TOKEN;
   if (known) return createApiClient(url, known);
   throw new CallerError(
     "required",
-    "A token is missing: export CARILLON_TOKEN, or add --token. `init` printed one; carillon token create makes another.",
+    "Token missing: set CARILLON_TOKEN or add --token. `carillon init` printed one; `carillon token create` creates another.",
   );
 }

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { giveOrder } from "../app/offline.ts";
-import { systemClock } from "../base/clock.ts";
-import { invalidValue } from "../base/errors.ts";
-import type { AuditStretch, AuditVerdict } from "../store/audit-chain.ts";
+import { systemClock } from "../lib/clock.ts";
+import { invalidValue } from "../lib/errors.ts";
+import type { AuditRange, AuditVerification } from "../store/audit-chain.ts";
+import { runControlCommand } from "../wiring/offline-commands.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -12,49 +12,49 @@ interface VerifyOptions {
   json?: true;
 }
 
-/** `carillon audit verify`: whether the audit is still what was written, with the daemon running or not. */
+/** `carillon audit verify`: verifies the audit log's hash chain, with the daemon running or not. */
 export function addAudit(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   const audit = program
     .command("audit")
-    .description("Check the record of who did what; works while the daemon runs and while it does not.")
+    .description("Verify the audit log; works whether or not the daemon runs.")
     .addHelpText("after", "\nExample:\n  carillon audit verify --data data");
   audit
     .command("verify")
-    .description("Follow the chain of hashes from the first entry to the last and say where it breaks.")
-    .option("--data <dir>", "the appliance's data", "data")
+    .description("Verify the hash chain of the audit log from the first entry to the last and report the first break.")
+    .option("--data <dir>", "data directory of the appliance", "data")
     .option(
       "--noted <number:hash>",
-      "last entry of an earlier run, as printed: shows whether the end was cut off since",
+      "last entry of an earlier run, as printed then; detects a log that was truncated since",
     )
     .option("--json", "print one line of JSON")
     .addHelpText(
       "after",
       "\nExample:\n  carillon audit verify --data data --json\n\n" +
-        "Note the last line outside this machine: whoever can write the database can make the whole chain anew,\n" +
-        "but not so that it ends in a hash that was noted. Exit code 1 when the chain is broken.",
+        "Store the last line outside this machine: an attacker who can write the database can recompute the whole chain,\n" +
+        "but can't make it end in a hash that you noted earlier. Exit code 1 when the chain is broken.",
     )
     .action(async ({ data, noted, json }: VerifyOptions) => {
-      const verdict = await verify(data, noted === undefined ? {} : { noted: readNoted(noted) });
-      terminal.out(json ? JSON.stringify(verdict) : inWords(verdict));
-      finish(verdict.intact ? EXIT.ok : EXIT.failure);
+      const result = await verify(data, noted === undefined ? {} : { checkpoint: readNoted(noted) });
+      terminal.out(json ? JSON.stringify(result) : describeVerification(result));
+      finish(result.intact ? EXIT.ok : EXIT.failure);
     });
 }
 
-async function verify(dataDir: string, stretch: AuditStretch): Promise<AuditVerdict> {
-  const verdict = (await giveOrder(dataDir, "audit.verify", { ...stretch }, systemClock)) as AuditVerdict;
-  return verdict.finished ? verdict : verify(dataDir, { ...stretch, after: verdict.last });
+async function verify(dataDir: string, range: AuditRange): Promise<AuditVerification> {
+  const result = (await runControlCommand(dataDir, "audit.verify", { ...range }, systemClock)) as AuditVerification;
+  return result.finished ? result : verify(dataDir, { ...range, after: result.last });
 }
 
-function readNoted(text: string): AuditVerdict["last"] {
+function readNoted(text: string): AuditVerification["last"] {
   const match = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text);
-  if (!match) throw invalidValue("noted", "It is a number, a colon and a hash, as an earlier run printed them.");
+  if (!match) throw invalidValue("noted", "Must be NUMBER:HASH, as an earlier run printed it.");
   return { number: Number(match[1]), hash: match[2] as string };
 }
 
-function inWords({ entries, last, broken }: AuditVerdict): string {
+function describeVerification({ entries, last, broken }: AuditVerification): string {
   const end = `last entry ${last.number}:${last.hash}`;
-  if (!broken) return `The audit is intact: ${entries} entries, ${end}`;
+  if (!broken) return `The audit log is intact: ${entries} entries, ${end}`;
   const { number, id, at, reason } = broken;
-  const which = id === null ? `entry ${number}` : `entry ${number} (${id}, ${at ?? "at no time"})`;
-  return `The audit is broken at ${which}: ${reason}\nIntact before it: ${entries} entries, ${end}`;
+  const which = id === null ? `entry ${number}` : `entry ${number} (${id}, ${at ?? "no time"})`;
+  return `The audit log is broken at ${which}: ${reason}\nIntact before it: ${entries} entries, ${end}`;
 }

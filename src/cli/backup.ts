@@ -2,22 +2,22 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
-import { requireDatabase } from "../app/appliance.ts";
-import { giveOrder } from "../app/offline.ts";
-import { type RestoreOptions, restoreBackup } from "../app/restore.ts";
-import { systemClock } from "../base/clock.ts";
-import { CallerError, UpstreamError } from "../base/errors.ts";
-import type { BackupReport } from "../operations/backup-archive.ts";
-import { proveBackup } from "../operations/take-backup.ts";
-import { keyFingerprint, readKey } from "../store/secrets.ts";
+import { systemClock } from "../lib/clock.ts";
+import { CallerError, UpstreamError } from "../lib/errors.ts";
+import type { BackupReport } from "../ops/backup/backup-archive.ts";
+import { verifyBackup } from "../ops/backup/take-backup.ts";
+import { keyFingerprint, readKeyFile } from "../store/secrets.ts";
+import { requireDatabase } from "../wiring/appliance-data.ts";
+import { runControlCommand } from "../wiring/offline-commands.ts";
+import { type RestoreOptions, restoreBackup } from "../wiring/restore.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
 const ABOUT_KEY =
-  "The secret key is NOT in a backup, so that who finds one can't read passwords: export it once with\n" +
-  "`carillon key export` and keep it elsewhere. Keys of certificates and the log are not in it either.";
+  "The secret key is NOT in a backup, so that a stolen backup does not give away passwords: export the key once with\n" +
+  "`carillon key export` and store it elsewhere. Backups also contain neither TLS keys nor the log.";
 
-const NO_KEY = "The secret key is not in the data directory: it is a credential of the service, whose file you have.";
+const NO_KEY = "The data directory has no secret key: the service gets the key as a systemd credential; use that file.";
 
 /** `carillon backup | verify | restore | key export`. */
 export function addBackup(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
@@ -27,7 +27,7 @@ export function addBackup(program: Command, terminal: Terminal, finish: (exitCod
   addKey(program, terminal);
 }
 
-/** What a running backup is asked for until it is done. */
+/** Response of the backup commands; poll until `finished`. */
 interface Progress {
   finished: boolean;
   report?: BackupReport;
@@ -36,22 +36,25 @@ interface Progress {
 function addTake(program: Command, terminal: Terminal): void {
   program
     .command("backup")
-    .description("Take a backup of database, files and plugins and prove it; works while the daemon runs.")
-    .requiredOption("--data <dir>", "the appliance's data")
-    .option("--to <folder>", "where it is put; the settings' folder unless given. A running daemon writes it itself")
+    .description("Take a backup of database, files and plugins and verify it; works while the daemon runs.")
+    .requiredOption("--data <dir>", "data directory of the appliance")
+    .option("--to <folder>", "target folder; default: the one in the settings. The daemon, if it runs, writes the file")
     .option("--json", "print one line of JSON")
     .addHelpText("after", `\nExample:\n  carillon backup --data data --to /mnt/backups\n\n${ABOUT_KEY}`)
     .action(async ({ data, to, json }: { data: string; to?: string; json?: true }) => {
       const args = to === undefined ? {} : { to: resolve(to) };
-      const report = await takenBackup((order, more) => giveOrder(data, order, more, systemClock), args);
-      if (json) return terminal.out(JSON.stringify(shortened(report)));
+      const report = await takeAndAwaitBackup(
+        (command, more) => runControlCommand(data, command, more, systemClock),
+        args,
+      );
+      if (json) return terminal.out(JSON.stringify(summarizeReport(report)));
       terminal.out(report.path);
-      terminal.err(`${inWords(report)}. ${ABOUT_KEY}`);
+      terminal.err(`${describeReport(report)}. ${ABOUT_KEY}`);
     });
 }
 
-/** Orders a backup and waits until it is proven. */
-export async function takenBackup(
+/** Starts a backup and waits until it is written and verified. */
+export async function takeAndAwaitBackup(
   order: (name: string, args: Record<string, unknown>) => Promise<unknown>,
   args: { to?: string } = {},
 ): Promise<BackupReport> {
@@ -63,19 +66,19 @@ export async function takenBackup(
 function addVerify(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   program
     .command("verify")
-    .description("Unpack a backup aside and check all of it; name what is damaged.")
-    .argument("<file>", "backup, as `backup` made it")
+    .description("Unpack a backup to a temporary folder, check all of it and report what is damaged.")
+    .argument("<file>", "backup file")
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon verify /mnt/backups/carillon-2026-11-22T013000Z.tar")
     .action(async (file: string, { json }: { json?: true }) => {
-      const beside = mkdtempSync(join(tmpdir(), "carillon-verify-"));
+      const workDir = mkdtempSync(join(tmpdir(), "carillon-verify-"));
       try {
-        const report = await proveBackup(file, beside);
-        terminal.out(json ? JSON.stringify(shortened(report)) : `${inWords(report)}.`);
-        for (const fault of json ? [] : report.faults) terminal.err(`damaged: ${fault}`);
+        const report = await verifyBackup(file, workDir);
+        terminal.out(json ? JSON.stringify(summarizeReport(report)) : `${describeReport(report)}.`);
+        for (const error of json ? [] : report.faults) terminal.err(`damaged: ${error}`);
         finish(report.faults.length === 0 ? EXIT.ok : EXIT.failure);
       } finally {
-        rmSync(beside, { recursive: true, force: true });
+        rmSync(workDir, { recursive: true, force: true });
       }
     });
 }
@@ -83,71 +86,77 @@ function addVerify(program: Command, terminal: Terminal, finish: (exitCode: numb
 function addRestore(program: Command, terminal: Terminal): void {
   program
     .command("restore")
-    .description("Put a backup in the place of the data; the daemon must not run. What was there is kept aside.")
-    .argument("<file>", "backup, as `backup` made it")
-    .requiredOption("--data <dir>", "the appliance's data; made when missing")
-    .option("--key <file>", "secret key, as `key export` wrote it; that of the data directory unless given")
-    .option("--without-key", "go on without the right key: passwords of plugins and webhooks must be entered again")
+    .description(
+      "Replace the data directory by a backup; stop the daemon first. The old data are kept in a separate folder.",
+    )
+    .argument("<file>", "backup file")
+    .requiredOption("--data <dir>", "data directory of the appliance; created if missing")
+    .option("--key <file>", "secret key, as written by `key export`; default: the key in the data directory")
+    .option(
+      "--without-key",
+      "continue without the matching key: passwords of plugins and webhooks must be entered again",
+    )
     .option("--json", "print one line of JSON")
     .addHelpText(
       "after",
       "\nExample:\n  systemctl stop carillon\n  carillon restore carillon-2026-11-22T013000Z.tar --data /var/lib/carillon\n\n" +
-        "All of it is checked before anything is touched; a backup of a newer Carillon is refused. Messages that were\n" +
-        "under way when the backup was taken are ended and not sent again.",
+        "The backup is verified before anything changes; a backup of a newer Carillon version is refused. Messages that\n" +
+        "were in progress when the backup was taken are ended and not sent again.",
     )
     .action(async (file: string, options: { data: string; key?: string; withoutKey?: true; json?: true }) => {
       const order: RestoreOptions = { file, dataDir: resolve(options.data), clock: systemClock };
       if (options.key !== undefined) order.keyFile = options.key;
       const restored = await restoreBackup({ ...order, withoutKey: options.withoutKey === true });
       if (options.json) return terminal.out(JSON.stringify(restored));
-      terminal.out(`The data of ${restored.takenAt} is in ${options.data}.`);
-      if (restored.ended > 0) terminal.err(`${restored.ended} messages that were under way were ended.`);
-      if (restored.aside !== null) terminal.err(`What was there is in ${restored.aside}; remove it when all is well.`);
-      terminal.err(`  Start it: systemctl start carillon, or carillon serve --data ${options.data}`);
+      terminal.out(`Restored the backup of ${restored.takenAt} to ${options.data}.`);
+      if (restored.ended > 0) terminal.err(`${restored.ended} messages in progress were ended.`);
+      if (restored.aside !== null)
+        terminal.err(`The previous data are in ${restored.aside}; delete them once the appliance works.`);
+      terminal.err(`  Start the daemon: systemctl start carillon, or carillon serve --data ${options.data}`);
     });
 }
 
 function addKey(program: Command, terminal: Terminal): void {
   const key = program
     .command("key")
-    .description("The secret key, with which passwords of plugins, call managers and webhooks are sealed.")
+    .description("Export the secret key that encrypts the passwords of plugins, call managers and webhooks.")
     .addHelpText("after", "\nExample:\n  carillon key export --data data --to /mnt/safe/carillon-secret-key");
   key
     .command("export")
-    .description("Write the secret key to a new file, for a restore on another machine.")
-    .requiredOption("--data <dir>", "the appliance's data")
-    .requiredOption("--to <file>", "file to be made, readable by you alone")
+    .description("Write the secret key to a new file, for restoring on another machine.")
+    .requiredOption("--data <dir>", "data directory of the appliance")
+    .requiredOption("--to <file>", "file to create, readable by you only")
     .addHelpText(
       "after",
       "\nExample:\n  carillon key export --data data --to /mnt/safe/carillon-secret-key\n\n" +
-        "Keep it apart from the backups: both together give away every password that the appliance knows.",
+        "Store it apart from the backups: a backup together with the key reveals every password the appliance stores.",
     )
     .action(({ data, to }: { data: string; to: string }) => {
       requireDatabase(data);
       const kept = join(data, "secret-key");
       if (!existsSync(kept)) throw new UpstreamError("starting", NO_KEY, { dataDir: data });
-      const secret = readKey(kept);
+      const secret = readKeyFile(kept);
       try {
         writeFileSync(to, secret, { mode: 0o600, flag: "wx", flush: true });
       } catch (error) {
         const code = (error as { code?: string }).code;
-        if (code === "EEXIST") throw new CallerError("invalid-value", `${to} is there already: nothing was written.`);
-        if (code === "ENOENT") throw new CallerError("invalid-value", `There is no folder ${dirname(to)}.`);
+        if (code === "EEXIST") throw new CallerError("invalid-value", `${to} already exists; nothing was written.`);
+        if (code === "ENOENT") throw new CallerError("invalid-value", `Folder ${dirname(to)} not found.`);
         throw error;
       }
-      terminal.out(`${to} holds the key ${keyFingerprint(secret)}.`);
+      terminal.out(`Wrote the key ${keyFingerprint(secret)} to ${to}.`);
     });
 }
 
-/** The report without the list of files, which may be long. */
-function shortened({ path, bytes, faults, manifest }: BackupReport): object {
+/** The report without its file list, which may be long. */
+function summarizeReport({ path, bytes, faults, manifest }: BackupReport): object {
   const { files, takenAt, version, keyFingerprint: key } = manifest;
   return { path, bytes, takenAt, version, keyFingerprint: key, files: files.length, faults };
 }
 
-function inWords({ path, bytes, faults, manifest }: BackupReport): string {
+function describeReport({ path, bytes, faults, manifest }: BackupReport): string {
   const rows = Object.values(manifest.rows).reduce((sum, each) => sum + each, 0);
   const what = `${(bytes / 1_048_576).toFixed(1)} MiB, ${manifest.files.length} files, ${rows} rows`;
-  if (faults.length > 0) return `${path} is damaged in ${faults.length} places`;
-  return `Proven whole: ${what}, sealed with key ${manifest.keyFingerprint}`;
+  if (faults.length > 0) return `${path} is damaged: ${faults.length} errors`;
+  return `Verified: ${what}, encrypted with key ${manifest.keyFingerprint}`;
 }

@@ -2,9 +2,9 @@ import { constants, openAsBlob } from "node:fs";
 import { access } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Command } from "commander";
-import { sleep, systemClock } from "../base/clock.ts";
-import type { ApiClient, ApiPage } from "./api-client.ts";
-import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
+import type { ApiClient, ApiPage } from "../api-client/api-client.ts";
+import { sleep, systemClock } from "../lib/clock.ts";
+import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -22,71 +22,74 @@ interface Upload {
   errorCount: number;
 }
 
-const LOOK_EVERY_MS = 500;
-const FAULTS_TOLD = 20;
-const BAR = 30;
+const POLL_INTERVAL_MS = 500;
+const MAX_ERRORS_SHOWN = 20;
+const BAR_WIDTH = 30;
 
-/** `carillon bulk`: sends a table to an appliance and follows it to its end. */
+/** `carillon bulk`: uploads a table to an appliance and follows the import to its end. */
 export function addBulk(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
-  withAppliance(program.command("bulk <file>"), terminal)
-    .description("Make rows of a table, all of its lines or none.")
-    .requiredOption("--type <kind>", "what the lines are: speakers, device-groups, message-templates …; below are all")
-    .option("--test", "try every line and keep nothing")
-    .option("--commit", "try every line first, then make the rows if all are right")
+  addApplianceOptions(program.command("bulk <file>"), terminal)
+    .description("Create rows from a CSV or TSV file, all of its lines or none.")
+    .requiredOption(
+      "--type <kind>",
+      "resource type of the lines: speakers, device-groups, message-templates …; all types are listed below",
+    )
+    .option("--test", "dry run: check every line and create nothing")
+    .option("--commit", "check every line first, then create the rows if there is no error")
     .addHelpText(
       "after",
       "\nExample:\n  carillon bulk speakers.tsv --type speakers --test --token …\n\n" +
-        "The first line of the file names the fields; it is read with commas where its name ends in .csv, else with tabs.\n" +
-        "An empty table of each kind: <url>/api/v1/bulk-uploads/templates/<kind>. The last line of stdout is the upload as JSON.\n\n" +
-        "Kinds: api-devices, bell-schedules, call-aware-call-redirects, call-aware-routing-requests, device-groups,\n" +
+        "The first line of the file names the fields. Files whose name ends in .csv are comma-separated, all others tab-separated.\n" +
+        "Empty template of a type: <url>/api/v1/bulk-uploads/templates/<type>. The last line of stdout is the upload as JSON.\n\n" +
+        "Types: api-devices, bell-schedules, call-aware-call-redirects, call-aware-routing-requests, device-groups,\n" +
         "dialing-configurations, message-templates, ring-lists, speakers.\n" +
-        "People and their lists are no kind: load definitions bring them in and keep them (/load-definitions in the console).",
+        "To import people and their lists, use load definitions, which also keep them up to date (/load-definitions in the console).",
     )
     .action(async (file: string, options: BulkOptions) => {
-      const api = applianceOf(options, terminal);
-      const ended = await send(api, file, options, terminal);
-      const isGood = ended.status === "COMPLETE" || ended.status === "success";
-      if (!isGood) await tellFaults(api, ended, terminal);
-      terminal.out(JSON.stringify(ended));
+      const api = apiClientFrom(options, terminal);
+      const upload = await send(api, file, options, terminal);
+      const isGood = upload.status === "COMPLETE" || upload.status === "success";
+      if (!isGood) await printErrors(api, upload, terminal);
+      terminal.out(JSON.stringify(upload));
       finish(isGood ? EXIT.ok : EXIT.failure);
     });
 }
 
 async function send(api: ApiClient, file: string, { type, test, commit }: BulkOptions, terminal: Terminal) {
   const contentType = /\.csv$/i.test(file) ? "text/csv" : "text/tab-separated-values";
-  // The blob's own fault names neither the file nor what is wrong with it.
+  // An unreadable file fails later with an error that names neither the file nor the cause.
   await access(file, constants.R_OK);
   const bytes = await openAsBlob(file, { type: contentType });
   const testMode = Boolean(test ?? commit);
   const { id } = await api.post<Upload>("/bulk-uploads", { resourceType: type, contentType, testMode });
   await api.upload(`/bulk-uploads/${id}/file`, bytes, encodeURIComponent(basename(file)));
-  const tried = await follow(api, id, terminal);
-  if (!commit || test || tried.status !== "success") return tried;
+  const checked = await followUpload(api, id, terminal);
+  if (!commit || test || checked.status !== "success") return checked;
   await api.post(`/bulk-uploads/${id}/commit`, {});
-  return follow(api, id, terminal);
+  return followUpload(api, id, terminal);
 }
 
-/** Looks until the upload has ended; people see a bar. */
-async function follow(api: ApiClient, id: string, terminal: Terminal): Promise<Upload> {
+/** Polls until the upload has ended; on a terminal a progress bar is shown. */
+async function followUpload(api: ApiClient, id: string, terminal: Terminal): Promise<Upload> {
   for (let isFirst = true; ; isFirst = false) {
     const upload = await api.get<Upload>(`/bulk-uploads/${id}`);
     const { status, percentage, lineCount, errorCount } = upload;
-    const filled = Math.round((BAR * percentage) / 100);
-    const bar = `[${"#".repeat(filled)}${"-".repeat(BAR - filled)}] ${percentage} % ${lineCount} lines, ${errorCount} faulty`;
+    const filled = Math.round((BAR_WIDTH * percentage) / 100);
+    const bar = `[${"#".repeat(filled)}${"-".repeat(BAR_WIDTH - filled)}] ${percentage} % ${lineCount} lines, ${errorCount} errors`;
     if (terminal.errIsTerminal) terminal.err(`${isFirst ? "" : "\x1b[1A\x1b[2K"}${bar}`);
     if (status !== "PENDING" && status !== "RUNNING") {
       if (!terminal.errIsTerminal) terminal.err(bar);
       return upload;
     }
-    await sleep(systemClock, LOOK_EVERY_MS);
+    await sleep(systemClock, POLL_INTERVAL_MS);
   }
 }
 
-async function tellFaults(api: ApiClient, { id, errorCount }: Upload, terminal: Terminal): Promise<void> {
+async function printErrors(api: ApiClient, { id, errorCount }: Upload, terminal: Terminal): Promise<void> {
   const { data } = await api.get<ApiPage<{ line: number; resourceResponse: string }>>(
-    `/bulk-uploads/${id}/logs?resourceCreated=false&limit=${FAULTS_TOLD}`,
+    `/bulk-uploads/${id}/logs?resourceCreated=false&limit=${MAX_ERRORS_SHOWN}`,
   );
   for (const { line, resourceResponse } of data) terminal.err(`line ${line}: ${resourceResponse}`);
   if (errorCount > data.length) terminal.err(`… and ${errorCount - data.length} more`);
-  terminal.err("Nothing was made.");
+  terminal.err("Nothing was created.");
 }

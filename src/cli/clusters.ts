@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { sleep, systemClock } from "../base/clock.ts";
-import { type ApiClient, listAll } from "./api-client.ts";
-import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
+import { type ApiClient, listAll } from "../api-client/api-client.ts";
+import { sleep, systemClock } from "../lib/clock.ts";
+import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
 import { EXIT } from "./exit-codes.ts";
-import { type Terminal, tellFault } from "./terminal.ts";
+import { printCommandError, type Terminal } from "./terminal.ts";
 
 interface ClusterOptions extends ApplianceOptions {
   kind?: string;
@@ -29,69 +29,69 @@ interface PhoneCache {
   phonesToWrite: number;
 }
 
-const LOOK_EVERY_MS = 500;
+const POLL_INTERVAL_MS = 500;
 
-/** `carillon clusters`: tries the connection to a cluster of call managers, and has its phones read. */
+/** `carillon clusters`: tests the connection to a call manager cluster and imports its phones. */
 export function addClusters(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   const clusters = program
     .command("clusters")
-    .description("Call managers: try the connection, read the phones.")
+    .description("Call managers: test the connection, import the phones.")
     .addHelpText("after", "\nExample:\n  carillon clusters test Campus");
   const add = (name: string, description: string, example: string): Command =>
-    withAppliance(clusters.command(`${name} <cluster>`), terminal)
+    addApplianceOptions(clusters.command(`${name} <cluster>`), terminal)
       .description(description)
-      .addHelpText("after", `\nExample:\n  carillon clusters ${example}\n\nA cluster is named by its name or its id.`);
-  const asking =
+      .addHelpText("after", `\nExample:\n  carillon clusters ${example}\n\nName a cluster by its name or id.`);
+  const withCluster =
     (work: (api: ApiClient, cluster: Cluster, options: ClusterOptions, terminal: Terminal) => Promise<boolean>) =>
     async (name: string, options: ClusterOptions): Promise<void> => {
-      const api = applianceOf(options, terminal);
+      const api = apiClientFrom(options, terminal);
       const cluster = (await listAll<Cluster>(api, "/callmgr-clusters")).find(
         (row) => row.name === name || row.id === name,
       );
       if (!cluster)
         return finish(
-          tellFault(terminal, {
+          printCommandError(terminal, {
             exitCode: EXIT.failure,
-            message: `There is no cluster ${name}.`,
+            message: `Cluster ${name} not found.`,
             next: "The console lists them at /clusters.",
           }),
         );
       finish((await work(api, cluster, options, terminal)) ? EXIT.ok : EXIT.failure);
     };
-  add("test", "Try everything that reading the cluster needs, and say what is wrong.", "test Campus").action(
-    asking(test),
+  add("test", "Test everything that reading the cluster needs and report what fails.", "test Campus").action(
+    withCluster(test),
   );
-  add("read", "Read the phones of the cluster and follow it to its end.", "read Campus --kind delta")
-    .option("--kind <kind>", "full: everything; delta: what changed; partial: who is registered", "full")
-    .action(asking(read));
+  add("read", "Import the phones of the cluster and wait for the end.", "read Campus --kind delta")
+    .option("--kind <kind>", "full: everything; delta: changes only; partial: registration state only", "full")
+    .action(withCluster(read));
 }
 
 async function test(api: ApiClient, { id }: Cluster, _options: ClusterOptions, terminal: Terminal): Promise<boolean> {
-  const tried = await api.post<ConnectionTest>(`/callmgr-clusters/${id}/connection-test`, {});
-  for (const { what, ok, needed, words, tookMs } of tried.checks) {
-    const mark = ok ? "ok" : needed ? "FAILED" : "not there";
+  const result = await api.post<ConnectionTest>(`/callmgr-clusters/${id}/connection-test`, {});
+  for (const { what, ok, needed, words, tookMs } of result.checks) {
+    const mark = ok ? "ok" : needed ? "FAILED" : "missing";
     terminal.err(`${mark.padEnd(9)} ${what.padEnd(8)} ${words} (${tookMs} ms)`);
   }
-  terminal.out(JSON.stringify(tried));
-  return tried.ok;
+  terminal.out(JSON.stringify(result));
+  return result.ok;
 }
 
 async function read(api: ApiClient, { id }: Cluster, { kind }: ClusterOptions, terminal: Terminal): Promise<boolean> {
   const path = `/callmgr-clusters/${id}/phone-cache`;
-  let now = await api.post<PhoneCache>(path, { kind });
-  let said = "";
-  while (now.state === "reading" || now.state === "writing") {
-    await sleep(systemClock, LOOK_EVERY_MS);
-    now = await api.get<PhoneCache>(path);
-    const words =
-      now.state === "writing"
-        ? `${now.phonesWritten} of ${now.phonesToWrite} phones written`
-        : `${now.rowsRead} rows read`;
-    if (words !== said && now.state !== "idle") terminal.err(words);
-    said = words;
+  let cache = await api.post<PhoneCache>(path, { kind });
+  let printed = "";
+  while (cache.state === "reading" || cache.state === "writing") {
+    await sleep(systemClock, POLL_INTERVAL_MS);
+    cache = await api.get<PhoneCache>(path);
+    const progress =
+      cache.state === "writing"
+        ? `${cache.phonesWritten} of ${cache.phonesToWrite} phones written`
+        : `${cache.rowsRead} rows read`;
+    if (progress !== printed && cache.state !== "idle") terminal.err(progress);
+    printed = progress;
   }
-  if (now.reason !== null) terminal.err(now.reason);
-  else terminal.err(`${now.phones} phones, ${now.registered} of them registered`);
-  terminal.out(JSON.stringify(now));
-  return now.state === "idle";
+  if (cache.reason !== null) terminal.err(cache.reason);
+  else terminal.err(`${cache.phones} phones, ${cache.registered} of them registered`);
+  terminal.out(JSON.stringify(cache));
+  return cache.state === "idle";
 }

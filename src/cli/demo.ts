@@ -1,93 +1,99 @@
 import type { Command } from "commander";
-import { systemClock } from "../base/clock.ts";
-import { UpstreamError } from "../base/errors.ts";
-import { type ApiClient, createApiClient } from "./api-client.ts";
-import type { CampusProcess } from "./campus-process.ts";
-import { type DemoFigures, differences, type Expected, figuresOf, tableOf } from "./demo/outcome.ts";
-import { playChannels } from "./demo/play-channels.ts";
-import { makeSchool, setPushCredentials } from "./demo/school.ts";
+import { type ApiClient, createApiClient } from "../api-client/api-client.ts";
+import { registerDevices } from "../api-client/register-devices.ts";
+import { systemClock } from "../lib/clock.ts";
+import { UpstreamError } from "../lib/errors.ts";
 import {
-  type DemoNeeds,
-  end,
-  explain,
-  firstGroup,
-  say,
+  type DemoDeps,
+  finishDemo,
+  firstDeviceGroupId,
+  printInstructions,
+  printProgress,
   sendAndFollow,
-  startAppliance,
-  startCampus,
-} from "./demo/stage.ts";
-import { registerDevices } from "./register-devices.ts";
+  startDemoAppliance,
+  startDemoSimulator,
+} from "../tools/demo/demo-environment.ts";
+import {
+  type DemoExpectation,
+  type DemoFigures,
+  demoDifferences,
+  demoFigures,
+  formatDemoTable,
+} from "../tools/demo/demo-results.ts";
+import { createDemoSchool, setPushCredentials } from "../tools/demo/demo-school.ts";
+import { runChannelDemo } from "../tools/demo/run-channel-demo.ts";
+import type { SimulatorProcess } from "../tools/simulator-process.ts";
 import type { Terminal } from "./terminal.ts";
 
-const CAMPUS: Expected = { phones: 50, offline: 3, zones: 10 };
+const DEMO_DEVICES: DemoExpectation = { phones: 50, offline: 3, zones: 10 };
 
-/** `carillon demo`: an appliance and a campus, one broadcast, and what is proven of it. */
+/** `carillon demo`: starts an appliance and the simulator, sends one message and shows the results. */
 export function addDemo(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
-  const { phones, offline, zones } = CAMPUS;
+  const { phones, offline, zones } = DEMO_DEVICES;
   program
     .command("demo")
     .description(
-      `Send a broadcast to ${phones} simulated phones (${offline} off line) and ${zones} zones, and show what is proven.`,
+      `Send a message to ${phones} simulated phones (${offline} offline) and ${zones} paging zones and show the results.`,
     )
-    .option("--once", "end afterwards; exit code 1 when a figure is not as it should be")
-    .option("--channels", "one message by every channel instead: mail, text message, chat, SIP and what else there is")
+    .option("--once", "exit afterwards; exit code 1 when a result differs from the expected one")
+    .option("--channels", "instead, send one message by every channel: email, text message, chat, SIP and so on")
     .addHelpText(
       "after",
       "\nExample:\n  carillon demo --once\n\n" +
-        "Works in a folder of its own that it removes at the end, on 127.0.0.1 alone. The last line on stdout is JSON:\n" +
-        "`phones` and `zones` count the appliance's ledger, `listened` is what the simulated devices say themselves.\n" +
-        "With --channels it holds for each channel what was sent and received, the proven level, and after how many ms.",
+        "Uses a temporary folder, removed at the end, and 127.0.0.1 only. The last line on stdout is JSON:\n" +
+        "`phones` and `zones` are the appliance's counts, `listened` is what the simulated devices received.\n" +
+        "With --channels it holds, for each channel, what was sent and received, the delivery level and the time in ms.",
     )
     .action(async ({ once = false, channels = false }: { once?: boolean; channels?: boolean }) =>
-      finish(await runDemo(terminal, (needs) => (channels ? playChannels : play)(needs, once))),
+      finish(await runDemo(terminal, (deps) => (channels ? runChannelDemo : runPhoneDemo)(deps, once))),
     );
 }
 
-async function runDemo(terminal: Terminal, act: (needs: DemoNeeds) => Promise<number>): Promise<number> {
-  const began = systemClock.monotonicMs();
+async function runDemo(terminal: Terminal, act: (deps: DemoDeps) => Promise<number>): Promise<number> {
+  const startedAt = systemClock.monotonicMs();
   const stopping = new AbortController();
   const interrupted = new UpstreamError("upstream", "The demo was interrupted.");
   const endListening = terminal.onStop(() => stopping.abort(interrupted));
-  const ends: (() => Promise<unknown>)[] = [];
-  const needs: DemoNeeds = {
+  const cleanups: (() => Promise<unknown>)[] = [];
+  const deps: DemoDeps = {
     terminal,
     signal: stopping.signal,
-    elapsed: () => (systemClock.monotonicMs() - began) / 1000,
-    atEnd: (end) => void ends.unshift(end),
+    elapsed: () => (systemClock.monotonicMs() - startedAt) / 1000,
+    onCleanup: (cleanup) => void cleanups.unshift(cleanup),
   };
   try {
-    return await act(needs);
+    return await act(deps);
   } catch (error) {
-    // What breaks because the processes got the signal too is not worth a word.
+    // The signal also reached the child processes; errors that follow from it are not worth reporting.
     throw stopping.signal.aborted ? interrupted : error;
   } finally {
-    for (const end of ends) await end();
+    for (const cleanup of cleanups) await cleanup();
     endListening();
   }
 }
 
-async function play(needs: DemoNeeds, once: boolean): Promise<number> {
-  const { terminal } = needs;
-  const { ready, token, admin } = await startAppliance(needs);
-  const campus = await startCampus(needs, ready, CAMPUS);
+async function runPhoneDemo(deps: DemoDeps, once: boolean): Promise<number> {
+  const { terminal } = deps;
+  const { ready, token, admin } = await startDemoAppliance(deps);
+  const simulator = await startDemoSimulator(deps, ready, DEMO_DEVICES);
   const api = createApiClient(ready.url, token);
-  say(needs, `${campus.ready.devices.length} devices answer; making a school`);
+  printProgress(deps, `${simulator.ready.devices.length} devices running; creating a school`);
   await setPushCredentials(api);
-  await registerDevices(api, campus.ready.devices);
-  const figures = await broadcast(needs, api, campus);
-  const wrong = differences(figures, CAMPUS);
-  for (const words of wrong) terminal.err(`not as it should be: ${words}`);
-  if (!once) explain(terminal, ready, { token, admin, groupId: await firstGroup(api) }, campus);
+  await registerDevices(api, simulator.ready.devices);
+  const figures = await broadcast(deps, api, simulator);
+  const differences = demoDifferences(figures, DEMO_DEVICES);
+  for (const difference of differences) terminal.err(`unexpected: ${difference}`);
+  if (!once) printInstructions(terminal, ready, { token, admin, groupId: await firstDeviceGroupId(api) }, simulator);
   terminal.out(JSON.stringify(figures));
-  return end(needs, once, wrong.length === 0);
+  return finishDemo(deps, once, differences.length === 0);
 }
 
-async function broadcast(needs: DemoNeeds, api: ApiClient, campus: CampusProcess): Promise<DemoFigures> {
-  const { templateId, template } = await makeSchool(api);
-  say(needs, `sending ${JSON.stringify(template)}`);
-  const { ledger, account, sentAt } = await sendAndFollow(needs, api, campus, { messageTemplateId: templateId });
-  needs.terminal.out("");
-  for (const line of tableOf(ledger, account, sentAt)) needs.terminal.out(line);
-  needs.terminal.out("");
-  return figuresOf(ledger, account, sentAt, needs.elapsed());
+async function broadcast(deps: DemoDeps, api: ApiClient, simulator: SimulatorProcess): Promise<DemoFigures> {
+  const { templateId, template } = await createDemoSchool(api);
+  printProgress(deps, `sending ${JSON.stringify(template)}`);
+  const { ledger, account, sentAt } = await sendAndFollow(deps, api, simulator, { messageTemplateId: templateId });
+  deps.terminal.out("");
+  for (const line of formatDemoTable(ledger, account, sentAt)) deps.terminal.out(line);
+  deps.terminal.out("");
+  return demoFigures(ledger, account, sentAt, deps.elapsed());
 }

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { formatListen, isMulticastRange, parseListen } from "../settings/addresses.ts";
-import { type ApiClient, listAll } from "./api-client.ts";
-import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
-import { linesOf } from "./demo/table.ts";
-import { type CampusDevice, registerDevices } from "./register-devices.ts";
+import { type ApiClient, listAll } from "../api-client/api-client.ts";
+import { type DeviceRegistration, registerDevices } from "../api-client/register-devices.ts";
+import { formatTable } from "../lib/text-table.ts";
+import { formatListenAddress, isMulticastRange, parseListenAddress } from "../settings/network-addresses.ts";
+import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface PhoneOptions extends ApplianceOptions {
@@ -17,36 +17,39 @@ interface ZoneOptions extends ApplianceOptions {
   name?: string;
 }
 
-/** own choice: the port that paging speakers are set to most often, which the console offers, too */
-const USUAL_PORT = 20_480;
+/** Port of a paging zone unless given; the console offers the same one. */
+const DEFAULT_ZONE_PORT = 20_480;
 
-/** `carillon device phone | zone | list`: makes devices known, which then can be called. */
+/** `carillon device phone | zone | list`: registers devices, which can then be called. */
 export function addDevice(program: Command, terminal: Terminal): void {
   const device = program
     .command("device")
-    .description("Make phones and paging zones known to the appliance; list them.")
+    .description("Register phones and paging zones; list all devices.")
     .addHelpText(
       "after",
       "\nExample:\n  carillon device zone hall --group 239.1.2.3 --name Hall\n  carillon device list",
     );
   const add = (name: string, description: string, example: string): Command =>
-    withAppliance(device.command(name), terminal)
+    addApplianceOptions(device.command(name), terminal)
       .description(description)
-      .option("--name <name>", "what people call it")
-      .addHelpText("after", `\nExample:\n  carillon device ${example}\n\nOne that is known already is changed.`);
-  add("phone <identifier>", "Make an IP phone known.", 'phone SEP001122334455 --address 10.1.2.14 --name "Room 214"')
+      .option("--name <name>", "display name")
+      .addHelpText(
+        "after",
+        `\nExample:\n  carillon device ${example}\n\nA device that is already registered is updated.`,
+      );
+  add("phone <identifier>", "Register an IP phone.", 'phone SEP001122334455 --address 10.1.2.14 --name "Room 214"')
     .requiredOption("--address <address>", "IP address of the phone")
-    .option("--port <port>", "port of the phone's web server, unless 80", portOf)
+    .option("--port <port>", "port of the phone's web server (default: 80)", portOf)
     .action((deviceIdentifier: string, { address, port, name, ...options }: PhoneOptions) =>
       register(terminal, options, {
         ...{ type: "phones", deviceIdentifier, description: name ?? deviceIdentifier },
         attributes: { IPAddress: address, ...(port !== undefined && { HttpPort: String(port) }) },
       }),
     );
-  add("zone <identifier>", "Make a multicast paging zone known.", "zone hall --group 239.1.2.3 --name Hall")
+  add("zone <identifier>", "Register a multicast paging zone.", "zone hall --group 239.1.2.3 --name Hall")
     .requiredOption(
       "--group <address>",
-      `multicast address of its speakers; ADDRESS:PORT unless ${USUAL_PORT}`,
+      `multicast ADDRESS of its speakers, or ADDRESS:PORT (default port: ${DEFAULT_ZONE_PORT})`,
       groupOf,
     )
     .action((identifier: string, { group, name, ...options }: ZoneOptions) =>
@@ -55,35 +58,37 @@ export function addDevice(program: Command, terminal: Terminal): void {
         attributes: { Group: group.host, Port: String(group.port) },
       }),
     );
-  withAppliance(device.command("list"), terminal)
-    .description("List all devices: identifier, name, how it answered last.")
+  addApplianceOptions(device.command("list"), terminal)
+    .description("List all devices: identifier, name, last result.")
     .addHelpText("after", "\nExample:\n  carillon device list")
-    .action((options: ApplianceOptions) => list(applianceOf(options, terminal), terminal));
+    .action((options: ApplianceOptions) => list(apiClientFrom(options, terminal), terminal));
 }
 
-async function register(terminal: Terminal, options: ApplianceOptions, device: CampusDevice): Promise<void> {
-  await registerDevices(applianceOf(options, terminal), [device]);
-  terminal.out(`${device.deviceIdentifier} is known as ${device.description}.`);
-  terminal.err('  Try it: carillon send "Test" --tone chime --drill --all-devices');
+async function register(terminal: Terminal, options: ApplianceOptions, device: DeviceRegistration): Promise<void> {
+  await registerDevices(apiClientFrom(options, terminal), [device]);
+  terminal.out(`${device.deviceIdentifier} is registered as ${device.description}.`);
+  terminal.err('  Test it: carillon send "Test" --tone chime --drill --all-devices');
 }
 
 async function list(api: ApiClient, terminal: Terminal): Promise<void> {
-  const devices = await listAll<CampusDevice & { lastLevel: string | null }>(api, "/devices");
+  const devices = await listAll<DeviceRegistration & { lastLevel: string | null }>(api, "/devices");
   const rows = devices.map(({ deviceIdentifier, description, lastLevel }) => [
-    ...[deviceIdentifier, description, lastLevel ?? "not tried yet"],
+    ...[deviceIdentifier, description, lastLevel ?? "no message yet"],
   ]);
-  for (const line of linesOf(rows)) terminal.out(line);
-  if (rows.length === 0) terminal.err("There is no device yet: carillon device --help shows how one is made known.");
+  for (const line of formatTable(rows)) terminal.out(line);
+  if (rows.length === 0) terminal.err("No devices yet. To register one, see: carillon device --help");
 }
 
 function portOf(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (port >= 1 && port <= 65_535) return port;
-  throw new InvalidArgumentError("A port from 1 to 65535 is expected.");
+  throw new InvalidArgumentError("Must be a port between 1 and 65535.");
 }
 
 function groupOf(text: string): ZoneOptions["group"] {
-  const group = parseListen(text.includes(":") ? text : formatListen({ host: text, port: USUAL_PORT }));
+  const group = parseListenAddress(
+    text.includes(":") ? text : formatListenAddress({ host: text, port: DEFAULT_ZONE_PORT }),
+  );
   if (group && group.port > 0 && isMulticastRange(`${group.host}/32`)) return group;
-  throw new InvalidArgumentError("A multicast address such as 239.1.2.3 or 239.1.2.3:20480 is expected.");
+  throw new InvalidArgumentError("Must be a multicast address such as 239.1.2.3 or 239.1.2.3:20480.");
 }

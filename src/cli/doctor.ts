@@ -1,30 +1,35 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import { sendOrder } from "../app/control-socket.ts";
-import { ownVersion } from "../app/version.ts";
-import { type DaemonState, examine } from "../operations/doctor.ts";
+import { productVersion } from "../lib/product-version.ts";
+import { type DaemonState, runDiagnostics } from "../ops/diagnostics.ts";
+import { sendControlCommand } from "../wiring/control-socket.ts";
 import { EXIT } from "./exit-codes.ts";
 import { readSettings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 
-const MARKS = { good: "ok", warning: "warning", fault: "FAULT" } as const;
+const MARKS = { good: "ok", warning: "warning", fault: "ERROR" } as const;
 
-/** `carillon doctor`: looks at everything that may keep an appliance from working, and says what to do next. */
+/** `carillon doctor`: checks everything that may keep an appliance from working and says what to do next. */
 export function addDoctor(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   program
     .command("doctor")
-    .description("Look at what may keep the appliance from working, and say what to do next.")
-    .requiredOption("--data <dir>", "the appliance's data")
+    .description("Check what may keep the appliance from working and say what to do next.")
+    .requiredOption("--data <dir>", "data directory of the appliance")
     .option("--config <file>", "settings file (YAML)")
     .option("--json", "print one line of JSON")
     .addHelpText(
       "after",
-      "\nExample:\n  carillon doctor --data /var/lib/carillon --config /etc/carillon/carillon.yaml\n\nExit code 1 when there is a fault.",
+      "\nExample:\n  carillon doctor --data /var/lib/carillon --config /etc/carillon/carillon.yaml\n\nExit code 1 when a check finds an error.",
     )
     .action(async ({ data, config, json }: { data: string; config?: string; json?: true }) => {
       const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
-      const findings = await examine({ dataDir: data, settings, daemon: await daemonOf(data), version: ownVersion() });
+      const findings = await runDiagnostics({
+        dataDir: data,
+        settings,
+        daemonState: await daemonStateOf(data),
+        version: productVersion(),
+      });
       if (json) terminal.out(JSON.stringify(findings));
       else
         for (const { check, state, found, next } of findings) {
@@ -35,9 +40,9 @@ export function addDoctor(program: Command, terminal: Terminal, finish: (exitCod
     });
 }
 
-/** What the daemon on this data says of itself; null when none answers. */
-export async function daemonOf(dataDir: string): Promise<DaemonState | null> {
+/** State reported by the daemon of this data directory; null when none runs. */
+export async function daemonStateOf(dataDir: string): Promise<DaemonState | null> {
   if (!existsSync(dataDir)) return null;
-  const answer = await sendOrder(dataDir, { order: "state", args: {} });
-  return answer ? (answer.result as DaemonState) : null;
+  const response = await sendControlCommand(dataDir, { order: "state", args: {} });
+  return response ? (response.result as DaemonState) : null;
 }

@@ -1,27 +1,27 @@
-/** How a command ends; the list is part of `carillon --help`. @source sysexits.h for 74 and 75 */
+/** Exit codes of all commands; `carillon --help` lists them. @source sysexits.h for 74 and 75 */
 export const EXIT = {
-  /** Done as asked. */
+  /** Success. */
   ok: 0,
-  /** It failed; stderr says why. */
+  /** Failure; the reason is on stderr. */
   failure: 1,
-  /** The command line is wrong. */
+  /** Wrong command line. */
   usage: 2,
   /** The data directory is missing, not set up, already set up, or in use. */
   dataDirectory: 3,
-  /** The settings file is wrong or can't be read. */
+  /** The settings file is invalid or can't be read. */
   settings: 4,
-  /** The disk failed while writing; the outcome of the last writes is unknown. A restart is safe. */
+  /** The disk failed while writing; the outcome of the last writes is unknown. Restarting is safe. */
   disk: 74,
-  /** A restart was ordered, and systemd is to carry it out. */
+  /** A restart was requested and systemd is to do it. */
   restart: 75,
 } as const;
 
-/** The exit codes in words, for `--help`. */
+/** The exit codes as text, for `--help`. */
 export const EXIT_HELP = `Exit codes:
-  ${EXIT.ok}   done
+  ${EXIT.ok}   success
   ${EXIT.failure}   failed, the reason is on stderr
   ${EXIT.usage}   wrong command line
   ${EXIT.dataDirectory}   data directory missing, not set up, already set up, or in use
-  ${EXIT.settings}   settings file wrong or unreadable
-  ${EXIT.disk}  the disk failed while writing; restart the daemon
-  ${EXIT.restart}  a restart was ordered: systemd starts the daemon again`;
+  ${EXIT.settings}   settings file invalid or unreadable
+  ${EXIT.disk}  disk write failed; restart the daemon
+  ${EXIT.restart}  restart requested: systemd starts the daemon again`;

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { sendOrder } from "../app/control-socket.ts";
-import { CallerError, UpstreamError } from "../base/errors.ts";
-import type { LicenceState } from "../operations/licence.ts";
+import { CallerError, UpstreamError } from "../lib/errors.ts";
+import type { LicenceState } from "../ops/licence.ts";
+import { sendControlCommand } from "../wiring/control-socket.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface LicenceOptions {
@@ -10,49 +10,51 @@ interface LicenceOptions {
   json?: true;
 }
 
-/** `carillon licence show | install | remove`, by the running daemon. */
+/** `carillon licence show | install | remove`; needs the running daemon. */
 export function addLicence(program: Command, terminal: Terminal): void {
   const licence = program
     .command("licence")
-    .description("The licence document; without one everything is unlimited. No message is ever held back by it.")
+    .description(
+      "Show or change the licence. Without one everything is unlimited. Emergency messages are never limited; other messages skip unlicensed devices.",
+    )
     .addHelpText("after", "\nExample:\n  carillon licence show --data /var/lib/carillon");
   const add = (name: string, description: string, example: string): Command =>
     licence
       .command(name)
       .description(description)
-      .requiredOption("--data <dir>", "the appliance's data, with its daemon running")
+      .requiredOption("--data <dir>", "data directory of the appliance; its daemon must run")
       .option("--json", "print one line of JSON")
       .addHelpText("after", `\nExample:\n  carillon licence ${example} --data /var/lib/carillon`);
-  add("show", "Say what it covers and what is in use.", "show").action(async ({ data, json }: LicenceOptions) =>
-    tell(terminal, await order(data, "licence.show", {}), json),
+  add("show", "Show the licence, its limits and the current use.", "show").action(
+    async ({ data, json }: LicenceOptions) => printState(terminal, await runCommand(data, "licence.show", {}), json),
   );
   add(
     "install",
-    "Take a signed document; its maker's key must be among trust.licences of the settings.",
+    "Install a signed licence; the issuer's key must be listed in trust.licences of the settings.",
     "install acme.licence",
   )
-    .argument("<file>", "signed document (JSON)")
+    .argument("<file>", "signed licence (JSON)")
     .action(async (file: string, { data, json }: LicenceOptions) =>
-      tell(terminal, await order(data, "licence.install", { document: read(file) }), json),
+      printState(terminal, await runCommand(data, "licence.install", { document: read(file) }), json),
     );
-  add("remove", "Do without a document again.", "remove").action(async ({ data, json }: LicenceOptions) =>
-    tell(terminal, await order(data, "licence.remove", {}), json),
+  add("remove", "Remove the licence; everything is unlimited again.", "remove").action(
+    async ({ data, json }: LicenceOptions) => printState(terminal, await runCommand(data, "licence.remove", {}), json),
   );
 }
 
-async function order(dataDir: string, name: string, args: Record<string, unknown>): Promise<LicenceState> {
-  const answer = await sendOrder(dataDir, { order: name, args });
-  if (answer) return answer.result as LicenceState;
-  throw new UpstreamError("starting", `No daemon runs on ${dataDir}: start it first.`, { dataDir });
+async function runCommand(dataDir: string, name: string, args: Record<string, unknown>): Promise<LicenceState> {
+  const response = await sendControlCommand(dataDir, { order: name, args });
+  if (response) return response.result as LicenceState;
+  throw new UpstreamError("starting", `No daemon runs on ${dataDir}; start it first.`, { dataDir });
 }
 
-function tell(terminal: Terminal, state: LicenceState, json: true | undefined): void {
+function printState(terminal: Terminal, state: LicenceState, json: true | undefined): void {
   if (json) {
     terminal.out(JSON.stringify(state));
     return;
   }
   const { licence, counts, violations } = state;
-  const until = licence?.expiresAt ? `until ${licence.expiresAt.slice(0, 10)}` : "for ever";
+  const until = licence?.expiresAt ? `until ${licence.expiresAt.slice(0, 10)}` : "no expiry date";
   terminal.out(licence ? `${licence.id} of ${licence.holder}, ${until}` : "Community: everything is unlimited.");
   for (const { kind, used, limit } of counts)
     terminal.out(`${kind.padEnd(9)} ${used}${limit === null ? "" : ` of ${limit}`}`);
@@ -63,6 +65,6 @@ function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    throw new CallerError("invalid-value", `${path} can't be read.`);
+    throw new CallerError("invalid-value", `Can't read ${path}.`);
   }
 }

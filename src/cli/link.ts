@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { requireDatabase } from "../app/appliance.ts";
-import { sendOrder } from "../app/control-socket.ts";
-import { CallerError, UpstreamError } from "../base/errors.ts";
-import type { LinkReport } from "../replication/link/site-link.ts";
+import type { LinkReport } from "../cloud-link/site-link.ts";
+import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { requireDatabase } from "../wiring/appliance-data.ts";
+import { sendControlCommand } from "../wiring/control-socket.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface EnrolOptions {
@@ -14,11 +14,11 @@ interface EnrolOptions {
   authority?: string;
 }
 
-/** `carillon link code | enrol | status | revoke | leave`: the link between an appliance and the cloud; their daemons run. */
+/** `carillon link code | enrol | status | revoke | leave`: links an appliance to the cloud; needs the running daemon. */
 export function addLink(program: Command, terminal: Terminal): void {
   const link = program
     .command("link")
-    .description("Link an appliance to the cloud of its organisation; works while the daemon runs.")
+    .description("Link an appliance to the cloud of its organisation; the daemon must run.")
     .addHelpText(
       "after",
       "\nExample:\n  carillon link code --data cloud\n" +
@@ -30,99 +30,101 @@ export function addLink(program: Command, terminal: Terminal): void {
   addStatus(link, terminal);
   link
     .command("revoke")
-    .description("At the cloud: take an appliance's key away. Its link ends; it must be enrolled anew.")
-    .requiredOption("--data <dir>", "the cloud's data")
-    .requiredOption("--endpoint <id>", "the appliance")
+    .description(
+      "At the cloud: revoke an appliance's certificate. Its link closes; to link again it must be enrolled with a new code.",
+    )
+    .requiredOption("--data <dir>", "data directory of the cloud")
+    .requiredOption("--endpoint <id>", "endpoint id of the appliance")
     .addHelpText("after", "\nExample:\n  carillon link revoke --data cloud --endpoint 0199…")
     .action(async ({ data, endpoint }: { data: string; endpoint: string }) => {
-      await order(data, "link.revoke", { endpoint });
-      terminal.out(`The appliance ${endpoint} is not trusted any more.`);
+      await runCommand(data, "link.revoke", { endpoint });
+      terminal.out(`Revoked the appliance ${endpoint}.`);
     });
   link
     .command("leave")
-    .description("Make the appliance stand alone again; its rows stay as they are. The daemon starts anew.")
-    .requiredOption("--data <dir>", "the appliance's data")
+    .description("Unlink the appliance from the cloud; its rows stay as they are. The daemon restarts.")
+    .requiredOption("--data <dir>", "data directory of the appliance")
     .addHelpText("after", "\nExample:\n  carillon link leave --data data")
     .action(async ({ data }: { data: string }) => {
-      await order(data, "link.leave", {});
-      terminal.out("The appliance stands alone.");
+      await runCommand(data, "link.leave", {});
+      terminal.out("The appliance is unlinked and restarts.");
     });
 }
 
 function addCode(link: Command, terminal: Terminal): void {
   link
     .command("code")
-    .description("At the cloud: make a code by which one appliance may be linked, once and within 15 minutes.")
-    .requiredOption("--data <dir>", "the cloud's data")
-    .option("--endpoint <id>", "the only appliance that may use it")
+    .description("At the cloud: create a single-use code that links one appliance within 15 minutes.")
+    .requiredOption("--data <dir>", "data directory of the cloud")
+    .option("--endpoint <id>", "endpoint id of the only appliance that may use the code")
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon link code --data cloud")
     .action(async ({ data, endpoint, json }: { data: string; endpoint?: string; json?: true }) => {
-      const made = (await order(data, "link.code", { endpoint })) as { code: string; until: number };
-      const until = new Date(made.until).toISOString();
-      terminal.out(json ? JSON.stringify({ ...made, until }) : `${made.code}  until ${until}`);
+      const created = (await runCommand(data, "link.code", { endpoint })) as { code: string; until: number };
+      const until = new Date(created.until).toISOString();
+      terminal.out(json ? JSON.stringify({ ...created, until }) : `${created.code}  until ${until}`);
     });
 }
 
 function addEnrol(link: Command, terminal: Terminal): void {
   link
     .command("enrol")
-    .description("Link the appliance to a cloud; its daemon starts anew.")
-    .requiredOption("--data <dir>", "the appliance's data")
+    .description("At the appliance: link it to a cloud; its daemon restarts.")
+    .requiredOption("--data <dir>", "data directory of the appliance")
     .requiredOption("--hub <url>", "base URL of the cloud")
-    .option("--code <code>", "code that the cloud made; or give CARILLON_ENROLMENT_CODE in the environment")
+    .option("--code <code>", "code created by `link code` at the cloud; or set CARILLON_ENROLMENT_CODE")
     .option(
       "--mode <mode>",
-      "adopt: the appliance's rows become the organisation's; join: it keeps them to itself",
+      "adopt: rows that exist only on the appliance are copied to the cloud; join: they stay on the appliance only",
       "join",
     )
-    .option("--authority <file>", "certificate (PEM) of the authority that signed the cloud's, if no public one did")
+    .option("--authority <file>", "CA certificate (PEM) of the cloud's certificate, unless a public CA signed it")
     .addHelpText(
       "after",
       "\nExample:\n  carillon link enrol --data data --hub https://cloud.example.org --code 7K3Q-F9XM-2TAB --mode adopt\n\n" +
-        "Whatever the mode, people with the same address become one, and of domain, look and default profile the cloud's are used.",
+        "In both modes, users with the same address are merged; the cloud's domain, theme and default profile replace the appliance's.",
     )
     .action(async ({ data, hub, mode, authority, ...given }: EnrolOptions) => {
       const code = given.code ?? terminal.env.CARILLON_ENROLMENT_CODE ?? "";
       if (code === "") throw new CallerError("required", "Give --code, or CARILLON_ENROLMENT_CODE in the environment.");
       const pem = authority === undefined ? {} : { authority: readFileSync(authority, "utf8") };
-      const { endpoint } = (await order(data, "link.enrol", { hub, code, mode, ...pem })) as { endpoint: string };
-      terminal.out(`The appliance ${endpoint} is linked to ${hub}.`);
+      const { endpoint } = (await runCommand(data, "link.enrol", { hub, code, mode, ...pem })) as { endpoint: string };
+      terminal.out(`The appliance ${endpoint} is linked to ${hub} and restarts.`);
     });
 }
 
 function addStatus(link: Command, terminal: Terminal): void {
   link
     .command("status")
-    .description("Say how the link is; at the cloud, which appliances are linked.")
-    .requiredOption("--data <dir>", "the appliance's or the cloud's data")
+    .description("Show the state of the link; at the cloud, list the linked appliances.")
+    .requiredOption("--data <dir>", "data directory of the appliance or the cloud")
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon link status --data data")
     .action(async ({ data, json }: { data: string; json?: true }) => {
-      const found = (await order(data, "link.status", {})) as LinkReport | { connected: string[] };
+      const found = (await runCommand(data, "link.status", {})) as LinkReport | { connected: string[] };
       if (json) return terminal.out(JSON.stringify(found));
-      const lines = "connected" in found ? found.connected.map((id) => `linked  ${id}`) : told(found);
+      const lines = "connected" in found ? found.connected.map((id) => `linked  ${id}`) : formatStatus(found);
       for (const line of lines) terminal.out(line);
     });
 }
 
-function told({ hub, link, applied, queued, parked, certificateUntil }: LinkReport): string[] {
-  if (hub === null) return ["The appliance stands alone."];
+function formatStatus({ hub, link, applied, queued, parked, certificateUntil }: LinkReport): string[] {
+  if (hub === null) return ["The appliance is not linked."];
   const since = link ? ` since ${new Date(link.since).toISOString()}` : "";
   return [
     `cloud        ${hub}`,
-    `link         ${link?.state ?? "not begun"}${since}${link?.reason ? `: ${link.reason}` : ""}`,
+    `link         ${link?.state ?? "not started"}${since}${link?.reason ? `: ${link.reason}` : ""}`,
     `applied      ${applied ?? 0}`,
-    `to be sent   ${queued}`,
-    `refused      ${parked}`,
+    `queued       ${queued}`,
+    `rejected     ${parked}`,
     `certificate  until ${certificateUntil === null ? "-" : new Date(certificateUntil).toISOString()}`,
   ];
 }
 
-async function order(dataDir: string, name: string, args: Record<string, unknown>): Promise<unknown> {
+async function runCommand(dataDir: string, name: string, args: Record<string, unknown>): Promise<unknown> {
   requireDatabase(dataDir);
-  const answered = await sendOrder(dataDir, { order: name, args });
-  if (answered) return answered.result;
+  const response = await sendControlCommand(dataDir, { order: name, args });
+  if (response) return response.result;
   throw new UpstreamError("starting", `No daemon runs on ${dataDir}. Start it: carillon serve --data ${dataDir}`, {
     dataDir,
   });

@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { requireDatabase } from "../app/appliance.ts";
-import { ownVersion } from "../app/version.ts";
-import { systemClock } from "../base/clock.ts";
-import { invalidValue } from "../base/errors.ts";
-import { examine } from "../operations/doctor.ts";
-import { bundleName, collectLogs } from "../operations/log-bundle.ts";
-import { followLog, LOG_LEVELS, type LogFilter, readable, tailOfLog } from "../operations/log-lines.ts";
-import { daemonOf } from "./doctor.ts";
+import { systemClock } from "../lib/clock.ts";
+import { invalidValue } from "../lib/errors.ts";
+import { productVersion } from "../lib/product-version.ts";
+import { runDiagnostics } from "../ops/diagnostics.ts";
+import { collectLogs, logBundleName } from "../ops/logs/log-bundle.ts";
+import { followLog, formatLogLine, LOG_LEVELS, type LogFilter, tailLogFiles } from "../ops/logs/log-reader.ts";
+import { requireDatabase } from "../wiring/appliance-data.ts";
+import { daemonStateOf } from "./doctor.ts";
 import { readSettings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -25,21 +25,21 @@ interface LogOptions {
 export function addLogs(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   const logs = program
     .command("logs")
-    .description("Show the log of the appliance, secrets masked.")
-    .option("--data <dir>", "the appliance's data", "data")
-    .option("--lines <number>", "how many of the last lines that fit", "100")
-    .option("--level <level>", `least level: ${LOG_LEVELS.join(", ")}`)
-    .option("--text <text>", "only lines that hold it")
-    .option("--since <time>", "ISO 8601 moment, or how long ago: 30m, 2h, 3d")
-    .option("--follow", "go on until Ctrl-C")
-    .option("--json", "the lines as they were written")
+    .description("Show the log of the appliance; secrets are masked.")
+    .option("--data <dir>", "data directory of the appliance", "data")
+    .option("--lines <number>", "number of newest matching lines", "100")
+    .option("--level <level>", `minimum level: ${LOG_LEVELS.join(", ")}`)
+    .option("--text <text>", "only lines that contain this text")
+    .option("--since <time>", "time in ISO 8601, or an age such as 30m, 2h, 3d")
+    .option("--follow", "print new lines until Ctrl-C")
+    .option("--json", "print the original JSON lines")
     .addHelpText("after", "\nExample:\n  carillon logs --data /var/lib/carillon --level warn --since 2h --follow")
-    .action(async ({ data, lines, follow, json, ...words }: LogOptions) => {
+    .action(async ({ data, lines, follow, json, ...conditions }: LogOptions) => {
       requireDatabase(data);
-      const filter = filterOf(words);
-      const show = (line: string): void => terminal.out(json ? line : readable(line));
-      if (!/^\d{1,6}$/.test(lines)) throw invalidValue("lines", "It is a number.");
-      for (const line of await tailOfLog(data, Number(lines), filter)) show(line);
+      const filter = filterOf(conditions);
+      const show = (line: string): void => terminal.out(json ? line : formatLogLine(line));
+      if (!/^\d{1,6}$/.test(lines)) throw invalidValue("lines", "Must be an integer between 0 and 999999.");
+      for (const line of await tailLogFiles(data, Number(lines), filter)) show(line);
       if (!follow) return;
       const following = followLog(data, systemClock, filter, show);
       await new Promise<void>((done) => {
@@ -54,40 +54,45 @@ export function addLogs(program: Command, terminal: Terminal, finish: (exitCode:
     });
   logs
     .command("collect")
-    .description("Put log, health and settings into one file for whoever helps; secrets are masked.")
-    .option("--data <dir>", "the appliance's data", "data")
+    .description("Collect log, health and settings in one file for support; secrets are masked.")
+    .option("--data <dir>", "data directory of the appliance", "data")
     .option("--config <file>", "settings file (YAML)")
-    .option("--to <file>", "file to be made (.tar.gz); one in this folder unless given")
+    .option("--to <file>", "file to create (.tar.gz); default: a file in the current folder")
     .addHelpText("after", "\nExample:\n  carillon logs collect --data /var/lib/carillon --to /tmp/for-support.tar.gz")
     .action(async (_own: object, command: Command) => {
       const { data, config, to } = command.optsWithGlobals<{ data: string; config?: string; to?: string }>();
       requireDatabase(data);
       const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
-      const [version, daemon] = [ownVersion(), await daemonOf(data)];
-      const doctor = await examine({ dataDir: data, settings, daemon, version });
-      const target = resolve(to ?? bundleName(systemClock.now()));
-      await collectLogs(data, target, { doctor, settings, daemon, machine: { version, node: process.version } });
+      const [version, daemonState] = [productVersion(), await daemonStateOf(data)];
+      const doctor = await runDiagnostics({ dataDir: data, settings, daemonState, version });
+      const target = resolve(to ?? logBundleName(systemClock.now()));
+      await collectLogs(data, target, {
+        doctor,
+        settings,
+        daemon: daemonState,
+        machine: { version, node: process.version },
+      });
       terminal.out(target);
     });
 }
 
 function filterOf({ level, text, since }: Pick<LogOptions, "level" | "text" | "since">): LogFilter {
   if (level !== undefined && !LOG_LEVELS.includes(level))
-    throw invalidValue("level", `One of ${LOG_LEVELS.join(", ")}.`);
+    throw invalidValue("level", `Must be one of ${LOG_LEVELS.join(", ")}.`);
   const filter: LogFilter = {};
   if (level !== undefined) filter.level = level;
   if (text !== undefined) filter.text = text;
-  if (since !== undefined) filter.since = momentOf(since);
+  if (since !== undefined) filter.since = timestampOf(since);
   return filter;
 }
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-function momentOf(since: string): number {
-  const ago = /^(\d{1,5})([mhd])$/.exec(since);
-  if (ago) return systemClock.now() - Number(ago[1]) * UNIT_MS[ago[2] as keyof typeof UNIT_MS];
+function timestampOf(since: string): number {
+  const age = /^(\d{1,5})([mhd])$/.exec(since);
+  if (age) return systemClock.now() - Number(age[1]) * UNIT_MS[age[2] as keyof typeof UNIT_MS];
   const at = Date.parse(since);
-  if (Number.isNaN(at)) throw invalidValue("since", "It is a moment in ISO 8601, or 30m, 2h, 3d.");
+  if (Number.isNaN(at)) throw invalidValue("since", "Must be a time in ISO 8601, or an age such as 30m, 2h, 3d.");
   return at;
 }

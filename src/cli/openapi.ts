@@ -1,25 +1,25 @@
 import { writeFile } from "node:fs/promises";
 import type { Command } from "commander";
-import { loadDeclarations, OWN_DECLARATIONS } from "../app/load-declarations.ts";
-import { describeServedApi } from "../rest/served-actions.ts";
+import { describeServedApi } from "../http/served-actions.ts";
 import { createCatalogue } from "../schema/catalogue.ts";
+import { BUILT_IN_DECLARATIONS, loadDeclarations } from "../wiring/load-declarations.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** `carillon openapi`: the API's description, made from the same declarations that serve it. */
+/** `carillon openapi`: prints the OpenAPI document, generated from the declarations that the server uses. */
 export function addOpenapi(program: Command, terminal: Terminal): void {
   program
     .command("openapi")
-    .description("Print the description of the API, an OpenAPI 3.1 document.")
-    .option("--out <file>", "write it to a file instead")
+    .description("Print the OpenAPI 3.1 description of the API.")
+    .option("--out <file>", "write to a file instead of stdout")
     .addHelpText(
       "after",
-      "\nExample:\n  carillon openapi --out carillon-api.json\n\nA running appliance serves it at <url>/api/v1/openapi.json, and in pages at <url>/api/v1/docs.",
+      "\nExample:\n  carillon openapi --out carillon-api.json\n\nA running appliance serves it at <url>/api/v1/openapi.json, and as web pages at <url>/api/v1/docs.",
     )
     .action(async ({ out }: { out?: string }) => {
-      const catalogue = createCatalogue(await loadDeclarations([OWN_DECLARATIONS]));
+      const catalogue = createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS]));
       const text = JSON.stringify(describeServedApi(catalogue), null, 1);
       if (out === undefined) return terminal.out(text);
       await writeFile(out, `${text}\n`);
-      terminal.err(`The description of the API is in ${out}.`);
+      terminal.err(`Wrote the API description to ${out}.`);
     });
 }

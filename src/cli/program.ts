@@ -1,19 +1,17 @@
 import { Command, CommanderError } from "commander";
-import { ownVersion } from "../app/version.ts";
+import { productVersion } from "../lib/product-version.ts";
+import { addBells } from "../tools/bell-simulation/bells.ts";
 import { addAgent } from "./agent.ts";
 import { addAlarms } from "./alarms.ts";
 import { addAudit } from "./audit.ts";
 import { addBackup } from "./backup.ts";
-import { addBells } from "./bells/bells.ts";
 import { addBulk } from "./bulk.ts";
-import { addCampus } from "./campus.ts";
 import { addClusters } from "./clusters.ts";
-import { addConform } from "./conform.ts";
+import { addConformance } from "./conformance.ts";
 import { addDemo } from "./demo.ts";
 import { addDevice } from "./device.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
-import { addHubOrganisations } from "./hub-organisations.ts";
 import { addInit } from "./init.ts";
 import { addLicence } from "./licence.ts";
 import { addLink } from "./link.ts";
@@ -23,20 +21,22 @@ import { addPlugin } from "./plugin/plugin.ts";
 import { addSend } from "./send.ts";
 import { addHub, addServe } from "./serve.ts";
 import { addSettings } from "./settings.ts";
-import { faultOf, type Terminal, tellFault } from "./terminal.ts";
+import { addSimulator } from "./simulator.ts";
+import { addTenants } from "./tenants.ts";
+import { printCommandError, type Terminal, toCommandError } from "./terminal.ts";
 import { addTls } from "./tls.ts";
 import { addToken } from "./token.ts";
 import { addUpgrade } from "./upgrade.ts";
 import { addUpgradePack } from "./upgrade-pack.ts";
 import { addUser } from "./user.ts";
 
-/** Adds one command to the program; `finish` takes the exit code it ended with. */
+/** Adds one command to the program; the command reports its exit code by `finish`. */
 export type AddCommand = (program: Command, terminal: Terminal, finish: (exitCode: number) => void) => void;
 
 /** Every command, in the order of `--help`. */
 const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
-  "To begin:": [addDemo, addInit, addServe, addSettings, addDoctor],
-  "Day by day:": [
+  "Getting started:": [addDemo, addInit, addServe, addSettings, addDoctor],
+  "Daily use:": [
     addDevice,
     addSend,
     addAlarms,
@@ -50,13 +50,13 @@ const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
     addLogs,
     addAudit,
   ],
-  "To keep it safe:": [addBackup, addTls, addLicence, addUpgrade],
-  "Several appliances:": [addHub, addLink, addHubOrganisations],
-  "For developers:": [addOpenapi, addConform, addCampus, addUpgradePack],
+  "Maintenance:": [addBackup, addTls, addLicence, addUpgrade],
+  "Several appliances:": [addHub, addLink, addTenants],
+  "For developers:": [addOpenapi, addConformance, addSimulator, addUpgradePack],
 };
 
-/** Runs one command line (without node and script) and gives the exit code; never throws. */
-export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+/** Runs one command line (without node and script) and returns the exit code; never throws. */
+export async function runCommandLine(argv: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode: number = EXIT.ok;
   const program = createProgram(terminal, (code) => {
     exitCode = code;
@@ -65,25 +65,25 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     await program.parseAsync(argv, { from: "user" });
     return exitCode;
   } catch (error) {
-    // Commander has written help, version or its complaint already; code 0 means that nothing is wrong.
+    // Commander has already printed help, version or its error; code 0 means success.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    return tellFault(terminal, faultOf(error));
+    return printCommandError(terminal, toCommandError(error));
   }
 }
 
 function createProgram(terminal: Terminal, finish: (exitCode: number) => void): Command {
   const program = new Command("carillon")
     .description(
-      "Open mass-notification appliance: sends a message to phones, speakers and people, with proof per device.",
+      "Open mass-notification appliance: sends messages to phones, speakers and people and reports the result per device.",
     )
-    .version(ownVersion())
+    .version(productVersion())
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text.trimEnd()),
       writeErr: (text) => terminal.err(text.trimEnd()),
       outputError: (text, write) => write(text.replace(/^error: /, "carillon: ")),
     })
-    .showHelpAfterError("Add --help to see how it is used.")
+    .showHelpAfterError("Add --help to see the usage.")
     .addHelpText(
       "after",
       `\nExample:\n  carillon init --data data --admin-email admin@example.org\n  carillon serve --data data --listen 127.0.0.1:8080\n\n${EXIT_HELP}`,

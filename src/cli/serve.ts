@@ -1,23 +1,23 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { startDaemon } from "../app/daemon.ts";
-import { prepareFirstRun, readSetupCode } from "../app/first-run.ts";
-import { listenToFront, settingsBehind } from "../app/front/behind.ts";
-import type { HubNode, HubNodeOptions } from "../app/hub-node.ts";
-import { systemClock } from "../base/clock.ts";
-import { CallerError } from "../base/errors.ts";
-import { createLog, stderrLog } from "../base/log.ts";
-import { type LogFiles, openLogFiles } from "../operations/log-files.ts";
-import { readable } from "../operations/log-lines.ts";
-import type { SettingsFile } from "../operations/settings-report.ts";
-import { parseListen } from "../settings/addresses.ts";
+import { backendSettings, connectToGateway } from "../gateway/backend-protocol.ts";
+import { systemClock } from "../lib/clock.ts";
+import { CallerError } from "../lib/errors.ts";
+import { createLog, stderrStream } from "../lib/log.ts";
+import { openRotatingLog, type RotatingLog } from "../ops/logs/log-files.ts";
+import { formatLogLine } from "../ops/logs/log-reader.ts";
+import type { SettingsFile } from "../ops/settings-report.ts";
+import { parseListenAddress } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
+import type { CloudNode, CloudNodeOptions } from "../wiring/cloud-node/cloud-node.ts";
+import { startDaemon } from "../wiring/daemon.ts";
+import { prepareFirstRun, readSetupCode } from "../wiring/first-run.ts";
 import { requireDatabaseUrl } from "./database-url.ts";
 import { EXIT } from "./exit-codes.ts";
-import { requireNoOne, serveAllOrganisations } from "./hub-front.ts";
-import { createHubTelling } from "./hub-telling.ts";
+import { rejectSingleTenantOptions, serveAllTenants } from "./serve-tenants.ts";
 import { readSettings } from "./settings.ts";
+import { createStartupStatusReporter } from "./startup-status-reporter.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface ServeOptions {
@@ -31,192 +31,223 @@ interface HubOptions extends ServeOptions {
   organisation?: string;
   restored?: true;
   allOrganisations?: true;
-  /** The URL by which the front that started this process is reached for it. */
+  /** URL of this process at the gateway that started it. */
   front?: string;
 }
 
-/** The database that a cloud shares with its other nodes. */
+/** The database that the nodes of a cloud share. */
 interface SharedDatabase {
   url: string;
   organisation: string;
   isRestored: boolean;
 }
 
-type Why = "signal" | "disk" | "restart";
+type StopReason = "signal" | "disk" | "restart";
 
-const EXIT_OF = { signal: EXIT.ok, disk: EXIT.disk, restart: EXIT.restart } as const;
+const EXIT_CODE_BY_REASON = { signal: EXIT.ok, disk: EXIT.disk, restart: EXIT.restart } as const;
 
-/** `carillon serve`: the daemon, until SIGTERM, SIGINT or a fault of the disk ends it. */
+/** `carillon serve`: runs the daemon until SIGTERM, SIGINT or a disk error ends it. */
 export function addServe(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   program
     .command("serve")
     .description("Run the appliance until SIGTERM or Ctrl-C.")
-    .requiredOption("--data <dir>", "the appliance's data, made by init; an empty folder is set up in the browser")
-    .option("--listen <host:port>", "address of the API; port 0 takes a free one (the settings' `listen` unless given)")
+    .requiredOption(
+      "--data <dir>",
+      "data directory of the appliance, created by init; an empty folder is set up in the browser",
+    )
+    .option("--listen <host:port>", "address of the API; port 0 takes a free port (default: `listen` of the settings)")
     .option("--config <file>", "settings file (YAML)")
     .addHelpText(
       "after",
       "\nExample:\n  carillon serve --data data --listen 127.0.0.1:8080 --config carillon.yaml\n\n" +
-        'The one line on stdout, {"event":"ready","url":…,"pid":…,"urls":{…}}, comes once messages can be sent; `urls`\n' +
-        "holds the plugins' own addresses. The API is at <url>/api/v1. The log, JSON lines, goes to stderr;\n" +
-        "what keeps the appliance from starting is told there in words.\n" +
-        "In an empty or missing folder a new appliance is made: whoever opens <url> and gives the code that lies in\n" +
-        "<dir>/setup-code, and is shown on a terminal, becomes its administrator.",
+        'The one line on stdout, {"event":"ready","url":…,"pid":…,"urls":{…}}, appears once messages can be sent; `urls`\n' +
+        "holds the plugins' own addresses. The API is at <url>/api/v1. The log (JSON lines) goes to stderr,\n" +
+        "as does the reason when the appliance can't start.\n" +
+        "An empty or missing folder starts a new appliance: open <url> and enter the code in <dir>/setup-code, which is\n" +
+        "also shown on a terminal, to become its administrator.",
     )
-    .action(async (options: ServeOptions) => finish(await serveAgain(options, terminal, false)));
+    .action(async (options: ServeOptions) => finish(await serveWithRestarts(options, terminal, false)));
 }
 
-/** `carillon hub`: the same daemon as the cloud of an organisation. */
+/** `carillon hub`: runs the same daemon as the cloud of an organisation. */
 export function addHub(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   program
     .command("hub")
-    .description("Run the cloud of an organisation, to which its appliances are linked, until SIGTERM or Ctrl-C.")
-    .requiredOption("--data <dir>", "the cloud's data, made by init; an empty folder is set up in the browser")
-    .option("--listen <host:port>", "address of the API; port 0 takes a free one (the settings' `listen` unless given)")
+    .description("Run the cloud of an organisation, to which its appliances link, until SIGTERM or Ctrl-C.")
+    .requiredOption(
+      "--data <dir>",
+      "data directory of the cloud, created by init; an empty folder is set up in the browser",
+    )
+    .option("--listen <host:port>", "address of the API; port 0 takes a free port (default: `listen` of the settings)")
     .option("--config <file>", "settings file (YAML)")
-    .option("--database <url>", "postgres://USER@HOST:PORT/DATABASE that several nodes share; no password in it")
-    .option("--organisation <name>", "which of the organisations that share the database")
-    .option("--all-organisations", "a process for each organisation that has a host name, all at one address")
+    .option("--database <url>", "postgres://USER@HOST:PORT/DATABASE without password, shared by several nodes")
+    .option("--organisation <name>", "the organisation (tenant) of the database to serve")
+    .option(
+      "--all-organisations",
+      "gateway: serve every organisation that has a host name, one process each, at one address",
+    )
     .addOption(new Option("--front <url>").hideHelp())
-    .option("--restored", "the database was brought back from a backup, no other node runs: appliances compare all")
+    .option(
+      "--restored",
+      "the database was restored from a backup and no other node runs: appliances resynchronize fully",
+    )
     .addHelpText(
       "after",
       "\nExample:\n  carillon init --data cloud --admin-email admin@example.org\n" +
         "  carillon hub --data cloud --listen 127.0.0.1:8090\n  carillon link code --data cloud\n\n" +
-        "Appliances come with `carillon link enrol`. API, console and ready line are those of `carillon serve`.\n\n" +
-        "With a database, several nodes keep one organisation: one acts, each other keeps a copy, says so in a line\n" +
-        '{"event":"standby","pid":…} once it has all of it, and acts as soon as the first one is gone. Each has a folder of its own; further ones\n' +
-        "begin with a copy of the first one's file secret-key. The password comes by PGPASSWORD or PGPASSFILE, or the whole\n" +
-        "URL by CARILLON_DATABASE. Put one name or address in front of the nodes: only the one that acts listens.\n\n" +
-        "With --all-organisations, --data holds a folder for each, and host names come by `carillon hub-organisations add`.",
+        "Appliances link with `carillon link enrol`. API, console and ready line are those of `carillon serve`.\n\n" +
+        "With a database, several nodes serve one organisation: one is active (leader), the others are standbys with a local replica.\n" +
+        'A standby prints {"event":"standby","pid":…} once its replica is complete and takes over within seconds when the leader\n' +
+        "fails. Each node has its own data directory; copy the file secret-key of the first node to the others before their first\n" +
+        "start. Set the password in PGPASSWORD or PGPASSFILE, or the whole URL in CARILLON_DATABASE. Put one name or address\n" +
+        "(load balancer) in front of the nodes: only the leader listens.\n\n" +
+        "With --all-organisations, --data holds one folder per organisation; assign host names with `carillon tenants add`.",
     )
-    .action(async (options: HubOptions) => finish(await serveAgain(options, terminal, true)));
+    .action(async (options: HubOptions) => finish(await serveWithRestarts(options, terminal, true)));
 }
 
-/** Serves, and serves again whenever a restart was ordered; gives the exit code. */
-async function serveAgain(options: HubOptions, terminal: Terminal, isHub: boolean): Promise<number> {
-  const callerAt = options.front === undefined ? undefined : listenToFront(process);
+/** Serves, and restarts whenever a restart was requested; returns the exit code. */
+async function serveWithRestarts(options: HubOptions, terminal: Terminal, isHub: boolean): Promise<number> {
+  const clientAddressAt = options.front === undefined ? undefined : connectToGateway(process);
   const { data, listen, config } = options;
-  if (listen !== undefined && parseListen(listen) === null)
-    throw new CallerError("invalid-value", "--listen is HOST:PORT, such as 127.0.0.1:8080 or [::]:8080.");
+  if (listen !== undefined && parseListenAddress(listen) === null)
+    throw new CallerError("invalid-value", "--listen must be HOST:PORT, such as 127.0.0.1:8080 or [::]:8080.");
   const settings = await readSettings(terminal, config);
   if (typeof settings === "number") return settings;
   const { allOrganisations, front } = options;
-  const above = (read: Settings): Settings =>
-    front === undefined ? { ...read, listen: listen ?? read.listen } : settingsBehind(read, front, data);
-  const file = config === undefined ? null : fileAt(resolve(config), above);
-  if (allOrganisations) requireNoOne(options);
-  let shared = isHub ? databaseOf(options, settings, terminal) : null;
-  if (allOrganisations) return serveAll(options, above(settings), shared, terminal);
-  let exitCode = await serve(data, above(settings), file, terminal, isHub, shared, callerAt);
-  // Nobody else starts it again: systemd says by this word that it does.
+  const withOverrides = (read: Settings): Settings =>
+    front === undefined ? { ...read, listen: listen ?? read.listen } : backendSettings(read, front, data);
+  const file = config === undefined ? null : settingsFileAt(resolve(config), withOverrides);
+  if (allOrganisations) rejectSingleTenantOptions(options);
+  let shared = isHub ? sharedDatabaseFrom(options, settings, terminal) : null;
+  if (allOrganisations) return serveAllOfDatabase(options, withOverrides(settings), shared, terminal);
+  let exitCode = await runDaemon(data, withOverrides(settings), file, terminal, isHub, shared, clientAddressAt);
+  // Under systemd the process exits with EXIT.restart instead and systemd starts it again.
   while (exitCode === EXIT.restart && terminal.env.NOTIFY_SOCKET === undefined) {
     shared = shared && { ...shared, isRestored: false };
-    exitCode = await serve(data, (await file?.read()) ?? above(settings), file, terminal, isHub, shared, callerAt);
+    exitCode = await runDaemon(
+      data,
+      (await file?.read()) ?? withOverrides(settings),
+      file,
+      terminal,
+      isHub,
+      shared,
+      clientAddressAt,
+    );
   }
   return exitCode;
 }
 
-function serveAll(
+function serveAllOfDatabase(
   { data: dataDir, config }: HubOptions,
   settings: Settings,
   shared: SharedDatabase | null,
   terminal: Terminal,
 ): Promise<number> {
-  if (!shared) throw new CallerError("required", "--all-organisations are those of a database: name it by --database.");
-  return serveAllOrganisations({ dataDir, url: shared.url, settings, config }, terminal);
+  if (!shared) throw new CallerError("required", "--all-organisations needs a database: add --database.");
+  return serveAllTenants({ dataDir, url: shared.url, settings, config }, terminal);
 }
 
-/** The database that the command line, the environment or the settings name; null for none. Throws CallerError. */
-function databaseOf(options: HubOptions, { hub }: Settings, terminal: Terminal): SharedDatabase | null {
+/** The database named by the command line, the environment or the settings; null for none. Throws CallerError. */
+function sharedDatabaseFrom(options: HubOptions, { hub }: Settings, terminal: Terminal): SharedDatabase | null {
   const { database, organisation, restored } = options;
   const url = database ?? (terminal.env.CARILLON_DATABASE || hub.database);
   if (url === null) {
-    // Whoever says so means a database that nothing names: a cloud of its own would be begun beside it.
+    // These options imply a database: without one, an unrelated stand-alone cloud would be set up.
     if (organisation === undefined && !restored) return null;
-    throw new CallerError("required", "--organisation and --restored are about a database: name it by --database.");
+    throw new CallerError("required", "--organisation and --restored need a database: add --database.");
   }
   requireDatabaseUrl(url, database);
   return { url, organisation: organisation ?? hub.organisation, isRestored: restored === true };
 }
 
-function fileAt(path: string, above: (read: Settings) => Settings): SettingsFile {
+function settingsFileAt(path: string, withOverrides: (read: Settings) => Settings): SettingsFile {
   return {
     path,
     async read() {
-      const { loadSettings } = await import("../settings/load.ts");
-      return above(loadSettings(path));
+      const { loadSettings } = await import("../settings/load-settings.ts");
+      return withOverrides(loadSettings(path));
     },
   };
 }
 
-/** Runs the daemon and gives the exit code. A signal during the start ends it at once: what is committed is safe. */
-async function serve(
+/** Runs the daemon and returns the exit code. A signal during the start ends it at once: committed data are safe. */
+async function runDaemon(
   dataDir: string,
   settings: Settings,
   settingsFile: SettingsFile | null,
   terminal: Terminal,
   isHub: boolean,
   shared: SharedDatabase | null,
-  callerAt: ReturnType<typeof listenToFront> | undefined,
+  clientAddressAt: ReturnType<typeof connectToGateway> | undefined,
 ): Promise<number> {
-  const lines = toStderrAnd(() => files, terminal.errIsTerminal ? (line) => `${readable(line)}\n` : (line) => line);
+  const lines = createLogOutput(
+    () => files,
+    terminal.errIsTerminal ? (line) => `${formatLogLine(line)}\n` : (line) => line,
+  );
   process.once("exit", lines.flush);
-  let files: LogFiles | null = null;
+  let files: RotatingLog | null = null;
   const log = createLog({ level: settings.log.level, stream: lines });
-  let end: (why: Why) => void = () => undefined;
-  const ending = new Promise<Why>((resolve) => {
-    end = resolve;
+  let stopWith: (why: StopReason) => void = () => undefined;
+  const stopReason = new Promise<StopReason>((resolve) => {
+    stopWith = resolve;
   });
   const endListening = terminal.onStop((signal) => {
-    log.info({ signal }, "stopping");
-    end("signal");
+    log.info({ event: "daemon.stopping", signal }, "stopping");
+    stopWith("signal");
   });
   const onFatal = (error: unknown): void => {
-    log.fatal({ err: error }, "the disk failed while writing; ending at once, a restart is safe");
-    end("disk");
+    log.fatal({ event: "daemon.disk_failed", err: error }, "disk write failed; exiting, a restart is safe");
+    stopWith("disk");
   };
   const stopped = new AbortController();
-  void ending.then((why) => stopped.abort(why));
-  let node: HubNode | null = null;
-  const telling = createHubTelling({ terminal, clock: systemClock, log });
+  void stopReason.then((why) => stopped.abort(why));
+  let node: CloudNode | null = null;
+  const statusReporter = createStartupStatusReporter({ terminal, clock: systemClock, log });
   try {
     if (shared) {
       const { signal } = stopped;
-      node = await joined({ ...shared, dataDir, clock: systemClock, log, signal, onDoing: telling.say });
-      if (node === null) return EXIT_OF[await ending];
-      void node.lost().then(() => {
-        log.warn({}, "another node acts: this one stands by");
-        end("restart");
+      node = await waitForLeadership({
+        ...shared,
+        dataDir,
+        clock: systemClock,
+        log,
+        signal,
+        onStatus: statusReporter.report,
+      });
+      if (node === null) return EXIT_CODE_BY_REASON[await stopReason];
+      void node.leadershipLost().then(() => {
+        log.warn({ event: "node.leadership_lost" }, "another node is primary; entering standby");
+        stopWith("restart");
       });
     } else await prepareFirstRun(dataDir, systemClock);
-    // What is no appliance, or a folder by mistake, gets no files.
-    if (existsSync(join(dataDir, "carillon.db"))) files = openLogFiles(dataDir);
+    // A folder that is no appliance, such as a mistyped path, gets no log files.
+    if (existsSync(join(dataDir, "carillon.db"))) files = openRotatingLog(dataDir);
     const daemon = await Promise.race([
-      ending,
+      stopReason,
       startDaemon({
         ...{ dataDir, listen: settings.listen, settings, log, isHub, onFatal },
-        onRestart: () => end("restart"),
-        ...(node && { shared: node.log, source: node.source }),
-        ...(callerAt && { callerAt }),
+        onRestart: () => stopWith("restart"),
+        ...(node && { shared: node.sharedLog, source: node.healthSource }),
+        ...(clientAddressAt && { callerAt: clientAddressAt }),
         ...(settingsFile && { settingsFile }),
       }),
     ]);
-    telling.end();
-    if (typeof daemon === "string") return EXIT_OF[daemon];
+    statusReporter.stop();
+    if (typeof daemon === "string") return EXIT_CODE_BY_REASON[daemon];
     const { url, urls } = daemon;
     terminal.out(JSON.stringify({ event: "ready", url, pid: process.pid, urls }));
     if (readSetupCode(dataDir) !== null)
       log.warn(
-        { url, file: join(dataDir, "setup-code") },
-        "waits to be set up in the browser with the code in this file",
+        { event: "setup.waiting", url, file: join(dataDir, "setup-code") },
+        "new appliance: set it up in the browser with the code in this file",
       );
-    tellSetupCode(terminal, dataDir, url);
-    const why = await ending;
+    printSetupCode(terminal, dataDir, url);
+    const why = await stopReason;
     if (why !== "disk") await daemon.stop();
-    return EXIT_OF[why];
+    return EXIT_CODE_BY_REASON[why];
   } finally {
-    telling.end();
+    statusReporter.stop();
     endListening();
     await node?.stop();
     lines.flush();
@@ -225,12 +256,12 @@ async function serve(
   }
 }
 
-/** Waits until this node acts; null when it was told to stop before. */
-async function joined(options: HubNodeOptions): Promise<HubNode | null> {
-  // Its driver is loaded where it is used alone.
-  const { joinOrganisation } = await import("../app/hub-node.ts");
+/** Waits until this node is the leader; null when it was stopped before. */
+async function waitForLeadership(options: CloudNodeOptions): Promise<CloudNode | null> {
+  // Loads the PostgreSQL driver only if it is needed.
+  const { joinCluster } = await import("../wiring/cloud-node/cloud-node.ts");
   try {
-    return await joinOrganisation(options);
+    return await joinCluster(options);
   } catch (error) {
     if (options.signal.aborted) return null;
     throw error;
@@ -238,35 +269,35 @@ async function joined(options: HubNodeOptions): Promise<HubNode | null> {
 }
 
 /**
- * Lines go to stderr, for the journal or a terminal, and to the files that `carillon logs` reads; those of one turn of the
- * event loop in one piece, since thousands of requests may come at once. `shown` is how stderr has them.
+ * Writes lines to stderr (journal or terminal) and to the files that `carillon logs` reads. All lines of one turn of the
+ * event loop are written at once, since thousands of requests may come together. `shown` formats lines for stderr.
  */
-function toStderrAnd(
-  files: () => LogFiles | null,
+function createLogOutput(
+  files: () => RotatingLog | null,
   shown: (line: string) => string,
 ): { write(line: string): void; flush(): void } {
-  const stderr = stderrLog();
-  let waiting = "";
-  let showing = "";
+  const stderr = stderrStream();
+  let pending = "";
+  let pendingShown = "";
   const flush = (): void => {
-    if (waiting === "") return;
-    stderr.write(showing);
-    files()?.write(waiting);
-    waiting = "";
-    showing = "";
+    if (pending === "") return;
+    stderr.write(pendingShown);
+    files()?.write(pending);
+    pending = "";
+    pendingShown = "";
   };
   return {
     write(line) {
-      if (waiting === "") systemClock.soon(flush);
-      waiting += line;
-      showing += shown(line);
+      if (pending === "") systemClock.defer(flush);
+      pending += line;
+      pendingShown += shown(line);
     },
     flush,
   };
 }
 
-/** The code goes to people alone: what is no terminal may be kept as a log. */
-export function tellSetupCode(terminal: Pick<Terminal, "err" | "errIsTerminal">, dataDir: string, url: string): void {
+/** Prints the setup code on a terminal only: other output may be stored as a log. */
+export function printSetupCode(terminal: Pick<Terminal, "err" | "errIsTerminal">, dataDir: string, url: string): void {
   const code = terminal.errIsTerminal ? readSetupCode(dataDir) : null;
-  if (code !== null) terminal.err(`\nThis appliance is new. Open ${url} and set it up with the code ${code}\n`);
+  if (code !== null) terminal.err(`\nThis appliance is new. Open ${url} and enter the setup code ${code}\n`);
 }

@@ -1,41 +1,41 @@
 import type { Command } from "commander";
-import { CallerError, UpstreamError } from "../base/errors.ts";
-import { builtPluginFolder, findPlugins } from "../extensions/installed-plugins.ts";
-import { straySettings } from "../extensions/stray-settings.ts";
+import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { builtInPluginFolder, findPlugins } from "../plugin-host/installed-plugins.ts";
+import { unknownPluginSettings } from "../plugin-host/unknown-settings.ts";
 import { defaultSettings, type Settings, settingsJsonSchema } from "../settings/schema.ts";
 import { EXIT } from "./exit-codes.ts";
-import { type Terminal, tellFault } from "./terminal.ts";
+import { printCommandError, type Terminal } from "./terminal.ts";
 
 /** `carillon settings check | show | schema`. */
 export function addSettings(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   const settings = program
     .command("settings")
     .alias("config")
-    .description("Check a settings file, or print what settings there are.")
+    .description("Check a settings file, or print the settings and their schema.")
     .addHelpText(
       "after",
-      "\n`carillon config` is the same.\n\nExample:\n  carillon config check carillon.yaml\n  carillon settings show carillon.yaml",
+      "\n`carillon config` is an alias.\n\nExample:\n  carillon config check carillon.yaml\n  carillon settings show carillon.yaml",
     );
   settings
     .command("check")
-    .description("Say whether a settings file is good; name every fault.")
+    .description("Check a settings file and report every error.")
     .argument("<file>", "YAML file")
     .addHelpText("after", "\nExample:\n  carillon settings check /etc/carillon/carillon.yaml")
     .action(async (file: string) => {
       const read = await readSettings(terminal, file);
       if (typeof read === "number") return finish(read);
-      const { installed } = findPlugins(builtPluginFolder());
-      const strays = straySettings(
+      const { installed } = findPlugins(builtInPluginFolder());
+      const unknown = unknownPluginSettings(
         read,
         installed.map(({ manifest }) => manifest),
       );
-      if (strays.length > 0) return finish(faulty(terminal, faultsIn(file, strays)));
-      terminal.out(`${file} is good.`);
+      if (unknown.length > 0) return finish(printSettingsErrors(terminal, settingsErrors(file, unknown)));
+      terminal.out(`${file} is valid.`);
     });
   settings
     .command("show")
-    .description("Print the settings in force as JSON, defaults filled in. They hold no secrets.")
-    .argument("[file]", "YAML file; only the defaults when not given")
+    .description("Print the effective settings as JSON, including defaults. They contain no secrets.")
+    .argument("[file]", "YAML file; without it the defaults are printed")
     .addHelpText("after", "\nExample:\n  carillon settings show carillon.yaml")
     .action(async (file: string | undefined) => {
       const read = await readSettings(terminal, file);
@@ -49,29 +49,29 @@ export function addSettings(program: Command, terminal: Terminal, finish: (exitC
     .action(() => terminal.out(JSON.stringify(settingsJsonSchema(), null, 2)));
 }
 
-/** The settings of `file`, the defaults without one; an exit code, with the faults on stderr, when it is no good. */
+/** The settings in `file`, or the defaults; if the file is invalid, prints the errors on stderr and returns the exit code. */
 export async function readSettings(terminal: Terminal, file: string | undefined): Promise<Settings | number> {
   try {
     if (file === undefined) return defaultSettings();
-    // The YAML reader is large, and most starts have no file.
-    const { loadSettings } = await import("../settings/load.ts");
+    // The YAML parser is large, and most starts have no settings file.
+    const { loadSettings } = await import("../settings/load-settings.ts");
     return loadSettings(file);
   } catch (error) {
     if (!(error instanceof CallerError) && !(error instanceof UpstreamError)) throw error;
-    if (error instanceof UpstreamError) return faulty(terminal, error.message);
+    if (error instanceof UpstreamError) return printSettingsErrors(terminal, error.message);
     const lines = error.faults.map(({ field, message }) => (field === null ? message : `${field}: ${message}`));
-    return faulty(terminal, faultsIn(file, lines.length > 0 ? lines : [error.message]));
+    return printSettingsErrors(terminal, settingsErrors(file, lines.length > 0 ? lines : [error.message]));
   }
 }
 
-function faultsIn(file: string | undefined, faults: readonly string[]): string {
-  return [`${file} has faults, nothing was done:`, ...faults].join("\n  ");
+function settingsErrors(file: string | undefined, errors: readonly string[]): string {
+  return [`${file} is invalid, nothing was done:`, ...errors].join("\n  ");
 }
 
-function faulty(terminal: Terminal, message: string): number {
-  return tellFault(terminal, {
+function printSettingsErrors(terminal: Terminal, message: string): number {
+  return printCommandError(terminal, {
     exitCode: EXIT.settings,
     message,
-    next: "carillon settings show prints every setting with its value; config/carillon.example.yaml explains them.",
+    next: "carillon settings show prints every setting with its value; config/carillon.example.yaml documents them.",
   });
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { giveOrder } from "../app/offline.ts";
-import type { TokenLine } from "../app/orders.ts";
-import { systemClock } from "../base/clock.ts";
+import { systemClock } from "../lib/clock.ts";
+import type { TokenSummary } from "../wiring/control-commands.ts";
+import { runControlCommand } from "../wiring/offline-commands.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface TokenOptions {
@@ -12,11 +12,11 @@ interface TokenOptions {
   json?: true;
 }
 
-/** `carillon token create | list | revoke`: permanent tokens, with the daemon running or not. */
+/** `carillon token create | list | revoke`: permanent tokens, with or without a running daemon. */
 export function addToken(program: Command, terminal: Terminal): void {
   const token = program
     .command("token")
-    .description("Make, list and revoke tokens; works while the daemon runs and while it does not.")
+    .description("Create, list and revoke access tokens; works whether or not the daemon runs.")
     .addHelpText(
       "after",
       "\nExample:\n  carillon token create --data data --user admin@example.org --name scripts\n  carillon token list --data data",
@@ -29,16 +29,18 @@ export function addToken(program: Command, terminal: Terminal): void {
 function addCreate(token: Command, terminal: Terminal): void {
   token
     .command("create")
-    .description("Make a token with all the rights of its user; it is shown once.")
-    .requiredOption("--data <dir>", "the appliance's data")
-    .requiredOption("--user <user>", "address or id of the user")
+    .description("Create a token with all permissions of its user; it is shown only once.")
+    .requiredOption("--data <dir>", "data directory of the appliance")
+    .requiredOption("--user <user>", "email address or id of the user")
     .requiredOption("--name <name>", "what the token is for")
-    .option("--expires <time>", "ISO 8601 moment from which it is refused; permanent when not given")
+    .option("--expires <time>", "expiry in ISO 8601; default: no expiry")
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon token create --data data --user admin@example.org --name scripts")
     .action(async ({ data, user, name, expires, json }: TokenOptions) => {
-      const made = (await give(data, "token.create", { user, name, expires })) as TokenLine & { token: string };
-      terminal.out(json ? JSON.stringify(made) : made.token);
+      const created = (await runTokenCommand(data, "token.create", { user, name, expires })) as TokenSummary & {
+        token: string;
+      };
+      terminal.out(json ? JSON.stringify(created) : created.token);
     });
 }
 
@@ -46,12 +48,12 @@ function addList(token: Command, terminal: Terminal): void {
   token
     .command("list")
     .description("List tokens: id, user, name, expiry, last use.")
-    .requiredOption("--data <dir>", "the appliance's data")
-    .option("--user <user>", "address or id of one user")
+    .requiredOption("--data <dir>", "data directory of the appliance")
+    .option("--user <user>", "email address or id; list only this user's tokens")
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon token list --data data --user admin@example.org")
     .action(async ({ data, user, json }: TokenOptions) => {
-      const lines = (await give(data, "token.list", { user })) as TokenLine[];
+      const lines = (await runTokenCommand(data, "token.list", { user })) as TokenSummary[];
       if (json) return terminal.out(JSON.stringify(lines));
       for (const line of lines) {
         const expiry = line.expires === null ? "permanent" : `expires ${line.expires}`;
@@ -64,17 +66,17 @@ function addList(token: Command, terminal: Terminal): void {
 function addRevoke(token: Command, terminal: Terminal): void {
   token
     .command("revoke")
-    .description("Revoke a token; the very next request with it is refused.")
-    .argument("<token-id>", "id as `token list` shows it")
-    .requiredOption("--data <dir>", "the appliance's data")
+    .description("Revoke a token; the next request with it is refused.")
+    .argument("<token-id>", "id from `token list`")
+    .requiredOption("--data <dir>", "data directory of the appliance")
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon token revoke 0190b7c2-0000-7000-8000-000000000000 --data data")
     .action(async (tokenId: string, { data, json }: TokenOptions) => {
-      const line = (await give(data, "token.revoke", { tokenId })) as TokenLine;
+      const line = (await runTokenCommand(data, "token.revoke", { tokenId })) as TokenSummary;
       terminal.out(json ? JSON.stringify(line) : `revoked ${line.name} of ${line.user}`);
     });
 }
 
-function give(dataDir: string, order: string, args: Record<string, unknown>): Promise<unknown> {
-  return giveOrder(dataDir, order, args, systemClock);
+function runTokenCommand(dataDir: string, command: string, args: Record<string, unknown>): Promise<unknown> {
+  return runControlCommand(dataDir, command, args, systemClock);
 }

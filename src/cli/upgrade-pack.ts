@@ -2,54 +2,52 @@ import { generateKeyPairSync } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
-import { CallerError } from "../base/errors.ts";
-import { packUpgrade, publicHalf } from "../operations/upgrade-bundle.ts";
+import { CallerError } from "../lib/errors.ts";
+import { packUpgrade, upgradePublicKeyOf } from "../ops/upgrade/upgrade-bundle.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** For those who make versions: `carillon upgrade-key` and `carillon upgrade-pack`. */
+/** `carillon upgrade-key` and `carillon upgrade-pack`, for publishers of versions. */
 export function addUpgradePack(program: Command, terminal: Terminal): void {
   program
     .command("upgrade-key")
-    .description(
-      "Make the key that signs upgrades, once, and tell its public half; that of a key that is there already.",
-    )
+    .description("Create the private key that signs upgrades, if missing, and print its public key.")
     .argument("<file>", "private key (PEM, Ed25519), readable by you alone")
     .addHelpText(
       "after",
       "\nExample:\n  carillon upgrade-key maker.pem\n\n" +
-        "The line on stdout goes below trust.upgrades in the settings of each appliance. Who has the file can hand out\n" +
-        "versions to all of them: keep it off the appliances.",
+        "Add the line on stdout to trust.upgrades in the settings of each appliance. Whoever has the private key can publish\n" +
+        "versions for all of them: do not store it on the appliances.",
     )
     .action((file: string) => {
-      if (!existsSync(file)) makeKey(file);
-      terminal.out(publicHalf(read(file)));
-      terminal.err(`  It goes below trust.upgrades in the settings of each appliance; ${file} stays with you.`);
+      if (!existsSync(file)) createKey(file);
+      terminal.out(upgradePublicKeyOf(read(file)));
+      terminal.err(`  Add it to trust.upgrades in the settings of each appliance; keep ${file} secret.`);
     });
   program
     .command("upgrade-pack")
-    .description("Make a signed upgrade of a built version, for those who hand out versions.")
-    .argument("<folder>", "the version, built: package.json, dist, node_modules …")
-    .requiredOption("--key <file>", "private key (PEM, Ed25519), as `upgrade-key` makes it")
-    .requiredOption("--to <file>", "upgrade to be made (.tgz)")
+    .description("Pack and sign a built version as an upgrade, for publishers of versions.")
+    .argument("<folder>", "folder of the built version: package.json, dist, node_modules …")
+    .requiredOption("--key <file>", "private key (PEM, Ed25519), created by `upgrade-key`")
+    .requiredOption("--to <file>", "upgrade file to create (.tgz)")
     .addHelpText(
       "after",
       "\nExample:\n  carillon upgrade-pack . --key maker.pem --to carillon-0.2.0.tgz\n\n" +
-        "Its version is that of package.json. What is below a folder .git, data of appliances and files\n" +
-        "that are a private key or a secret key are left out.",
+        "The version number is that of package.json. Folders named .git, data directories of appliances and files\n" +
+        "that contain a private key or secret key are left out.",
     )
     .action(async (folder: string, { key, to }: { key: string; to: string }) => {
       for (const part of ["package.json", "dist/src/main.js"])
         if (!existsSync(join(folder, part))) throw notBuilt(folder, part);
-      if (!existsSync(dirname(to))) throw new CallerError("invalid-value", `There is no folder ${dirname(to)}.`);
+      if (!existsSync(dirname(to))) throw new CallerError("invalid-value", `Folder ${dirname(to)} not found.`);
       const pem = read(key);
       const { version, files } = await packUpgrade(folder, pem, to);
       terminal.out(`${to}: ${version}, ${Object.keys(files).length} files`);
-      terminal.err(`  Appliances take it whose settings have ${publicHalf(pem)} below trust.upgrades.`);
+      terminal.err(`  Appliances with ${upgradePublicKeyOf(pem)} in trust.upgrades of their settings accept it.`);
     });
 }
 
-function makeKey(file: string): void {
-  if (!existsSync(dirname(file))) throw new CallerError("invalid-value", `There is no folder ${dirname(file)}.`);
+function createKey(file: string): void {
+  if (!existsSync(dirname(file))) throw new CallerError("invalid-value", `Folder ${dirname(file)} not found.`);
   const { privateKey } = generateKeyPairSync("ed25519");
   writeFileSync(file, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600, flag: "wx", flush: true });
 }
@@ -57,7 +55,7 @@ function makeKey(file: string): void {
 function notBuilt(folder: string, part: string): CallerError {
   return new CallerError(
     "invalid-value",
-    `${folder} is no built version: ${part} is missing. npm run build makes one.`,
+    `${folder} is not a built version: ${part} is missing. Build it with npm run build.`,
   );
 }
 
@@ -65,6 +63,6 @@ function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    throw new CallerError("invalid-value", `${path} can't be read.`);
+    throw new CallerError("invalid-value", `Can't read ${path}.`);
   }
 }

@@ -3,14 +3,14 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Command } from "commander";
-import { giveOrder } from "../app/offline.ts";
-import { isBeyondOwn, restoreBackup } from "../app/restore.ts";
-import { type Service, upgrade, upgradeAsOrdered } from "../app/upgrade.ts";
-import { systemClock } from "../base/clock.ts";
-import { CallerError, UpstreamError } from "../base/errors.ts";
-import { keyFingerprint, readKey } from "../store/secrets.ts";
-import { takenBackup } from "./backup.ts";
-import { daemonOf } from "./doctor.ts";
+import { systemClock } from "../lib/clock.ts";
+import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { keyFingerprint, readKeyFile } from "../store/secrets.ts";
+import { installRequestedUpgrade, installUpgrade, type ServiceControl } from "../wiring/install-upgrade.ts";
+import { runControlCommand } from "../wiring/offline-commands.ts";
+import { needsNewerVersion, restoreBackup } from "../wiring/restore.ts";
+import { takeAndAwaitBackup } from "./backup.ts";
+import { daemonStateOf } from "./doctor.ts";
 import { EXIT } from "./exit-codes.ts";
 import { readSettings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
@@ -31,88 +31,95 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
   program
     .command("upgrade")
     .description(
-      "Install a signed version beside the running one, switch over, and go back by itself if it is not well.",
+      "Install a signed version beside the running one, switch to it, and roll back automatically if it is unhealthy.",
     )
-    .argument("[file]", "upgrade, signed by one of trust.upgrades of the settings")
-    .requiredOption("--data <dir>", "the appliance's data")
+    .argument("[file]", "upgrade file, signed by a key in trust.upgrades of the settings")
+    .requiredOption("--data <dir>", "data directory of the appliance")
     .option("--root <dir>", "folder with versions/ and the link current", "/opt/carillon-versions")
     .option("--config <file>", "settings file (YAML)")
     .option("--unit <name>", "systemd service of the daemon", "carillon")
-    .option("--ordered", "the one that was ordered through the API or the cloud, if there is one, instead of a file")
+    .option("--ordered", "install the upgrade requested through the API or the cloud, if any, instead of a file")
     .option("--json", "print one line of JSON")
     .addHelpText(
       "after",
       "\nExample:\n  carillon upgrade carillon-0.2.0.tgz --data /var/lib/carillon --config /etc/carillon/carillon.yaml\n\n" +
-        "The service runs from <root>/current. A backup is taken first; a version that is not well within a minute, and\n" +
-        "for ten seconds, makes way for the old one, which gets the data of the backup if the new one has changed them.\n" +
-        "Exit code 1 then. carillon-upgrade.path of systemd/ runs it with --ordered once somebody orders an upgrade.",
+        "The service runs from <root>/current. A backup is taken first. The new version must become healthy within a minute and\n" +
+        "stay so for ten seconds; otherwise the old version is started again, with the data of the backup if the new one changed\n" +
+        "them, and the exit code is 1. carillon-upgrade.path of systemd/ runs this command with --ordered on request.",
     )
     .action(async (file: string | undefined, { data, root, config, unit, ordered, json }: UpgradeArguments) => {
       if ((file === undefined) === (ordered === undefined))
-        throw new CallerError("invalid-value", "Name the upgrade's file, or --ordered.");
+        throw new CallerError("invalid-value", "Give either the upgrade file or --ordered.");
       const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
-      // The daemon must be able to read what root unpacks.
+      // root unpacks the files; the daemon's user must be able to read them.
       process.umask(0o022);
       const keys = settings.trust.upgrades;
       if (file !== undefined && keys.length === 0) throw new CallerError("invalid-value", noKey(config));
-      const service = serviceOf(data, unit);
+      const service = systemdService(data, unit);
       const options = { root, keys, service, clock: systemClock, say: terminal.err };
-      const done = file === undefined ? await upgradeAsOrdered(data, options) : await upgrade({ ...options, file });
+      const done =
+        file === undefined ? await installRequestedUpgrade(data, options) : await installUpgrade({ ...options, file });
       if (done === null) return finish(EXIT.ok);
-      terminal.out(json ? JSON.stringify(done) : `${done.rolledBack ? done.from : done.to} runs.`);
+      terminal.out(json ? JSON.stringify(done) : `${done.rolledBack ? done.from : done.to} is running.`);
       finish(done.rolledBack ? EXIT.failure : EXIT.ok);
     });
   program
     .command("upgrade-offer")
-    .description("Lay a signed version ready: at a cloud for all its appliances that are ordered to upgrade.")
-    .argument("<file>", "upgrade, signed by one of trust.upgrades of the settings; the daemon must be able to read it")
-    .requiredOption("--data <dir>", "data of the cloud, or of the appliance; its daemon runs")
+    .description("Provide a signed version; at a cloud, for all its appliances that are told to upgrade.")
+    .argument("<file>", "upgrade file, signed by a key in trust.upgrades of the settings and readable by the daemon")
+    .requiredOption("--data <dir>", "data directory of the cloud or the appliance; its daemon must run")
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon upgrade-offer carillon-0.2.0.tgz --data /var/lib/carillon")
     .action(async (file: string, { data, json }: { data: string; json?: true }) => {
-      const offered = await giveOrder(data, "upgrade.offer", { file: resolve(file) }, systemClock);
-      terminal.out(json ? JSON.stringify(offered) : `${(offered as { version: string }).version} lies ready.`);
+      const offered = await runControlCommand(data, "upgrade.offer", { file: resolve(file) }, systemClock);
+      terminal.out(json ? JSON.stringify(offered) : `${(offered as { version: string }).version} is available.`);
       finish(EXIT.ok);
     });
 }
 
 function noKey(config: string | undefined): string {
   const where = config ?? "the settings file, which --config names,";
-  return `No maker of upgrades is trusted: name the public key that carillon upgrade-key tells in ${where} below trust.upgrades.`;
+  return `No trusted upgrade keys: add the public key printed by carillon upgrade-key to trust.upgrades in ${where}.`;
 }
 
-/** The service that systemd runs as `unit`. */
-export function serviceOf(dataDir: string, unit: string): Service {
-  const systemctl = async (...words: string[]): Promise<void> => void (await run("systemctl", words));
+/** Controls the systemd service `unit`. */
+export function systemdService(dataDir: string, unit: string): ServiceControl {
+  const systemctl = async (...args: string[]): Promise<void> => void (await run("systemctl", args));
   const credential = credentialOf(unit);
   return {
-    requireWatched: () => systemctl("cat", unit).catch((error: unknown) => Promise.reject(unwatched(unit, error))),
+    requireSupervised: () =>
+      systemctl("cat", unit).catch((error: unknown) => Promise.reject(unsupervisedError(unit, error))),
     restart: () => systemctl("restart", "--no-block", unit),
     stop: () => systemctl("stop", unit),
     start: () => systemctl("start", "--no-block", unit),
-    state: () => daemonOf(dataDir),
+    state: () => daemonStateOf(dataDir),
     async backup() {
-      const { path, manifest } = await takenBackup((order, args) => giveOrder(dataDir, order, args, systemClock));
-      const own = join(dataDir, "secret-key");
-      const key = credential ?? (existsSync(own) ? readKey(own) : null);
+      const { path, manifest } = await takeAndAwaitBackup((command, args) =>
+        runControlCommand(dataDir, command, args, systemClock),
+      );
+      const keyFile = join(dataDir, "secret-key");
+      const key = credential ?? (existsSync(keyFile) ? readKeyFile(keyFile) : null);
       if (key !== null && keyFingerprint(key) === manifest.keyFingerprint) return path;
-      throw new UpstreamError("starting", "The secret key can't be read here, and without it there is no way back.");
+      throw new UpstreamError(
+        "starting",
+        "The secret key can't be read; without it a rollback is impossible, so the upgrade was not started.",
+      );
     },
-    isBeyond: async () => isBeyondOwn(dataDir),
+    needsNewerVersion: async () => needsNewerVersion(dataDir),
     async restore(file) {
       await restoreBackup({ file, dataDir, clock: systemClock, ...(credential && { credential }) });
     },
   };
 }
 
-function unwatched(unit: string, cause: unknown): UpstreamError {
-  const words = `systemd knows no service "${unit}" that could start the new version: nothing was changed. Name the service with --unit, or install it as the README says. Without systemd take a backup, end the daemon, and start the new version on the same data.`;
-  return new UpstreamError("starting", words, {}, cause);
+function unsupervisedError(unit: string, cause: unknown): UpstreamError {
+  const message = `systemd service "${unit}" not found; nothing was changed. Name the service with --unit, or install it as described in the README. Without systemd: take a backup, stop the daemon and start the new version on the same data.`;
+  return new UpstreamError("starting", message, {}, cause);
 }
 
-/** The secret key where it is a credential of the running service; null where it lies with the data. @source systemd.exec(5) */
+/** The secret key if the running service gets it as a credential; null if it is in the data directory. @source systemd.exec(5) */
 function credentialOf(unit: string): Buffer | null {
   const path = join("/run/credentials", /\.service$/.test(unit) ? unit : `${unit}.service`, "secret-key");
-  return existsSync(path) ? readKey(path) : null;
+  return existsSync(path) ? readKeyFile(path) : null;
 }

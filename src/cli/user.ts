@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { giveOrder } from "../app/offline.ts";
-import { systemClock } from "../base/clock.ts";
-import { newPassword } from "./new-password.ts";
+import { systemClock } from "../lib/clock.ts";
+import { runControlCommand } from "../wiring/offline-commands.ts";
+import { readNewPassword } from "./password-prompt.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface UnlockOptions {
@@ -13,33 +13,40 @@ interface UnlockOptions {
 }
 
 /**
- * `carillon user unlock`: the way back in when every administrator is locked out or forgot its password, or the identity
- * providers fail, with the daemon running or not. own choice: whoever can open the data directory may do everything.
+ * `carillon user unlock`: recovers access when all administrators are locked out or forgot their password, or the identity
+ * providers fail; with or without a running daemon. Write access to the data directory is authorization enough.
+ * @source docs/decisions/0600-command-line.md, Access
  */
 export function addUser(program: Command, terminal: Terminal): void {
   const user = program
     .command("user")
-    .description("Let somebody in again; works while the daemon runs and while it does not.")
+    .description("Unlock an account; works whether or not the daemon runs.")
     .addHelpText("after", "\nExample:\n  carillon user unlock --data data --user admin@example.org");
   user
     .command("unlock")
-    .description("Take the lock off an account and, if asked, set a new password, which ends its sessions.")
-    .requiredOption("--data <dir>", "the appliance's data")
-    .requiredOption("--user <user>", "address or id of the user")
-    .option("--password [password]", "a new password, asked for when it is not given here; else the old one stays")
-    .option("--break-glass", "let the account in by its password while the built-in identity provider is off")
+    .description("Unlock an account and optionally set a new password, which ends its sessions.")
+    .requiredOption("--data <dir>", "data directory of the appliance")
+    .requiredOption("--user <user>", "email address or id of the user")
+    .option(
+      "--password [password]",
+      "set a new password, prompted for if not given; without this option the password stays",
+    )
+    .option(
+      "--break-glass",
+      "let the account log in with its password while the built-in identity provider is disabled",
+    )
     .option("--json", "print one line of JSON")
     .addHelpText(
       "after",
       "\nExample:\n  carillon user unlock --data data --user admin@example.org --password\n\n" +
-        "Without a terminal the new password is taken from CARILLON_PASSWORD.\n" +
-        "With --break-glass the account belongs to no other identity provider any more and needs a password.",
+        "Without a terminal, set the new password in CARILLON_PASSWORD.\n" +
+        "--break-glass unlinks the account from any other identity provider and requires a password.",
     )
     .action(async ({ data, json, password: given, ...about }: UnlockOptions) => {
-      const asked = { whose: about.user, option: "--password PASSWORD", variable: "CARILLON_PASSWORD" };
-      const password = given === true ? await newPassword(terminal, asked) : given;
+      const prompt = { whose: about.user, option: "--password PASSWORD", variable: "CARILLON_PASSWORD" };
+      const password = given === true ? await readNewPassword(terminal, prompt) : given;
       const args = password === undefined ? about : { ...about, password };
-      const unlocked = (await giveOrder(data, "user.unlock", args, systemClock)) as { user: string };
+      const unlocked = (await runControlCommand(data, "user.unlock", args, systemClock)) as { user: string };
       terminal.out(json ? JSON.stringify(unlocked) : `unlocked ${unlocked.user}`);
     });
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Principal } from "../access/principal.ts";
-import type { ChangeFeed, Joined } from "../outbound/change-feed.ts";
-import type { RowChange } from "../outbound/change-hub.ts";
+import type { Principal } from "../auth/principal.ts";
+import type { ChangedRow } from "../webhooks/change-feed/change-broadcaster.ts";
+import type { ChangeFeed, ChangeSubscription } from "../webhooks/change-feed/change-feed.ts";
 
 /** Who wants to follow, and from where. */
 export interface Follower {
@@ -35,9 +35,9 @@ export function createLiveFeed(feed: ChangeFeed): LiveFeed {
   const server = new WebSocketServer({ noServer: true, maxPayload: MOST_PAYLOAD_BYTES, perMessageDeflate: false });
   const sockets = new Set<WebSocket>();
   /** Many consoles are told the same. */
-  const texts = new WeakMap<readonly RowChange[], string>();
+  const texts = new WeakMap<readonly ChangedRow[], string>();
 
-  function textOf(seq: number, changes: readonly RowChange[]): string {
+  function textOf(seq: number, changes: readonly ChangedRow[]): string {
     const text = texts.get(changes) ?? JSON.stringify({ seq, changes });
     texts.set(changes, text);
     return text;
@@ -46,23 +46,23 @@ export function createLiveFeed(feed: ChangeFeed): LiveFeed {
   function join(socket: WebSocket, { principal, since, domainId }: Follower): void {
     let silent = 0;
     sockets.add(socket);
-    const joined = feed.join(
+    const joined = feed.subscribe(
       {
         principal,
         domainId,
-        tell: (seq, changes) => send(socket, textOf(seq, changes)),
-        beat(seq) {
+        onChanges: (seq, changes) => send(socket, textOf(seq, changes)),
+        onHeartbeat(seq) {
           if (silent >= MOST_SILENT) return socket.terminate();
           silent += 1;
           socket.ping();
           send(socket, JSON.stringify({ seq }));
         },
-        end: () => socket.close(CLOSE.sessionEnded, "The session has ended."),
+        onEnd: () => socket.close(CLOSE.sessionEnded, "The session has ended."),
       },
       since,
     );
     socket.on("close", () => {
-      joined.leave();
+      joined.unsubscribe();
       sockets.delete(socket);
     });
     // What is wrong with a connection ends it, and nobody else minds.
@@ -75,7 +75,7 @@ export function createLiveFeed(feed: ChangeFeed): LiveFeed {
 
   return {
     accept(request, socket, head, follower) {
-      feed.admit(follower.principal);
+      feed.assertCapacity(follower.principal);
       server.handleUpgrade(request, socket, head, (opened) => join(opened, follower));
     },
     stop() {
@@ -88,7 +88,7 @@ export function createLiveFeed(feed: ChangeFeed): LiveFeed {
   };
 }
 
-function greeting({ seq, missed }: Joined, since: number | null): object {
+function greeting({ seq, missed }: ChangeSubscription, since: number | null): object {
   if (since === null || missed?.length === 0) return { seq };
   return missed ? { seq, changes: missed } : { seq, resync: true };
 }

@@ -1,23 +1,23 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
-import { createLiveResampler, VOICE_RATES_HZ } from "../audio/resample.ts";
-import type { Clock } from "../base/clock.ts";
-import { forbidden, invalidValue } from "../base/errors.ts";
-import type { Broadcaster, LivePage, LivePageState } from "../broadcast/broadcaster.ts";
-import type { By } from "../store/store.ts";
+import type { Clock } from "../lib/clock.ts";
+import { forbidden, invalidValue } from "../lib/errors.ts";
+import { createStreamingResampler, LIVE_VOICE_RATES_HZ } from "../media/resample.ts";
+import type { LivePageHandle, LivePageState, NotificationService } from "../notifications/notification-service.ts";
+import type { ActorContext } from "../store/store.ts";
 
 /** Where people speak live, by a WebSocket each. */
 export interface LivePageDoor {
   /** Makes a WebSocket of the request of somebody who may speak live. */
-  accept(request: IncomingMessage, socket: Duplex, head: Buffer, by: By): void;
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer, by: ActorContext): void;
   /** Ends all connections; what was said is sent to its end. */
   stop(): void;
 }
 
 /** What the door needs. */
-export interface LivePageDoorNeeds {
-  broadcaster: Pick<Broadcaster, "speak">;
+export interface LivePageDoorDeps {
+  notificationService: Pick<NotificationService, "speak">;
   clock: Clock;
   /** An error as the API would answer it. */
   explain(error: unknown): object;
@@ -35,7 +35,7 @@ interface Opening {
 }
 
 /** A second of sound at the highest rate. */
-const MOST_PAYLOAD_BYTES = 2 * Math.max(...VOICE_RATES_HZ);
+const MOST_PAYLOAD_BYTES = 2 * Math.max(...LIVE_VOICE_RATES_HZ);
 /** Whoever has a right now may have lost it later: the page is opened at once, or never. own choice */
 const LONGEST_WAIT_MS = 10_000;
 /** Close codes. @source RFC 6455 §7.4; 4400 is our own: the page was refused in words */
@@ -47,7 +47,7 @@ const CLOSE = { normal: 1000, goingAway: 1001, refused: 4400 } as const;
  * `{"state": "calling", "notificationId", "seconds"}`, `{"state": "speak", "inMs"}`, `{"state": "over", "reason"}`, or
  * `{"state": "refused", "error"}` with the error as the API gives it. own choice
  */
-export function createLivePageDoor(needs: LivePageDoorNeeds): LivePageDoor {
+export function createLivePageDoor(needs: LivePageDoorDeps): LivePageDoor {
   const server = new WebSocketServer({ noServer: true, maxPayload: MOST_PAYLOAD_BYTES, perMessageDeflate: false });
   const sockets = new Set<WebSocket>();
   return {
@@ -70,8 +70,8 @@ export function createLivePageDoor(needs: LivePageDoorNeeds): LivePageDoor {
   };
 }
 
-function serve(socket: WebSocket, by: By, needs: LivePageDoorNeeds): void {
-  let page: Promise<LivePage> | null = null;
+function serve(socket: WebSocket, by: ActorContext, needs: LivePageDoorDeps): void {
+  let page: Promise<LivePageHandle> | null = null;
   let hear: ((voice: RawData) => void) | null = null;
   const waiting = needs.clock.after(LONGEST_WAIT_MS, () => socket.terminate());
   const refuse = (error: unknown): void => {
@@ -81,12 +81,12 @@ function serve(socket: WebSocket, by: By, needs: LivePageDoorNeeds): void {
   const open = (text: string): void => {
     waiting.cancel();
     const { notification, rateHz } = openingOf(text, by);
-    const listen = createLiveResampler(rateHz);
-    page = needs.broadcaster.speak(notification, by, { source: "api" }, (state) => follow(socket, state));
+    const listen = createStreamingResampler(rateHz);
+    page = needs.notificationService.speak(notification, by, { source: "api" }, (state) => follow(socket, state));
     page
       .then((speaking) => {
         tell(socket, { state: "calling", notificationId: speaking.notificationId });
-        hear = (voice) => void speaking.take(listen(samplesOf(voice)));
+        hear = (voice) => void speaking.pushSamples(listen(samplesOf(voice)));
       })
       .catch(refuse);
   };
@@ -116,10 +116,10 @@ function tell(socket: WebSocket, message: object): void {
   if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
 }
 
-function openingOf(text: string, { scope }: By): Opening {
+function openingOf(text: string, { scope }: ActorContext): Opening {
   const { notification, rateHz } = objectOf(text);
-  if (typeof rateHz !== "number" || !VOICE_RATES_HZ.includes(rateHz)) {
-    throw invalidValue("rateHz", `It is one of ${VOICE_RATES_HZ.join(", ")}.`);
+  if (typeof rateHz !== "number" || !LIVE_VOICE_RATES_HZ.includes(rateHz)) {
+    throw invalidValue("rateHz", `It is one of ${LIVE_VOICE_RATES_HZ.join(", ")}.`);
   }
   if (typeof notification !== "object" || notification === null || Array.isArray(notification)) {
     throw invalidValue("notification", "It is an object as the body of POST /notifications.");

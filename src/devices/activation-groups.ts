@@ -1,217 +1,221 @@
-import { nextTurn } from "../base/clock.ts";
-import type { Reader } from "../store/store.ts";
-import { type DeviceSet, differenceOf, emptySet, hasMember, unionOf } from "./device-sets.ts";
-import { countedDevices, type DeviceCounts } from "./group-counts.ts";
-import type { GroupNeeds } from "./group-scan.ts";
-import type { GroupSets, Memberships } from "./memberships.ts";
+import { yieldToEventLoop } from "../lib/clock.ts";
+import type { StoreReader } from "../store/store.ts";
+import { type DeviceSet, differenceOf, emptySet, hasMember, unionOf } from "./device-bitsets.ts";
+import { countByDeviceType, type DeviceCounts } from "./group-counts.ts";
+import type { GroupMemberships, GroupSets } from "./group-memberships.ts";
+import type { GroupScanDeps } from "./group-scan.ts";
 
-/** Stands among groups for the devices that no other appliance may activate. */
-export const ALONE = "";
+/** Pseudo group id for devices that only this appliance may activate. */
+export const UNSHARED_GROUP_ID = "";
 
-/** What activations are made of. */
-export interface ActivationNeeds extends GroupNeeds {
-  /** Which devices the activation groups describe. */
-  described: Memberships;
-  /** Whether an appliance could activate devices now. */
+export interface ActivationDeps extends GroupScanDeps {
+  /** Members of the activation groups. */
+  groupMemberships: GroupMemberships;
+  /** True if an appliance can activate devices now. */
   isReachable(endpointId: string): boolean;
-  /** This appliance. */
+  /** Endpoint id of this appliance. */
   ownId(): string;
   /**
-   * Shares a message out at a group, or at a pair: the id of the appliance that acts for it now, and a word that is equal for
-   * groups in which all is alike: this appliance's own id for those for which it acts and of which nobody else sounded it.
+   * Assigns the part of a message that belongs to an activation group or failover pair: the id of the appliance on duty, and
+   * a key that is equal for groups with the same assignment. The key is this appliance's own id for groups that it has on
+   * duty and that no other appliance has played.
    */
-  shareOut(messageId: string, groupId: string): { holder: string; like: string };
+  shareOut(messageId: string, groupId: string): { holder: string; equivalenceKey: string };
 }
 
-/** One of the appliances that may activate a device. */
-export interface Candidate {
+/** An appliance that may activate a device. */
+export interface ActivationCandidate {
   endpointId: string;
   endpointName: string | null;
   reachable: boolean;
 }
 
-/** Who would activate a device now. */
+/** The appliance that would activate a device now. */
 export interface Activation {
-  /** The group that the device is in; null when none describes it. */
+  /** The activation group of the device; null if none matches. */
   activationGroupId: string | null;
   activationGroupName: string | null;
-  /** The appliance; null when none of the group's can be reached. */
+  /** The appliance; null if no appliance of the group is reachable. */
   endpointId: string | null;
   endpointName: string | null;
-  /** Why it is that one, in words. */
+  /** Human-readable explanation. */
   reason: string;
-  /** The appliances that may, in the order in which they are tried. */
-  candidates: Candidate[];
+  /** Appliances that may activate the device, in failover order. */
+  candidates: ActivationCandidate[];
 }
 
-/** Which appliance activates which devices. @source decisions.md 11 */
+/** Decides which appliance activates which devices. @source docs/decisions/0011-device-groups.md, Activation groups */
 export interface Activations {
-  /** Who would activate a device now; it is activated by the appliance that serves it when no group describes it. */
-  of(device: { pk: number; endpointId: string }): Promise<Activation>;
-  /** Ids of the groups that describe a device, the one that it is in first. */
+  /** The appliance that would activate a device now; the one that serves it if no group matches. */
+  activationOf(device: { pk: number; endpointId: string }): Promise<Activation>;
+  /** Ids of the groups that match a device; the effective group comes first. */
   groupsOf(deviceId: string): Promise<string[]>;
   /**
-   * Those of some devices, by internal key, that are not activated by the appliance that serves them: with the key of the
-   * appliance that does, 0 where none that may can be reached.
+   * Those of the devices (internal keys) that are activated by another appliance than the one that serves them, with the
+   * internal key of that appliance; 0 if no appliance of the group is reachable.
    */
-  elsewhere(devices: readonly number[]): Promise<[device: number, endpoint: number][]>;
+  activatedElsewhere(devices: readonly number[]): Promise<[device: number, endpoint: number][]>;
   /**
-   * Ids of the appliances that may activate each of some devices, by internal key, in the order in which they are tried;
-   * without devices that are in no group or pair.
+   * Ids of the appliances that may activate each device (internal keys), in failover order; devices without an activation
+   * group or failover pair are absent.
    */
-  candidates(devices: readonly number[]): Promise<Map<number, readonly string[]>>;
+  candidateEndpoints(devices: readonly number[]): Promise<Map<number, readonly string[]>>;
   /**
-   * Which of some devices, by internal key, this appliance takes on. A message that it alone has goes to all that it may
-   * activate. One that all have (`sharedId`: its id) goes to those for which it acts; where it acts for none, to those of groups
-   * in which all is alike, should its turn come. `covered`: ids of the groups and pairs that the message's devices are in here,
-   * where others may activate them as well, and `ALONE`. `left`: ids of those whose devices others alone take on, which this one
-   * may activate as well. `elsewhere` as above.
+   * Selects the devices (internal keys) that this appliance takes on. A message that only this appliance has goes to all
+   * devices that it may activate. A message that all appliances have (`sharedId`: its id) goes to the devices that this
+   * appliance has on duty; if there are none, to those of groups with the same assignment, in case of a failover. `covered`:
+   * ids of the groups and failover pairs here whose devices other appliances may activate too, and `UNSHARED_GROUP_ID`.
+   * `left`: ids of those whose devices only others take on although this appliance may activate them. `elsewhere` as above.
    */
-  share(devices: readonly number[], sharedId: string | null): Promise<Share>;
-  /** Those of some devices, by internal key, that are in one of these groups or pairs; with `ALONE` those of this appliance alone. */
-  within(devices: readonly number[], groupIds: readonly string[]): Promise<number[]>;
+  shareDevices(devices: readonly number[], sharedId: string | null): Promise<DeviceShare>;
+  /** Those of the devices (internal keys) that are in one of these groups or failover pairs; `UNSHARED_GROUP_ID` selects the devices of this appliance alone. */
+  devicesWithin(devices: readonly number[], groupIds: readonly string[]): Promise<number[]>;
   /**
-   * Internal keys, ascending, of the devices that are in a group that `chosen` means; with `anyRank` of all that such a
-   * group describes. The group `except` counts as if there were none. Defunct devices are in no group.
+   * Internal keys, ascending, of the devices whose effective group `chosen` selects; with `anyRank` of all devices that such a
+   * group matches. The group `except` is ignored. Defunct devices are in no group.
    */
-  inGroups(
+  devicesInGroups(
     chosen: (group: RankedGroup) => boolean,
     options?: { anyRank?: boolean; except?: string },
   ): Promise<number[]>;
 }
 
-/** What `share` says. */
-export interface Share {
-  elsewhere: [device: number, endpoint: number][];
-  covered: string[];
-  left: string[];
+export interface DeviceShare {
+  activatedElsewhere: [device: number, endpoint: number][];
+  sharedGroupIds: string[];
+  delegatedGroupIds: string[];
 }
 
-/** An activation group in the order of groups. */
+/** An activation group with its rank. */
 export interface RankedGroup {
   pk: number;
   id: string;
   priority: number;
-  /** The appliances that may activate its devices. */
+  /** Ids of the appliances that may activate its devices. */
   endpointIds: readonly string[];
 }
 
-/** A group in the order of priority. */
-interface Ranked {
+/** Candidates of an activation group, in priority order. */
+interface RankedGroupCandidates {
   pk: number;
   id: string;
   name: string;
   priority: number;
-  candidates: (Candidate & { pk: number })[];
+  candidates: (ActivationCandidate & { pk: number })[];
 }
 
-/** A device with the appliance that serves it, by internal keys, and the group or pair that it is in. */
-interface Placed {
+/** A device and the appliance that serves it (internal keys), with its activation group or failover pair. */
+interface GroupedDevice {
   pk: number;
   endpoint: number;
-  group: Ranked | null;
+  group: RankedGroupCandidates | null;
 }
 
-/** Devices whose appliance is looked up at once: some ms. */
-const LOOKED_UP_AT_ONCE = 2_000;
+/** Devices per lookup: some ms. */
+const LOOKUP_CHUNK_SIZE = 2_000;
 
-/** Makes it. */
-export function createActivations(needs: ActivationNeeds): Activations {
-  const { reader, clock, described } = needs;
-  const ranked = (): Ranked[] => rankedGroups(needs);
+export function createActivations(deps: ActivationDeps): Activations {
+  const { reader, clock, groupMemberships } = deps;
+  const loadRankedGroups = (): RankedGroupCandidates[] => readRankedGroups(deps);
 
-  /** Hands each device to `found` with the group or pair that it is in, in pieces. */
-  async function eachPlaced(devices: readonly number[], found: (device: Placed) => void): Promise<void> {
-    const groups = ranked();
-    const pairs = pairsByPrimary(needs);
+  /** Calls `found` for each device with its group or failover pair, in chunks. */
+  async function eachGroupedDevice(devices: readonly number[], found: (device: GroupedDevice) => void): Promise<void> {
+    const groups = loadRankedGroups();
+    const pairs = pairsByPrimary(deps);
     if (devices.length === 0 || groups.length + pairs.size === 0) return;
-    for (let at = 0; at < devices.length; at += LOOKED_UP_AT_ONCE) {
-      const keys = JSON.stringify(devices.slice(at, at + LOOKED_UP_AT_ONCE));
+    for (let at = 0; at < devices.length; at += LOOKUP_CHUNK_SIZE) {
+      const keys = JSON.stringify(devices.slice(at, at + LOOKUP_CHUNK_SIZE));
       const serving = reader.all<{ pk: number; endpoint: number }>(
         "SELECT pk, endpoint_pk AS endpoint FROM devices WHERE pk IN (SELECT value FROM json_each(?))",
         keys,
       );
-      await described.whenKnown(idsOf(groups), (sets) => {
+      await groupMemberships.withGroupSets(idsOf(groups), (sets) => {
         for (const { pk, endpoint } of serving) {
           found({ pk, endpoint, group: groupOf(pk, groups, sets) ?? pairs.get(endpoint) ?? null });
         }
       });
-      await nextTurn(clock);
+      await yieldToEventLoop(clock);
     }
   }
 
-  const isMember = ({ candidates }: Ranked): boolean =>
-    candidates.some(({ endpointId }) => endpointId === needs.ownId());
-  /** The group or pair by which others may activate a device as well as this appliance; null for what is not for this one. */
-  const coverOf = ({ group, endpoint }: Placed, own: number): string | null => {
-    if (group ? !isMember(group) : endpoint !== own) return null;
-    return group && group.candidates.length > 1 ? group.id : ALONE;
+  const isLocalCandidate = ({ candidates }: RankedGroupCandidates): boolean =>
+    candidates.some(({ endpointId }) => endpointId === deps.ownId());
+  /** Group or failover pair through which other appliances may activate a device of this one; null if this appliance may not activate it. */
+  const sharedGroupOf = ({ group, endpoint }: GroupedDevice, own: number): string | null => {
+    if (group ? !isLocalCandidate(group) : endpoint !== own) return null;
+    return group && group.candidates.length > 1 ? group.id : UNSHARED_GROUP_ID;
   };
-  const actingFor = ({ endpoint, group }: Placed): number => (group ? (chosenOf(group)?.pk ?? 0) : endpoint);
+  const activatingEndpoint = ({ endpoint, group }: GroupedDevice): number =>
+    group ? (firstReachable(group)?.pk ?? 0) : endpoint;
 
   return {
-    async of({ pk, endpointId }) {
-      const groups = ranked();
-      const group = await described.whenKnown(idsOf(groups), (sets) => groupOf(pk, groups, sets));
-      return group ? byGroup(group) : byItsOwn(endpointId, needs);
+    async activationOf({ pk, endpointId }) {
+      const groups = loadRankedGroups();
+      const group = await groupMemberships.withGroupSets(idsOf(groups), (sets) => groupOf(pk, groups, sets));
+      return group ? activationByGroup(group) : activationByServingEndpoint(endpointId, deps);
     },
     async groupsOf(deviceId) {
-      const describing = new Set(await described.groupsOf(deviceId));
-      return idsOf(ranked()).filter((id) => describing.has(id));
+      const describing = new Set(await groupMemberships.groupsOf(deviceId));
+      return idsOf(loadRankedGroups()).filter((id) => describing.has(id));
     },
-    async elsewhere(devices) {
+    async activatedElsewhere(devices) {
       const found: [number, number][] = [];
-      await eachPlaced(devices, (device) => {
-        const acting = device.group && isMember(device.group) ? ownKey(needs) : actingFor(device);
+      await eachGroupedDevice(devices, (device) => {
+        const acting =
+          device.group && isLocalCandidate(device.group) ? localEndpointKey(deps) : activatingEndpoint(device);
         if (acting !== device.endpoint) found.push([device.pk, acting]);
       });
       return found;
     },
-    async candidates(devices) {
+    async candidateEndpoints(devices) {
       const found = new Map<number, readonly string[]>();
-      await eachPlaced(devices, ({ pk, group }) => {
+      await eachGroupedDevice(devices, ({ pk, group }) => {
         if (group) found.set(pk, idsOfCandidates(group));
       });
       return found;
     },
-    async share(devices, sharedId) {
-      const [own, ownId] = [ownKey(needs), needs.ownId()];
-      const ownShare = { holder: ownId, like: ownId };
+    async shareDevices(devices, sharedId) {
+      const [own, ownId] = [localEndpointKey(deps), deps.ownId()];
+      const ownShare = { holder: ownId, equivalenceKey: ownId };
       const shares = new Map<string, typeof ownShare>();
-      const shareOf = (device: Placed): typeof ownShare | null => {
-        const cover = coverOf(device, own);
+      const shareOf = (device: GroupedDevice): typeof ownShare | null => {
+        const cover = sharedGroupOf(device, own);
         if (cover === null || sharedId === null) return cover === null ? null : ownShare;
-        const share = shares.get(cover) ?? (cover === ALONE ? ownShare : needs.shareOut(sharedId, cover));
+        const share = shares.get(cover) ?? (cover === UNSHARED_GROUP_ID ? ownShare : deps.shareOut(sharedId, cover));
         shares.set(cover, share);
         return share;
       };
-      const placed: (Placed & { share: typeof ownShare | null })[] = [];
-      await eachPlaced(devices, (device) => void placed.push({ ...device, share: shareOf(device) }));
-      // What others act for is stood in for by messages of their own, not by a part of one that sounds already.
-      const taken = takenOf(
-        placed.flatMap(({ share }) => share?.like ?? []),
+      const placed: (GroupedDevice & { share: typeof ownShare | null })[] = [];
+      await eachGroupedDevice(devices, (device) => void placed.push({ ...device, share: shareOf(device) }));
+      // A failover for groups of other appliances is a separate notification, never a part of one that is already playing.
+      const taken = selectLikeness(
+        placed.flatMap(({ share }) => share?.equivalenceKey ?? []),
         ownId,
       );
-      const elsewhere: [number, number][] = [];
+      const activatedElsewhere: [number, number][] = [];
       for (const { share, ...device } of placed) {
-        const acting = !share ? actingFor(device) : share.like === taken ? own : keyOf(share.holder, device.group);
-        if (acting !== device.endpoint) elsewhere.push([device.pk, acting]);
+        const acting = !share
+          ? activatingEndpoint(device)
+          : share.equivalenceKey === taken
+            ? own
+            : candidateKeyOf(share.holder, device.group);
+        if (acting !== device.endpoint) activatedElsewhere.push([device.pk, acting]);
       }
       const idsWhere = (isOurs: boolean): string[] =>
-        [...shares].flatMap(([id, { like }]) => ((like === taken) === isOurs ? [id] : []));
-      return { elsewhere, covered: idsWhere(true), left: idsWhere(false) };
+        [...shares].flatMap(([id, { equivalenceKey }]) => ((equivalenceKey === taken) === isOurs ? [id] : []));
+      return { activatedElsewhere, sharedGroupIds: idsWhere(true), delegatedGroupIds: idsWhere(false) };
     },
-    async within(devices, groupIds) {
-      const own = ownKey(needs);
+    async devicesWithin(devices, groupIds) {
+      const own = localEndpointKey(deps);
       const found: number[] = [];
-      await eachPlaced(devices, (device) => {
-        if (groupIds.includes(coverOf(device, own) ?? "none")) found.push(device.pk);
+      await eachGroupedDevice(devices, (device) => {
+        if (groupIds.includes(sharedGroupOf(device, own) ?? "none")) found.push(device.pk);
       });
       return found;
     },
-    async inGroups(chosen, { anyRank = false, except } = {}) {
-      const groups = ranked().filter(({ id }) => id !== except);
-      return described.whenKnown(idsOf(groups), ({ of, places }) => {
+    async devicesInGroups(chosen, { anyRank = false, except } = {}) {
+      const groups = loadRankedGroups().filter(({ id }) => id !== except);
+      return groupMemberships.withGroupSets(idsOf(groups), ({ get: of, slots }) => {
         const found: DeviceSet[] = [];
         let taken = emptySet();
         for (const { candidates, ...group } of groups) {
@@ -220,42 +224,42 @@ export function createActivations(needs: ActivationNeeds): Activations {
           if (chosen({ ...group, endpointIds })) found.push(anyRank ? set : differenceOf(set, taken));
           taken = unionOf([taken, set]);
         }
-        return places.keysOf(unionOf(found));
+        return slots.keysOf(unionOf(found));
       });
     },
   };
 }
 
-/** Which of these likenesses an appliance takes on together: what is its own turn, else the first. */
-export function takenOf(likes: readonly string[], ownId: string): string | undefined {
+/** The assignment key that an appliance takes on: its own id if present, else the first. */
+export function selectLikeness(likes: readonly string[], ownId: string): string | undefined {
   return likes.includes(ownId) ? ownId : likes[0];
 }
 
-/** How many devices are in each group: each device is counted in the first one that describes it. */
-export function countActivated(
-  reader: Reader,
+/** Number of devices per group; a device counts in the first group that matches it. */
+export function countByActivationGroup(
+  reader: StoreReader,
 ): (ids: readonly string[], sets: GroupSets) => ReadonlyMap<string, DeviceCounts> {
   return (ids, sets) => {
     const wanted = new Set(ids);
     const counts = new Map<string, DeviceCounts>();
     let taken = emptySet();
-    for (const id of rankOf(reader)) {
-      const set = sets.of(id);
+    for (const id of activationGroupOrder(reader)) {
+      const set = sets.get(id);
       if (!set) continue;
-      if (wanted.has(id)) counts.set(id, countedDevices(differenceOf(set, taken), sets.places));
+      if (wanted.has(id)) counts.set(id, countByDeviceType(differenceOf(set, taken), sets.slots));
       taken = unionOf([taken, set]);
     }
     return counts;
   };
 }
 
-/** Ids of all activation groups, the one that wins first. @source service-api.md, /v1/activation-groups */
-export function rankOf(reader: Reader): string[] {
+/** Ids of all activation groups in priority order. @source docs/decisions/0011-device-groups.md, Activation groups */
+export function activationGroupOrder(reader: StoreReader): string[] {
   return reader.all<{ id: string }>("SELECT id FROM activation_groups ORDER BY priority, pk").map(({ id }) => id);
 }
 
-/** Pairs by the internal key of the first appliance: it serves devices that no group describes. */
-function pairsByPrimary({ reader, isReachable }: ActivationNeeds): Map<number, Ranked> {
+/** Failover pairs by the internal key of the primary appliance; they apply to devices that no activation group matches. */
+function pairsByPrimary({ reader, isReachable }: ActivationDeps): Map<number, RankedGroupCandidates> {
   const lines = reader.all<{
     key: number;
     id: string;
@@ -268,7 +272,7 @@ function pairsByPrimary({ reader, isReachable }: ActivationNeeds): Map<number, R
      JOIN endpoints e ON e.pk IN (p.primary_endpoint_pk, p.backup_endpoint_pk)
      ORDER BY p.pk, e.pk <> p.primary_endpoint_pk`,
   );
-  const pairs = new Map<number, Ranked>();
+  const pairs = new Map<number, RankedGroupCandidates>();
   for (let at = 0; at + 1 < lines.length; at += 2) {
     const two = lines.slice(at, at + 2);
     const [first] = two as [(typeof lines)[number]];
@@ -281,13 +285,13 @@ function pairsByPrimary({ reader, isReachable }: ActivationNeeds): Map<number, R
   return pairs;
 }
 
-function ownKey({ reader, ownId }: ActivationNeeds): number {
+function localEndpointKey({ reader, ownId }: ActivationDeps): number {
   return reader.one<{ pk: number }>("SELECT pk FROM endpoints WHERE id = ?", ownId())?.pk ?? 0;
 }
 
-/** At most 200 groups with at most 100 appliances each. */
-function rankedGroups({ reader, isReachable }: ActivationNeeds): Ranked[] {
-  const groups = new Map<string, Ranked>();
+/** At most 200 groups of at most 100 appliances. */
+function readRankedGroups({ reader, isReachable }: ActivationDeps): RankedGroupCandidates[] {
+  const groups = new Map<string, RankedGroupCandidates>();
   const reachable = new Map<string, boolean>();
   for (const line of reader.all<{
     key: number;
@@ -318,34 +322,39 @@ function rankedGroups({ reader, isReachable }: ActivationNeeds): Ranked[] {
   return [...groups.values()];
 }
 
-function idsOf(groups: readonly Ranked[]): string[] {
+function idsOf(groups: readonly RankedGroupCandidates[]): string[] {
   return groups.map(({ id }) => id);
 }
 
-function groupOf(device: number, groups: readonly Ranked[], { of, places }: GroupSets): Ranked | null {
-  const place = places.placeOf(device);
+function groupOf(
+  device: number,
+  groups: readonly RankedGroupCandidates[],
+  { get: of, slots }: GroupSets,
+): RankedGroupCandidates | null {
+  const place = slots.slotOfKey(device);
   if (place === undefined) return null;
   return groups.find(({ id }) => hasMember(of(id) ?? emptySet(), place)) ?? null;
 }
 
-function keyOf(endpointId: string, group: Ranked | null): number {
+function candidateKeyOf(endpointId: string, group: RankedGroupCandidates | null): number {
   return group?.candidates.find((candidate) => candidate.endpointId === endpointId)?.pk ?? 0;
 }
 
-const idsOfCandidates = ({ candidates }: Ranked): string[] => candidates.map(({ endpointId }) => endpointId);
+const idsOfCandidates = ({ candidates }: RankedGroupCandidates): string[] =>
+  candidates.map(({ endpointId }) => endpointId);
 
-function chosenOf({ candidates }: Ranked): Ranked["candidates"][number] | null {
+function firstReachable({ candidates }: RankedGroupCandidates): RankedGroupCandidates["candidates"][number] | null {
   return candidates.find(({ reachable }) => reachable) ?? null;
 }
 
-function byGroup(group: Ranked): Activation {
-  const chosen = chosenOf(group);
+function activationByGroup(group: RankedGroupCandidates): Activation {
+  const chosen = firstReachable(group);
   const before = chosen ? group.candidates.indexOf(chosen) : 0;
   const reason = !chosen
-    ? `None of the appliances of ${group.name} can be reached.`
+    ? `No appliance of ${group.name} is reachable.`
     : before === 0
-      ? `It is the first appliance of ${group.name}.`
-      : `It is the first appliance of ${group.name} that can be reached; ${before} before it can't.`;
+      ? `First appliance of ${group.name}.`
+      : `First reachable appliance of ${group.name}; ${before} before it are unreachable.`;
   return {
     ...{ activationGroupId: group.id, activationGroupName: group.name, reason },
     ...{ endpointId: chosen?.endpointId ?? null, endpointName: chosen?.endpointName ?? null },
@@ -353,16 +362,16 @@ function byGroup(group: Ranked): Activation {
   };
 }
 
-/** own choice: what no group describes is activated by the appliance that serves it. */
-function byItsOwn(endpointId: string, { reader, isReachable }: ActivationNeeds): Activation {
+/** A device that no activation group matches is activated by the appliance that serves it. */
+function activationByServingEndpoint(endpointId: string, { reader, isReachable }: ActivationDeps): Activation {
   const name = reader.one<{ name: string | null }>("SELECT name FROM endpoints WHERE id = ?", endpointId)?.name ?? null;
   const reachable = isReachable(endpointId);
   return {
     ...{ activationGroupId: null, activationGroupName: null },
     ...{ endpointId: reachable ? endpointId : null, endpointName: reachable ? name : null },
     reason: reachable
-      ? "No activation group describes it: the appliance that serves it activates it."
-      : "No activation group describes it, and the appliance that serves it can't be reached.",
+      ? "No activation group matches the device; the appliance that serves it activates it."
+      : "No activation group matches the device, and the appliance that serves it is unreachable.",
     candidates: [{ endpointId, endpointName: name, reachable }],
   };
 }

@@ -1,85 +1,85 @@
-import { nextTurn } from "../base/clock.ts";
-import { invalidValue } from "../base/errors.ts";
+import { yieldToEventLoop } from "../lib/clock.ts";
+import { invalidValue } from "../lib/errors.ts";
 import type { Activations } from "./activation-groups.ts";
 import type { DevicePredicate } from "./device-filter.ts";
-import { isGiven, objectOf } from "./device-groups.ts";
-import { compileAdHocGroup, type GroupNeeds } from "./group-scan.ts";
+import { isParameterGiven, parseObjectParameter } from "./device-query.ts";
+import { compileAdHocGroup, type GroupScanDeps } from "./group-scan.ts";
 
-/** What of a list's query asks who activates a device, as query parameters; texts that hold JSON are read. */
+/** Query parameters that filter devices by activation; texts that contain JSON are parsed. */
 export interface ActivationQuery {
-  /** Devices that are in this group. */
+  /** Devices whose effective group is this one. */
   activationGroupId?: unknown;
-  /** Devices that would be in a group that is not stored; one with an `id` stands for the stored group of that id. */
+  /** Devices that would be in a group that is not stored; one with an `id` replaces the stored group with that id. */
   activationGroup?: unknown;
-  /** "true": whatever groups of a lower number describe the devices too. */
+  /** "true": also devices that a group of higher priority matches. */
   disregardPriority?: unknown;
   /** Devices that this appliance may activate. */
   endpointIdToBeReachableBy?: unknown;
-  /** "true": devices that are in no group. */
+  /** "true": devices without a group. */
   onlyUnallocated?: unknown;
 }
 
-/** What such a query needs; `sees` says whether the asker may know of an activation group. */
-export interface ActivationQueryNeeds extends GroupNeeds {
-  activations: Pick<Activations, "inGroups">;
+/** `sees` returns true if the caller may read an activation group. */
+export interface ActivationQueryDeps extends GroupScanDeps {
+  activations: Pick<Activations, "devicesInGroups">;
   sees(activationGroupId: string): boolean;
 }
 
-/** Devices whose appliance is looked up at once: some ms. */
-const LOOKED_UP_AT_ONCE = 5_000;
+/** Devices per lookup: some ms. */
+const LOOKUP_CHUNK_SIZE = 5_000;
 
 /**
- * The conditions of a query, which all must hold. Throws CallerError naming the parameter at fault.
- * @source digest `/v1/devices`; own choice: what each of them means
+ * Predicates of a query, combined with AND. Throws CallerError that names the invalid parameter.
+ * @source docs/decisions/0042-api-contract.md; docs/decisions/0201-device-groups-and-filters.md, Activation queries
  */
-export async function activationTests(
-  needs: ActivationQueryNeeds,
+export async function activationPredicates(
+  deps: ActivationQueryDeps,
   query: ActivationQuery,
 ): Promise<readonly DevicePredicate[]> {
   const anyRank = query.disregardPriority === "true";
   const tests: DevicePredicate[] = [];
-  if (isGiven(query.activationGroupId)) {
-    const id = storedId(needs, query.activationGroupId);
-    tests.push(isOneOf(await needs.activations.inGroups((group) => group.id === id, { anyRank })));
+  if (isParameterGiven(query.activationGroupId)) {
+    const id = parseStoredGroupId(deps, query.activationGroupId);
+    tests.push(isOneOfDevices(await deps.activations.devicesInGroups((group) => group.id === id, { anyRank })));
   }
-  if (isGiven(query.activationGroup)) {
-    tests.push(await inAdHocGroup(needs, objectOf(query.activationGroup, "activationGroup"), anyRank));
+  if (isParameterGiven(query.activationGroup)) {
+    tests.push(await inAdHocGroup(deps, parseObjectParameter(query.activationGroup, "activationGroup"), anyRank));
   }
-  if (isGiven(query.endpointIdToBeReachableBy)) {
-    tests.push(await reachableBy(needs, query.endpointIdToBeReachableBy, anyRank));
+  if (isParameterGiven(query.endpointIdToBeReachableBy)) {
+    tests.push(await reachableBy(deps, query.endpointIdToBeReachableBy, anyRank));
   }
   if (query.onlyUnallocated === "true") {
-    const isAllocated = isOneOf(await needs.activations.inGroups(() => true));
+    const isAllocated = isOneOfDevices(await deps.activations.devicesInGroups(() => true));
     tests.push((device) => !isAllocated(device));
   }
   return tests;
 }
 
-function isOneOf(pks: readonly number[]): DevicePredicate {
+function isOneOfDevices(pks: readonly number[]): DevicePredicate {
   const found = new Set(pks);
   return ({ pk }) => found.has(pk);
 }
 
-function storedId({ sees }: ActivationQueryNeeds, given: unknown): string {
+function parseStoredGroupId({ sees }: ActivationQueryDeps, given: unknown): string {
   const id = typeof given === "string" ? given.toLowerCase() : "";
-  if (!sees(id)) throw invalidValue("activationGroupId", "There is none with this id.");
+  if (!sees(id)) throw invalidValue("activationGroupId", "No activation group with this id was found.");
   return id;
 }
 
-/** own choice: without a priority it takes every device that it describes, as with disregardPriority. */
+/** Without a priority it takes all devices that it matches, as with disregardPriority. */
 async function inAdHocGroup(
-  { reader, activations }: ActivationQueryNeeds,
+  { reader, activations }: ActivationQueryDeps,
   input: Record<string, unknown>,
   anyRank: boolean,
 ): Promise<DevicePredicate> {
   const group = compileAdHocGroup({ reader, sees: () => false }, { ...input, baseDeviceGroupIds: [] });
-  const priority = isGiven(input.priority) ? Number(input.priority) : null;
-  if (Number.isNaN(priority)) throw invalidValue("activationGroup", "Its priority is a number.");
+  const priority = isParameterGiven(input.priority) ? Number(input.priority) : null;
+  if (Number.isNaN(priority)) throw invalidValue("activationGroup", "`priority` must be a number.");
   if (priority === null || anyRank) return (device) => group.contains(device);
   const id = typeof input.id === "string" ? input.id.toLowerCase() : "";
   const age = reader.one<{ pk: number }>("SELECT pk FROM activation_groups WHERE id = ?", id)?.pk ?? Infinity;
-  const isAhead = isOneOf(
-    await activations.inGroups(
+  const isAhead = isOneOfDevices(
+    await activations.devicesInGroups(
       (other) => other.priority < priority || (other.priority === priority && other.pk < age),
       { except: id },
     ),
@@ -87,28 +87,28 @@ async function inAdHocGroup(
   return (device) => !isAhead(device) && group.contains(device);
 }
 
-/** What groups that name the appliance describe, and what it serves that is in no group. */
+/** Devices of the groups that name the appliance, and ungrouped devices that it serves. */
 async function reachableBy(
-  { reader, clock, activations }: ActivationQueryNeeds,
+  { reader, clock, activations }: ActivationQueryDeps,
   given: unknown,
   anyRank: boolean,
 ): Promise<DevicePredicate> {
   const id = typeof given === "string" ? given.toLowerCase() : "";
   const endpoint = reader.one<{ pk: number }>("SELECT pk FROM endpoints WHERE id = ?", id);
-  if (!endpoint) throw invalidValue("endpointIdToBeReachableBy", "There is none with this id.");
-  const named = await activations.inGroups(({ endpointIds }) => endpointIds.includes(id), { anyRank });
-  const isNamed = isOneOf(named);
-  const isAllocated = isOneOf(await activations.inGroups(() => true));
+  if (!endpoint) throw invalidValue("endpointIdToBeReachableBy", "No appliance with this id was found.");
+  const named = await activations.devicesInGroups(({ endpointIds }) => endpointIds.includes(id), { anyRank });
+  const isNamed = isOneOfDevices(named);
+  const isAllocated = isOneOfDevices(await activations.devicesInGroups(() => true));
   const served = new Set<number>();
   for (let after = 0; ; ) {
     const lines = reader.all<{ pk: number }>(
       "SELECT pk FROM devices WHERE endpoint_pk = ? AND pk > ? ORDER BY pk LIMIT ?",
-      ...[endpoint.pk, after, LOOKED_UP_AT_ONCE],
+      ...[endpoint.pk, after, LOOKUP_CHUNK_SIZE],
     );
     for (const { pk } of lines) served.add(pk);
     after = lines.at(-1)?.pk ?? 0;
-    if (lines.length < LOOKED_UP_AT_ONCE) break;
-    await nextTurn(clock);
+    if (lines.length < LOOKUP_CHUNK_SIZE) break;
+    await yieldToEventLoop(clock);
   }
   return (device) => isNamed(device) || (served.has(device.pk) && !isAllocated(device));
 }

@@ -1,10 +1,10 @@
-import type { Reader, RoomTable } from "../store/store.ts";
+import type { InternalTable, StoreReader } from "../store/store.ts";
 
 /**
- * Which user devices are inside which areas of interest now, written by `areas/`. Areas stand by their id, since internal
- * keys are used again; `user` owns the device, so that an area's people can be walked in order.
+ * Which user devices are inside which areas of interest; written by `areas/`. Areas are stored by id, because internal keys
+ * are reused; `user` owns the device, so that the people of an area can be read in order.
  */
-export const AREA_PRESENCE: RoomTable = {
+export const AREA_PRESENCE: InternalTable = {
   name: "area_presence",
   sql: `CREATE TABLE IF NOT EXISTS area_presence (
     area TEXT NOT NULL, user INTEGER NOT NULL REFERENCES users(pk) ON DELETE CASCADE,
@@ -15,8 +15,8 @@ export const AREA_PRESENCE: RoomTable = {
   CREATE INDEX IF NOT EXISTS area_presence__user ON area_presence(user)`,
 };
 
-/** Ids of the areas that a device is inside of, by the device's internal key; one query. Devices inside none are absent. */
-export function areasOfDevices(reader: Reader, devices: readonly number[]): Map<number, string[]> {
+/** Ids of the areas that each device (internal key) is inside of, in one query. Devices outside of all areas are absent. */
+export function areaIdsOfDevices(reader: StoreReader, devices: readonly number[]): Map<number, string[]> {
   const found = new Map<number, string[]>();
   const rows = reader.all<{ device: number; area: string }>(
     `SELECT p.device, p.area FROM area_presence p JOIN areas_of_interest a ON a.id = p.area

@@ -1,15 +1,15 @@
 import { RE2JS } from "re2js";
-import { invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../lib/errors.ts";
 import type { AttributeRule } from "../plugin-api/index.ts";
 
-/** A kind of device that a plugin serves: those whose identifiers fit the pattern, with what it asks of their attributes. */
-export interface Claim {
+/** A device type that a plugin serves: the identifiers that match the pattern, and the rules for their attributes. */
+export interface DeviceTypeClaim {
   type: string;
   identifier: string;
   attributes?: Readonly<Record<string, AttributeRule>>;
 }
 
-/** A device, as far as claims look at it. */
+/** A device, as far as claims use it. */
 export interface ClaimedDevice {
   type: string;
   deviceIdentifier: string;
@@ -17,11 +17,11 @@ export interface ClaimedDevice {
 }
 
 /**
- * Makes the check of what a device's plugin asks of its attributes; what was stored before is not asked again. Throws
- * invalid-value naming the attribute.
+ * Creates the check of a device's attributes against the rules of its plugin; values that are stored already are not checked
+ * again. Throws invalid-value that names the attribute.
  */
 export function createAttributeCheck(
-  claims: () => readonly Claim[],
+  claims: () => readonly DeviceTypeClaim[],
 ): (device: ClaimedDevice, before: ClaimedDevice | null) => void {
   const patterns = new Map<string, RE2JS>();
   const matches = (pattern: string, text: string): boolean => {
@@ -37,16 +37,20 @@ export function createAttributeCheck(
       for (const [name, rule] of Object.entries(attributes)) {
         const value = given[name];
         if (value === undefined || value === known[name]) continue;
-        const words = faultOf(rule, value, matches);
-        if (words !== null) throw invalidValue(`attributes.${name}`, words);
+        const message =validateAttribute(rule, value, matches);
+        if (message !== null) throw invalidValue(`attributes.${name}`, message);
       }
     }
   };
 }
 
-function faultOf(rule: AttributeRule, value: string, matches: (p: string, t: string) => boolean): string | null {
-  if ("values" in rule) return rule.values.includes(value) ? null : `It is one of ${rule.values.join(", ")}.`;
-  if ("pattern" in rule) return matches(rule.pattern, value) ? null : `It is ${rule.words}.`;
+function validateAttribute(
+  rule: AttributeRule,
+  value: string,
+  matches: (p: string, t: string) => boolean,
+): string | null {
+  if ("values" in rule) return rule.values.includes(value) ? null : `Must be one of ${rule.values.join(", ")}.`;
+  if ("pattern" in rule) return matches(rule.pattern, value) ? null : `Must be ${rule.words}.`;
   const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
-  return number >= rule.from && number <= rule.to ? null : `It is a whole number from ${rule.from} to ${rule.to}.`;
+  return number >= rule.from && number <= rule.to ? null : `Must be a whole number from ${rule.from} to ${rule.to}.`;
 }

@@ -1,8 +1,8 @@
-import type { Clock } from "../base/clock.ts";
-import { COUNTED_KINDS, countIn, type DevicePlaces, type DeviceSet } from "./device-sets.ts";
-import type { GroupSets, Memberships } from "./memberships.ts";
+import type { Clock } from "../lib/clock.ts";
+import { COUNTED_DEVICE_TYPES, countIntersection, type DeviceSet, type DeviceSlots } from "./device-bitsets.ts";
+import type { GroupMemberships, GroupSets } from "./group-memberships.ts";
 
-/** Members of a group by kind of device. */
+/** Members of a group by device type. */
 export interface DeviceCounts {
   numPhones: number;
   numSpeakers: number;
@@ -10,34 +10,31 @@ export interface DeviceCounts {
   numPlugins: number;
 }
 
-/** Says how many devices groups have. */
 export interface GroupCounts {
   /**
-   * What is known of these groups at once. own choice: a group not counted yet is left out and counted meanwhile, one
-   * that changed shows its last numbers; small sites are always counted on the spot.
+   * Counts that are available now. A group that was never counted is absent and is counted in the background; a group that
+   * changed returns its previous counts. Small sites are always counted immediately.
    */
   of(groupIds: readonly string[]): ReadonlyMap<string, DeviceCounts>;
-  /** Resolves when nothing waits to be counted. */
+  /** Resolves when no group waits to be counted. */
   idle(): Promise<void>;
 }
 
-/** Counting on the spot is given up after so long. own choice */
-const LONGEST_MS = 15;
+/** Time limit for counting immediately. @source docs/decisions/0201-device-groups-and-filters.md, Counts and caches */
+const INLINE_BUDGET_MS = 15;
 
-/** What the counter of some kind of groups needs. */
-export interface CountNeeds {
-  memberships: Memberships;
+export interface GroupCountDeps {
+  memberships: GroupMemberships;
   clock: Clock;
   onError(error: unknown): void;
-  /** Ids of all groups that must be known to count some of them; these alone unless given. */
+  /** Ids of all groups that are needed to count the given ones; only these by default. */
   counting?(groupIds: readonly string[]): readonly string[];
-  /** Counts; members of each set unless given. */
+  /** Counts the groups; the members of each set by default. */
   count?(groupIds: readonly string[], sets: GroupSets): ReadonlyMap<string, DeviceCounts>;
 }
 
-/** Makes the counter. */
-export function createGroupCounts(needs: CountNeeds): GroupCounts {
-  const { memberships, counting = (ids) => ids, count = countMembers } = needs;
+export function createGroupCounts(deps: GroupCountDeps): GroupCounts {
+  const { memberships, counting = (ids) => ids, count = countMembers } = deps;
   const last = new Map<string, DeviceCounts>();
   const wanted = new Set<string>();
   let running: Promise<void> | null = null;
@@ -49,15 +46,15 @@ export function createGroupCounts(needs: CountNeeds): GroupCounts {
     while (wanted.size > 0) {
       const ids = [...wanted];
       wanted.clear();
-      await memberships.whenKnown(counting(ids), (sets) => keep(ids, sets));
+      await memberships.withGroupSets(counting(ids), (sets) => keep(ids, sets));
     }
   };
   return {
     of(groupIds) {
-      if (!memberships.ifKnown(counting(groupIds), LONGEST_MS, (sets) => keep(groupIds, sets))) {
+      if (!memberships.tryWithGroupSets(counting(groupIds), INLINE_BUDGET_MS, (sets) => keep(groupIds, sets))) {
         for (const id of groupIds) wanted.add(id);
         running ??= countWanted()
-          .catch(needs.onError)
+          .catch(deps.onError)
           .finally(() => {
             running = null;
           });
@@ -68,19 +65,19 @@ export function createGroupCounts(needs: CountNeeds): GroupCounts {
   };
 }
 
-function countMembers(groupIds: readonly string[], { of, places }: GroupSets): ReadonlyMap<string, DeviceCounts> {
+function countMembers(groupIds: readonly string[], { get: of, slots }: GroupSets): ReadonlyMap<string, DeviceCounts> {
   return new Map(
     groupIds.flatMap((id) => {
       const set = of(id);
-      return set ? [[id, countedDevices(set, places)]] : [];
+      return set ? [[id, countByDeviceType(set, slots)]] : [];
     }),
   );
 }
 
-/** The devices of a set by kind. */
-export function countedDevices(set: DeviceSet, places: DevicePlaces): DeviceCounts {
-  const [numPhones = 0, numSpeakers = 0, numIdns = 0, numPlugins = 0] = COUNTED_KINDS.map((kind) =>
-    countIn(set, places.ofKind(kind)),
+/** Devices of a set by type. */
+export function countByDeviceType(set: DeviceSet, places: DeviceSlots): DeviceCounts {
+  const [numPhones = 0, numSpeakers = 0, numIdns = 0, numPlugins = 0] = COUNTED_DEVICE_TYPES.map((kind) =>
+    countIntersection(set, places.ofType(kind)),
   );
   return { numPhones, numSpeakers, numIdns, numPlugins };
 }

@@ -1,22 +1,21 @@
-import { invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../lib/errors.ts";
 import {
-  compileFilter,
+  type CompiledPatterns,
+  compileDeviceFilter,
   type DeviceFilter,
   type DevicePredicate,
+  evaluationCacheOf,
   type FilterableDevice,
-  memoryOf,
-  type Patterns,
-  readFilters,
+  parseFilters,
 } from "./device-filter.ts";
 import { evaluateExpression, parseLogicalExpression } from "./logical-expression.ts";
 
-/** How a group's filters work together. @source service-api.md, /v1/device-groups */
+/** How the filters of a group are combined. @source docs/decisions/0042-api-contract.md */
 export const FILTER_TYPES = ["OR", "AND", "ACCEPT", "REJECT", "LOGICAL_EXPRESSION"] as const;
 
-/** One of `FILTER_TYPES`. */
 export type FilterType = (typeof FILTER_TYPES)[number];
 
-/** What a device group says of its members; icopIds are compared without case. */
+/** Membership rules of a device group; icopIds are compared without case. */
 export interface GroupDefinition {
   filterType: FilterType;
   filters: readonly DeviceFilter[];
@@ -26,34 +25,34 @@ export interface GroupDefinition {
   exclusionIds: readonly string[];
 }
 
-/** A group ready to be asked. */
+/** A compiled device group. */
 export interface CompiledGroup {
-  /** Whether a device is a member. */
+  /** True if a device is a member. */
   contains: DevicePredicate;
-  /** It may take ms to say so: it has patterns, or is based on others. */
+  /** May take ms per device: it has patterns or is based on other groups. */
   isCostly: boolean;
-  /** The same, remembered by the device: for groups that are based on it. */
-  containsForOthers: DevicePredicate;
+  /** As `contains`, with the result cached on the device: for groups based on this one. */
+  containsCached: DevicePredicate;
 }
 
-/** own choice, as the declaration of device-groups */
-const MOST_BASE_GROUPS = 200;
-/** own choice, as the declaration of device-groups */
-const MOST_NAMED_DEVICES = 20_000;
+/** @source docs/decisions/0201-device-groups-and-filters.md, Groups */
+const MAX_BASE_GROUPS = 200;
+/** @source docs/decisions/0201-device-groups-and-filters.md, Groups */
+const MAX_NAMED_DEVICES = 20_000;
 
 /**
- * Reads a group from a row or from the JSON of an ad-hoc group. Throws CallerError naming the faulty field.
- * own choice: filters are joined by OR when there is no filterType.
+ * Parses a group from a row or from the JSON of an ad-hoc group; filters are combined with OR by default. Throws CallerError
+ * that names the invalid field.
  */
-export function readGroup(input: Readonly<Record<string, unknown>>): GroupDefinition {
-  const filters = readFilters(input.filters);
-  const baseDeviceGroupIds = texts(input.baseDeviceGroupIds, "baseDeviceGroupIds", MOST_BASE_GROUPS);
+export function parseGroupDefinition(input: Readonly<Record<string, unknown>>): GroupDefinition {
+  const filters = parseFilters(input.filters);
+  const baseDeviceGroupIds = parseTexts(input.baseDeviceGroupIds, "baseDeviceGroupIds", MAX_BASE_GROUPS);
   const filterType = (input.filterType ?? "OR") as FilterType;
   if (!FILTER_TYPES.includes(filterType))
-    throw invalidValue("filterType", `One of ${FILTER_TYPES.join(", ")} is expected.`);
+    throw invalidValue("filterType", `Must be one of ${FILTER_TYPES.join(", ")}.`);
   const expression = input.logicalExpression ?? null;
   if (expression !== null && typeof expression !== "string") {
-    throw invalidValue("logicalExpression", "It must be a text.");
+    throw invalidValue("logicalExpression", "Must be a string.");
   }
   if (filterType === "LOGICAL_EXPRESSION") parseLogicalExpression(expression ?? "", filters.length);
   return {
@@ -61,38 +60,37 @@ export function readGroup(input: Readonly<Record<string, unknown>>): GroupDefini
     filters,
     logicalExpression: expression,
     baseDeviceGroupIds,
-    additionIds: texts(input.additionIds, "additionIds", MOST_NAMED_DEVICES),
-    exclusionIds: texts(input.exclusionIds, "exclusionIds", MOST_NAMED_DEVICES),
+    additionIds: parseTexts(input.additionIds, "additionIds", MAX_NAMED_DEVICES),
+    exclusionIds: parseTexts(input.exclusionIds, "exclusionIds", MAX_NAMED_DEVICES),
   };
 }
 
-function texts(input: unknown, field: string, most: number): string[] {
+function parseTexts(input: unknown, field: string, max: number): string[] {
   if (input === null || input === undefined) return [];
   if (!Array.isArray(input) || !input.every((item) => typeof item === "string")) {
-    throw invalidValue(field, "A list of texts is expected.");
+    throw invalidValue(field, "Must be a list of strings.");
   }
-  if (input.length > most) throw invalidValue(field, `At most ${most} are allowed.`);
+  if (input.length > max) throw invalidValue(field, `Must have at most ${max} items.`);
   return input;
 }
 
 /**
- * The test made of a group's filters alone: OR any, AND all, ACCEPT every device, REJECT none.
- * own choice: OR and AND without a filter take all devices of the base groups, and nothing where there are no base
- * groups, so that a half-finished group never means everybody.
+ * Predicate of a group's filters: OR any, AND all, ACCEPT every device, REJECT none. OR and AND without filters match all
+ * devices of the base groups, and nothing without base groups, so that an unfinished group never means everyone.
  */
-export function compileFilters(group: GroupDefinition, patterns: Patterns = new Map()): DevicePredicate {
+export function compileFilters(group: GroupDefinition, patterns: CompiledPatterns = new Map()): DevicePredicate {
   if (group.filterType === "ACCEPT") return () => true;
   if (group.filterType === "REJECT") return () => false;
-  const tests = group.filters.map((filter, index) => compileFilter(filter, index + 1, patterns));
+  const tests = group.filters.map((filter, index) => compileDeviceFilter(filter, index + 1, patterns));
   if (tests.length === 0) return () => group.baseDeviceGroupIds.length > 0;
-  if (group.filterType === "OR") return untilOneSays(tests, true);
-  if (group.filterType === "AND") return untilOneSays(tests, false);
+  if (group.filterType === "OR") return shortCircuit(tests, true);
+  if (group.filterType === "AND") return shortCircuit(tests, false);
   const expression = parseLogicalExpression(group.logicalExpression ?? "", tests.length);
   return (device) => evaluateExpression(expression, (number) => tests[number - 1]?.(device) ?? false);
 }
 
-/** Asks tests in turn until one answers `end`, which is the answer then. Asked so often that it makes no function. */
-function untilOneSays(tests: readonly DevicePredicate[], end: boolean): DevicePredicate {
+/** Evaluates predicates until one returns `end`. Called so often that it must not allocate. */
+function shortCircuit(tests: readonly DevicePredicate[], end: boolean): DevicePredicate {
   return (device) => {
     for (const test of tests) if (test(device) === end) return end;
     return !end;
@@ -101,52 +99,50 @@ function untilOneSays(tests: readonly DevicePredicate[], end: boolean): DevicePr
 
 /**
  * Compiles groups that may be based on each other; a base group that is not among them has no members.
- * Members = (filters over the base groups' members, or over all devices when there are none) + additions - exclusions.
- * A group is asked at most twice about a device, whatever way the bases lead; a circle ends there.
- * @source decisions.md 11
+ * Members = (filters over the members of the base groups, or over all devices without base groups) + additions - exclusions.
+ * A group is evaluated at most twice per device, whatever the base groups are; a cycle ends there.
+ * @source docs/decisions/0011-device-groups.md, Filters
  */
 export function compileGroups(groups: ReadonlyMap<string, GroupDefinition>): ReadonlyMap<string, CompiledGroup> {
   const compiled = new Map<string, CompiledGroup>();
-  const patterns: Patterns = new Map();
+  const patterns: CompiledPatterns = new Map();
   for (const [id, group] of groups) compiled.set(id, compileGroup(group, compiled, patterns));
   return compiled;
 }
 
-/** Compiles one group; its base groups are looked for among `others` when it is asked, so that these may change. */
+/** Compiles one group; base groups are looked up in `others` at evaluation, so that these may change. */
 export function compileGroup(
   group: GroupDefinition,
   others: ReadonlyMap<string, CompiledGroup>,
-  patterns: Patterns,
+  patterns: CompiledPatterns,
 ): CompiledGroup {
   const passes = compileFilters(group, patterns);
-  const additions = new Set(group.additionIds.map(fold));
-  const exclusions = new Set(group.exclusionIds.map(fold));
+  const additions = new Set(group.additionIds.map(normalizeIcopId));
+  const exclusions = new Set(group.exclusionIds.map(normalizeIcopId));
   const { baseDeviceGroupIds: bases } = group;
   const inBase: DevicePredicate =
-    bases.length === 0
-      ? () => true
-      : (device) => bases.some((id) => others.get(id)?.containsForOthers(device) ?? false);
+    bases.length === 0 ? () => true : (device) => bases.some((id) => others.get(id)?.containsCached(device) ?? false);
   const isNamed = (ids: ReadonlySet<string>, device: FilterableDevice): boolean =>
-    ids.size > 0 && ids.has(fold(device.icopId));
+    ids.size > 0 && ids.has(normalizeIcopId(device.icopId));
   const decide: DevicePredicate = (device) =>
     !isNamed(exclusions, device) && (isNamed(additions, device) || (inBase(device) && passes(device)));
   const self = {};
-  const containsForOthers: DevicePredicate = (device) => {
-    const { groups } = memoryOf(device);
-    const known = groups.get(self);
+  const containsCached: DevicePredicate = (device) => {
+    const { groupResults } = evaluationCacheOf(device);
+    const known = groupResults.get(self);
     if (known !== undefined) return known;
-    // Set before deciding: a circle of bases comes back here and finds no member.
-    groups.set(self, false);
+    // Set before evaluating, so that a cycle of base groups ends here without a member.
+    groupResults.set(self, false);
     const answer = decide(device);
-    groups.set(self, answer);
+    groupResults.set(self, answer);
     return answer;
   };
-  // What has no bases is asked often and remembered by nobody.
-  const contains = bases.length === 0 ? decide : containsForOthers;
+  // A group without base groups is evaluated often; caching would cost more than it saves.
+  const contains = bases.length === 0 ? decide : containsCached;
   const isCostly = bases.length > 0 || group.filters.some(({ comparison }) => comparison === "MATCHES_REGEX");
-  return { contains, containsForOthers, isCostly };
+  return { contains, containsCached, isCostly };
 }
 
-function fold(icopId: string): string {
+function normalizeIcopId(icopId: string): string {
   return icopId.toLowerCase();
 }

@@ -1,21 +1,20 @@
-import { type Clock, nextTurn } from "../base/clock.ts";
-import type { Reader } from "../store/store.ts";
+import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import type { StoreReader } from "../store/store.ts";
 import type { FilterableDevice } from "./device-filter.ts";
-import { type CompiledGroup, compileGroups, type GroupDefinition, readGroup } from "./group-definition.ts";
+import { type CompiledGroup, compileGroups, type GroupDefinition, parseGroupDefinition } from "./group-definition.ts";
 
-/** What an evaluation needs. */
-export interface GroupNeeds {
-  reader: Reader;
+export interface GroupScanDeps {
+  reader: StoreReader;
   clock: Clock;
 }
 
-/** Longest stretch of evaluation before other work gets its turn, ms. @source interfaces.md, Writing and reading */
-export const SLICE_MS = 6;
+/** Longest evaluation before yielding to other work, ms. @source docs/decisions/0017-store.md */
+export const TIME_SLICE_MS = 6;
 const ROWS_PER_READ = 200;
-/** The columns of `DeviceLine`. */
-export const DEVICE_COLUMNS = "pk, id, icop_id, device_identifier, description, type, attributes";
-/** The columns of a device that filters look at. */
-export interface DeviceLine {
+/** Columns of `FilterDeviceRow`. */
+export const FILTER_DEVICE_COLUMNS = "pk, id, icop_id, device_identifier, description, type, attributes";
+/** The columns of a device that filters use. */
+export interface FilterDeviceRow {
   pk: number;
   id: string;
   icop_id: string | null;
@@ -25,8 +24,8 @@ export interface DeviceLine {
   attributes: string | null;
 }
 
-/** A group as it is stored; `bases` is a JSON list of ids. */
-export interface GroupLine {
+/** A group row; `bases` is a JSON list of ids. */
+export interface GroupDefinitionRow {
   id: string;
   filter_type: string | null;
   logical_expression: string | null;
@@ -36,9 +35,9 @@ export interface GroupLine {
   bases: string;
 }
 
-/** The groups with these ids and all groups they are based on, by id; unknown ids are left out. */
-export function loadGroups(reader: Reader, ids: readonly string[]): Map<string, GroupDefinition> {
-  const lines = reader.all<GroupLine>(
+/** The groups with these ids and all groups that they are based on, by id; unknown ids are omitted. */
+export function loadGroupDefinitions(reader: StoreReader, ids: readonly string[]): Map<string, GroupDefinition> {
+  const lines = reader.all<GroupDefinitionRow>(
     `WITH RECURSIVE wanted(pk) AS (
        SELECT pk FROM device_groups WHERE id IN (SELECT value FROM json_each(?))
        UNION SELECT l.target FROM wanted w JOIN device_groups__base_device_group_ids l ON l.owner = w.pk
@@ -49,80 +48,79 @@ export function loadGroups(reader: Reader, ids: readonly string[]): Map<string, 
      FROM wanted w JOIN device_groups g ON g.pk = w.pk`,
     JSON.stringify(ids.map((id) => id.toLowerCase())),
   );
-  return new Map(lines.map((line) => [line.id, definitionOf(line)]));
+  return new Map(lines.map((line) => [line.id, toGroupDefinition(line)]));
 }
 
-/** What a stored group means. */
-export function definitionOf(line: GroupLine): GroupDefinition {
-  return readGroup({
+export function toGroupDefinition(line: GroupDefinitionRow): GroupDefinition {
+  return parseGroupDefinition({
     filterType: line.filter_type,
     logicalExpression: line.logical_expression,
-    filters: fromJson(line.filters),
-    additionIds: fromJson(line.addition_ids),
-    exclusionIds: fromJson(line.exclusion_ids),
-    baseDeviceGroupIds: fromJson(line.bases),
+    filters: parseJsonColumn(line.filters),
+    additionIds: parseJsonColumn(line.addition_ids),
+    exclusionIds: parseJsonColumn(line.exclusion_ids),
+    baseDeviceGroupIds: parseJsonColumn(line.bases),
   });
 }
 
-/** A list or object that a column holds as JSON; null where it holds none. */
-function fromJson(text: string | null): unknown {
+/** The list or object that a column contains as JSON; null if it contains none. */
+function parseJsonColumn(text: string | null): unknown {
   return text === null ? null : JSON.parse(text);
 }
 
-/** Which devices are looked at; the defunct ones are left out unless asked for. */
+/** Which devices to read; defunct devices are excluded by default. */
 export interface DeviceSelection {
   includeDefunct?: boolean;
-  /** Rows of one read; 200 unless given. */
-  most?: number;
+  /** Rows per read; 200 by default. */
+  limit?: number;
   /** Only devices up to this key. */
   upTo?: number;
 }
 
-/** Every device in order of its key; those that appear or go meanwhile may be seen or not. */
-function* everyDevice(reader: Reader, selection: DeviceSelection = {}): Generator<FilterableDevice, void> {
+/** All devices in key order; devices created or deleted during the scan may or may not be included. */
+function* iterateDevices(reader: StoreReader, selection: DeviceSelection = {}): Generator<FilterableDevice, void> {
   for (let after = 0; ; ) {
     const lines = readDevices(reader, after, selection);
-    for (const line of lines) yield deviceOf(line);
+    for (const line of lines) yield toFilterableDevice(line);
     const last = lines.at(-1);
     if (!last || lines.length < ROWS_PER_READ) return;
     after = last.pk;
   }
 }
 
-/** Visits every device in slices, between which other work gets its turn. */
+/** Visits every device in time slices. */
 export async function scanDevices(
-  needs: GroupNeeds,
+  deps: GroupScanDeps,
   visit: (device: FilterableDevice) => void,
   selection: DeviceSelection = {},
 ): Promise<void> {
-  const { reader, clock } = needs;
-  let sliceEnds = clock.monotonicMs() + SLICE_MS;
-  for (const device of everyDevice(reader, selection)) {
-    // Looked at for each device: the patterns of one group may take ms.
+  const { reader, clock } = deps;
+  let sliceEnds = clock.monotonicMs() + TIME_SLICE_MS;
+  for (const device of iterateDevices(reader, selection)) {
+    // Checked per device: the patterns of one group may take ms.
     if (clock.monotonicMs() >= sliceEnds) {
-      await nextTurn(clock);
-      sliceEnds = clock.monotonicMs() + SLICE_MS;
+      await yieldToEventLoop(clock);
+      sliceEnds = clock.monotonicMs() + TIME_SLICE_MS;
     }
     visit(device);
   }
 }
 
-/** The next devices behind a key, in order of their keys. */
+/** The next devices after a key, in key order. */
 export function readDevices(
-  reader: Reader,
+  reader: StoreReader,
   after: number,
-  { includeDefunct, most = ROWS_PER_READ, upTo = Number.MAX_SAFE_INTEGER }: DeviceSelection,
-): DeviceLine[] {
+  { includeDefunct, limit = ROWS_PER_READ, upTo = Number.MAX_SAFE_INTEGER }: DeviceSelection,
+): FilterDeviceRow[] {
   const living = includeDefunct ? "" : "AND defunct IS NOT 1";
-  return reader.all<DeviceLine>(
-    `SELECT ${DEVICE_COLUMNS} FROM devices
+  return reader.all<FilterDeviceRow>(
+    `SELECT ${FILTER_DEVICE_COLUMNS} FROM devices
      WHERE pk > ? AND pk <= ? ${living} ORDER BY pk LIMIT ?`,
-    ...[after, upTo, most],
+    ...[after, upTo, limit],
   );
 }
 
-/** A device as filters look at it. */
-export function deviceOf(line: DeviceLine): FilterableDevice {
+/** A device as filters use it. */
+export function toFilterableDevice(line: FilterDeviceRow): FilterableDevice {
   let attributes: Record<string, unknown> | null = null;
   return {
     pk: line.pk,
@@ -130,7 +128,7 @@ export function deviceOf(line: DeviceLine): FilterableDevice {
     deviceIdentifier: line.device_identifier,
     description: line.description,
     type: line.type,
-    // Read only where a filter asks: most devices of a large site are decided by name or not at all.
+    // Parsed only on demand: filters decide most devices of a large site by name.
     get attributes() {
       attributes ??= line.attributes === null ? {} : (JSON.parse(line.attributes) as Record<string, unknown>);
       return attributes;
@@ -138,19 +136,19 @@ export function deviceOf(line: DeviceLine): FilterableDevice {
   };
 }
 
-/** Compiles the groups with these ids; unknown ones have no members. */
-export function compileStoredGroups(reader: Reader, ids: readonly string[]): CompiledGroup[] {
-  const compiled = compileGroups(loadGroups(reader, ids));
+/** Compiles the groups with these ids; unknown groups have no members. */
+export function compileStoredGroups(reader: StoreReader, ids: readonly string[]): CompiledGroup[] {
+  const compiled = compileGroups(loadGroupDefinitions(reader, ids));
   return ids.flatMap((id) => compiled.get(id.toLowerCase()) ?? []);
 }
 
-/** Compiles a group that is not stored; its base groups are, and one that is not seen has no members. Throws CallerError. */
+/** Compiles a group that is not stored; base groups that the caller may not read have no members. Throws CallerError. */
 export function compileAdHocGroup(
-  { reader, sees }: { reader: Reader; sees(groupId: string): boolean },
+  { reader, sees }: { reader: StoreReader; sees(groupId: string): boolean },
   input: Readonly<Record<string, unknown>>,
 ): CompiledGroup {
-  const group = readGroup(input);
-  const groups = loadGroups(reader, group.baseDeviceGroupIds.filter(sees));
+  const group = parseGroupDefinition(input);
+  const groups = loadGroupDefinitions(reader, group.baseDeviceGroupIds.filter(sees));
   const adHoc = "ad-hoc";
   groups.set(adHoc, { ...group, baseDeviceGroupIds: group.baseDeviceGroupIds.map((id) => id.toLowerCase()) });
   return compileGroups(groups).get(adHoc) as CompiledGroup;

@@ -1,34 +1,34 @@
-import { invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../lib/errors.ts";
 
-/** A combination of filters by their 1-based numbers. */
+/** An expression over filters by their 1-based numbers. */
 export type LogicalExpression =
   | { kind: "filter"; number: number }
   | { kind: "not"; of: LogicalExpression }
   | { kind: "and" | "or"; of: LogicalExpression[] };
 
-/** @source reliability.md T10 */
-const MOST_CHARACTERS = 4_096;
-/** @source reliability.md T10 */
-const DEEPEST = 20;
+/** @source docs/decisions/0038-reliability.md */
+const MAX_LENGTH = 4_096;
+/** @source docs/decisions/0038-reliability.md */
+const MAX_DEPTH = 20;
 
 interface Token {
   text: string;
-  /** Place of its first character, from 1. */
+  /** 1-based position of its first character. */
   at: number;
 }
 
 /**
- * Reads an expression such as `(1 AND 2) OR NOT 3`: words in any case; NOT binds before AND, AND before OR.
- * Numbers lie within 1..`filterCount`. Throws CallerError that says what is wrong and where.
+ * Parses an expression such as `(1 AND 2) OR NOT 3`; operators in any case; NOT binds tighter than AND, AND tighter than OR.
+ * Numbers must be within 1..`filterCount`. Throws CallerError with the error and its position.
  */
 export function parseLogicalExpression(text: string, filterCount: number): LogicalExpression {
-  if (text.length > MOST_CHARACTERS) throw fault(`At most ${MOST_CHARACTERS} characters are allowed.`);
-  const tokens = tokensOf(text);
-  if (tokens.length === 0) throw fault("It is empty.");
-  return readExpression(tokens, filterCount);
+  if (text.length > MAX_LENGTH) throw expressionError(`Must have at most ${MAX_LENGTH} characters.`);
+  const tokens = tokenize(text);
+  if (tokens.length === 0) throw expressionError("Must not be empty.");
+  return parseTokens(tokens, filterCount);
 }
 
-/** Answers whether the expression holds; `holds` tells of one filter and is asked only as far as needed. */
+/** Evaluates an expression; `holds` evaluates one filter and is called only as far as needed. */
 export function evaluateExpression(expression: LogicalExpression, holds: (number: number) => boolean): boolean {
   switch (expression.kind) {
     case "filter":
@@ -42,24 +42,25 @@ export function evaluateExpression(expression: LogicalExpression, holds: (number
   }
 }
 
-function fault(detail: string): Error {
+function expressionError(detail: string): Error {
   return invalidValue("logicalExpression", detail);
 }
 
-function tokensOf(text: string): Token[] {
+function tokenize(text: string): Token[] {
   const tokens: Token[] = [];
   const pattern = /\s*(\d+|[A-Za-z]+|[()]|\S)/gy;
   for (const match of text.matchAll(pattern)) {
     const token = match[1] as string;
     const at = match.index + match[0].length - token.length + 1;
-    if (!/^(\d+|AND|OR|NOT|[()])$/i.test(token)) throw fault(`Nothing can be made of "${token}" at position ${at}.`);
+    if (!/^(\d+|AND|OR|NOT|[()])$/i.test(token))
+      throw expressionError(`Unexpected "${token}" at position ${at}.`);
     tokens.push({ text: token.toUpperCase(), at });
   }
   return tokens;
 }
 
-/** Recursive descent, one function per rank of precedence. */
-function readExpression(tokens: readonly Token[], filterCount: number): LogicalExpression {
+/** Recursive descent, one function per precedence level. */
+function parseTokens(tokens: readonly Token[], filterCount: number): LogicalExpression {
   let next = 0;
 
   const series = (kind: "and" | "or", word: string, part: () => LogicalExpression): LogicalExpression => {
@@ -75,9 +76,9 @@ function readExpression(tokens: readonly Token[], filterCount: number): LogicalE
     series("or", "OR", () => series("and", "AND", () => single(depth)));
 
   const single = (depth: number): LogicalExpression => {
-    if (depth >= DEEPEST) throw fault(`It is nested deeper than ${DEEPEST} levels.`);
+    if (depth >= MAX_DEPTH) throw expressionError(`Must be nested at most ${MAX_DEPTH} levels deep.`);
     const token = tokens[next];
-    if (!token) throw fault("A filter number, NOT or ( is expected at the end.");
+    if (!token) throw expressionError("Must end with a filter number or ): found the end of the text, expected a filter number, NOT or (.");
     next++;
     if (token.text === "NOT") return { kind: "not", of: single(depth + 1) };
     if (token.text === "(") return group(token, depth);
@@ -87,25 +88,26 @@ function readExpression(tokens: readonly Token[], filterCount: number): LogicalE
   const group = (opened: Token, depth: number): LogicalExpression => {
     const inner = either(depth + 1);
     const token = tokens[next];
-    if (!token) throw fault(`The ( at position ${opened.at} is never closed.`);
-    if (token.text !== ")") throw fault(`AND, OR or ) is expected at position ${token.at}, not "${token.text}".`);
+    if (!token) throw expressionError(`The ( at position ${opened.at} is not closed.`);
+    if (token.text !== ")")
+      throw expressionError(`Expected AND, OR or ) at position ${token.at}, found "${token.text}".`);
     next++;
     return inner;
   };
 
   const expression = either(0);
   const rest = tokens[next];
-  if (rest?.text === ")") throw fault(`The ) at position ${rest.at} closes nothing.`);
-  if (rest) throw fault(`AND or OR is expected at position ${rest.at}, not "${rest.text}".`);
+  if (rest?.text === ")") throw expressionError(`The ) at position ${rest.at} has no matching (.`);
+  if (rest) throw expressionError(`Expected AND or OR at position ${rest.at}, found "${rest.text}".`);
   return expression;
 }
 
 function filterNumber(token: Token, filterCount: number): number {
   if (!/^\d+$/.test(token.text)) {
-    throw fault(`A filter number, NOT or ( is expected at position ${token.at}, not "${token.text}".`);
+    throw expressionError(`Expected a filter number, NOT or ( at position ${token.at}, found "${token.text}".`);
   }
   const number = Number(token.text);
   if (number >= 1 && number <= filterCount) return number;
-  const range = filterCount === 0 ? "There are no filters" : `There are filters 1 to ${filterCount}`;
-  throw fault(`${range}, not ${token.text} (position ${token.at}).`);
+  const range = filterCount === 0 ? "There are no filters to refer to" : `Filter numbers must be between 1 and ${filterCount}`;
+  throw expressionError(`${range}; found ${token.text} at position ${token.at}.`);
 }

@@ -1,167 +1,174 @@
-import type { Timer } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
-import { readTrigger } from "../plugin-api/trigger-input.ts";
+import type { Timer } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import { parseTriggerInput } from "../plugin-api/trigger-input.ts";
 import inputs from "../resources/inputs/inputs.ts";
-import type { Reader } from "../store/store.ts";
-import { callKeyOf, followCall, forgetCalls, isOver, listCall, rememberRing } from "./calls.ts";
-import { carryOut, type EffectNeeds } from "./effects.ts";
+import type { StoreReader } from "../store/store.ts";
+import {
+  callKeyOf,
+  expireCalls,
+  isCallOver,
+  listActiveCall,
+  recordRingingNotification,
+  updateActiveCall,
+} from "./call-tracking.ts";
+import type { InputResult, InputRow } from "./input-row.ts";
 import { createNumberPatterns } from "./number-patterns.ts";
-import { type Effect, findEffects } from "./rules.ts";
-import type { Handled, InputRow } from "./steps.ts";
+import { executeRuleAction, type RuleActionDeps } from "./rule-execution.ts";
+import { findRuleActions, type RuleAction } from "./rule-matching.ts";
 
-/** What inputs are taken with. */
-export interface InputNeeds extends EffectNeeds {
+export interface InputDeps extends RuleActionDeps {
   log: Log;
-  /** This appliance. */
+  /** Endpoint of this appliance. */
   endpointId(): string;
 }
 
-/** Inputs from outside, and what they start. */
+/** Inputs from outside (calls, contacts, machines) and the rules that they trigger. */
 export interface Inputs {
-  /** Stores what a plugin told; resolves when it is stored. A repeat within a day does nothing. Throws CallerError. */
-  take(plugin: string, input: unknown): Promise<void>;
-  /** Takes up what an earlier run left, then what comes. */
+  /** Stores an input of a plugin; resolves once stored. Idempotent within a day. Throws CallerError. */
+  enqueue(plugin: string, input: unknown): Promise<void>;
+  /** Resumes pending inputs, then processes new ones. */
   start(): void;
   stop(): Promise<void>;
 }
 
-/** @source plugin-api, TriggerInput: repeats within a day start nothing. */
+/** Repeats within a day are ignored. @source docs/decisions/0018-plugin-api.md */
 const DAY_MS = 86_400_000;
-/** What was found later warns nobody any more. own choice */
-const OF_USE_MS = 3_600_000;
-/** How long inputs are listed. own choice */
-const KEPT_MS = 7 * DAY_MS;
-const FORGET_EVERY_MS = 600_000;
-const FORGOTTEN_AT_ONCE = 1_000;
-const TRY_AGAIN_MS = 5_000;
-const LONGEST_REASON = 1_000;
+/** Older inputs are not processed. @source docs/decisions/0203-alarms-and-inputs.md, Inputs */
+const MAX_INPUT_AGE_MS = 3_600_000;
+/** Retention of inputs. @source docs/decisions/0203-alarms-and-inputs.md, Inputs */
+const RETENTION_MS = 7 * DAY_MS;
+const PURGE_INTERVAL_MS = 600_000;
+const PURGE_CHUNK_SIZE = 1_000;
+const RETRY_DELAY_MS = 5_000;
+const MAX_REASON_LENGTH = 1_000;
 
-/** Makes the room; what is taken before `start` waits for it. */
-export function createInputs(needs: InputNeeds): Inputs {
-  const { store, clock, log, by } = needs;
+/** Inputs enqueued before `start` wait for it. */
+export function createInputs(deps: InputDeps): Inputs {
+  const { store, clock, log, by } = deps;
   const patterns = createNumberPatterns();
-  let ready = false;
-  let asked = false;
+  let isStarted = false;
+  let hasWork = false;
   let running: Promise<void> | null = null;
-  let again: Timer | null = null;
-  let forgetting: Timer | null = null;
+  let retryTimer: Timer | null = null;
+  let purgeTimer: Timer | null = null;
 
-  /** One input after the other, so that the steps of a call keep their order; one that fails holds up nobody. */
-  const run = async (): Promise<void> => {
-    while (asked && ready) {
-      asked = false;
+  /** Processes inputs one by one, so that the states of a call keep their order; a failed input does not block the others. */
+  const processQueue = async (): Promise<void> => {
+    while (hasWork && isStarted) {
+      hasWork = false;
       let failed = false;
-      for (let last = 0; ready; ) {
-        const input = nextWaiting(store, last);
+      for (let last = 0; isStarted; ) {
+        const input = nextPendingInput(store, last);
         if (!input) break;
         last = input.pk;
         try {
           await finish(input, await handle(input));
         } catch (error) {
           failed = true;
-          log.error({ err: error, inputId: input.id }, "an input could not be taken up");
+          log.error({ event: "input.processing_failed", err: error, inputId: input.id }, "failed to process an input, retrying");
         }
       }
-      if (failed && ready) again ??= clock.after(TRY_AGAIN_MS, retry, { background: true });
+      if (failed && isStarted) retryTimer ??= clock.after(RETRY_DELAY_MS, retry, { background: true });
     }
   };
   const wake = (): void => {
-    asked = true;
-    if (!ready || running !== null) return;
-    running = run().finally(() => {
+    hasWork = true;
+    if (!isStarted || running !== null) return;
+    running = processQueue().finally(() => {
       running = null;
-      if (asked) wake();
+      if (hasWork) wake();
     });
   };
   const retry = (): void => {
-    again = null;
+    retryTimer = null;
     wake();
   };
 
-  async function handle(input: InputRow): Promise<Handled> {
+  async function handle(input: InputRow): Promise<InputResult> {
     const { call } = input;
     if (call && call.state !== "ringing") {
-      await followCall(input, needs);
+      await updateActiveCall(input, deps);
       return { outcome: "followed" };
     }
-    if (clock.now() - input.createdAt > OF_USE_MS) return { outcome: "late", reason: "It was found after an hour." };
-    const effects = await findEffects(input, { ...needs, patterns });
-    await listCall(input, effects, needs);
-    const results: Handled[] = [];
-    for (const effect of effects) results.push(await act(effect, input));
-    return summary(results);
+    if (clock.now() - input.createdAt > MAX_INPUT_AGE_MS)
+      return { outcome: "late", reason: "The input was found more than an hour late." };
+    const effects = await findRuleActions(input, { ...deps, patterns });
+    await listActiveCall(input, effects, deps);
+    const results: InputResult[] = [];
+    for (const effect of effects) results.push(await executeAction(effect, input));
+    return summarizeResults(results);
   }
 
-  async function act(effect: Effect, input: InputRow): Promise<Handled> {
-    if (effect.rings && isOver(input, store)) return { outcome: "late", reason: "The call was over." };
-    const handled = await carryOut(effect, input, needs);
+  async function executeAction(effect: RuleAction, input: InputRow): Promise<InputResult> {
+    if (effect.ringsUntilAnswered && isCallOver(input, store)) return { outcome: "late", reason: "The call had already ended." };
+    const handled = await executeRuleAction(effect, input, deps);
     if (handled.outcome === "failed")
-      log.warn({ ...effect.rule, source: input.source, reason: handled.reason }, "an input started nothing");
-    if (effect.rings && handled.notificationId && input.callKey)
-      await rememberRing(input.callKey, handled.notificationId, needs);
+      log.warn({ event: "input.action_failed", ...effect.rule, source: input.source, reason: handled.reason }, "input rule failed");
+    if (effect.ringsUntilAnswered && handled.notificationId && input.callKey)
+      await recordRingingNotification(input.callKey, handled.notificationId, deps);
     return handled;
   }
 
-  const finish = (input: InputRow, { outcome, reason, notificationId }: Handled): Promise<void> =>
+  const finish = (input: InputRow, { outcome, reason, notificationId }: InputResult): Promise<void> =>
     store.write(
       (tx) =>
         void tx.update(inputs, input.id, {}, by, {
           outcome,
-          reason: reason?.slice(0, LONGEST_REASON) ?? null,
+          reason: reason?.slice(0, MAX_REASON_LENGTH) ?? null,
           notificationId: notificationId ?? null,
           handledAt: clock.now(),
           pin: null,
         }),
     );
 
-  const forget = (): void => {
-    const before = clock.now() - KEPT_MS;
-    const old = `SELECT pk FROM inputs WHERE created_at < ? LIMIT ${FORGOTTEN_AT_ONCE}`;
+  const purge = (): void => {
+    const before = clock.now() - RETENTION_MS;
+    const old = `SELECT pk FROM inputs WHERE created_at < ? LIMIT ${PURGE_CHUNK_SIZE}`;
     Promise.all([
       store.write((tx) => void tx.run(`DELETE FROM main.inputs WHERE pk IN (${old})`, before)),
-      forgetCalls(needs),
-    ]).catch((error: unknown) => log.error({ err: error }, "old inputs were not cleared away"));
+      expireCalls(deps),
+    ]).catch((error: unknown) => log.error({ event: "input.purge_failed", err: error }, "failed to purge old inputs"));
   };
 
   return {
-    async take(plugin, given) {
-      const { source, dedupeKey, values, drill = false, call } = readTrigger(given);
+    async enqueue(plugin, given) {
+      const { source, dedupeKey, values, drill = false, call } = parseTriggerInput(given);
       const stored = await store.write((tx) => {
         const same = "SELECT 1 FROM inputs WHERE dedupe_key = ? AND plugin = ? AND created_at > ?";
         if (tx.one(same, dedupeKey, plugin, clock.now() - DAY_MS)) return false;
-        const { pin, ...told } = call ?? {};
+        const { pin, ...publicCall } = call ?? {};
         tx.create(inputs, {}, by, {
           ...{ plugin, source, dedupeKey, drill, details: values },
           pin: pin === undefined ? null : store.secrets.seal(pin),
-          ...(call ? { call: told, callKey: callKeyOf(plugin, source, call.callId) } : {}),
+          ...(call ? { call: publicCall, callKey: callKeyOf(plugin, source, call.callId) } : {}),
         });
         return true;
       }, "emergency");
       if (stored) wake();
     },
     start() {
-      ready = true;
-      forgetting = clock.every(FORGET_EVERY_MS, forget);
-      forget();
+      isStarted = true;
+      purgeTimer = clock.every(PURGE_INTERVAL_MS, purge);
+      purge();
       wake();
     },
     async stop() {
-      ready = false;
-      forgetting?.cancel();
-      again?.cancel();
+      isStarted = false;
+      purgeTimer?.cancel();
+      retryTimer?.cancel();
       await running;
     },
   };
 }
 
-function nextWaiting(reader: Reader, after: number): InputRow | null {
+function nextPendingInput(reader: StoreReader, after: number): InputRow | null {
   const sql = "SELECT pk FROM inputs WHERE outcome = 'waiting' AND pk > ? ORDER BY pk LIMIT 1";
   const next = reader.one<{ pk: number }>(sql, after);
-  return next ? (reader.byPk(inputs, next.pk) as InputRow | null) : null;
+  return next ? (reader.getByPk(inputs, next.pk) as InputRow | null) : null;
 }
 
-/** The best that became of it stands for the whole; every fault is told. */
-function summary(results: readonly Handled[]): Handled {
+/** The best outcome counts for all; the reasons of every failure are kept. */
+function summarizeResults(results: readonly InputResult[]): InputResult {
   const best = (["started", "throttled", "late", "failed"] as const).find((outcome) =>
     results.some((each) => each.outcome === outcome),
   );

@@ -1,29 +1,29 @@
-import { invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../lib/errors.ts";
 import floors from "../resources/places/floors.ts";
-import type { By, Store } from "../store/store.ts";
+import type { ActorContext, Store } from "../store/store.ts";
 
 /** More than a building may have. */
-const MOST_FLOORS = 1_000;
+const MAX_FLOORS = 1_000;
 
 /**
- * Puts a building's floors in order, the lowest first; returns their ids. own choice: all of them are named, each once.
- * Throws invalid-value on `floors`. @source decisions.md 6; digest `/v1/sites/{siteId}/buildings/{buildingId}/reorder-floors`
+ * Orders the floors of a building, lowest first; returns their ids. All floors must be given, each once. Throws
+ * invalid-value for `floors`. @source docs/decisions/0006-places.md
  */
 export async function reorderFloors(
   store: Store,
   buildingId: string,
   ids: readonly string[],
-  by: By,
+  by: ActorContext,
 ): Promise<readonly string[]> {
   return store.write((tx) => {
-    const present = new Set(tx.find(floors, { buildingId }, MOST_FLOORS).map(({ id }) => id));
+    const present = new Set(tx.find(floors, { buildingId }, MAX_FLOORS).map(({ id }) => id));
     const given = ids.map((id) => id.toLowerCase());
     if (
       new Set(given).size !== present.size ||
       given.length !== present.size ||
       !given.every((id) => present.has(id))
     ) {
-      throw invalidValue("floors", "Every floor of the building is named once.");
+      throw invalidValue("floors", "Must contain every floor of the building exactly once.");
     }
     for (const [rank, id] of given.entries()) tx.update(floors, id, {}, by, { rank });
     return given;

@@ -1,8 +1,11 @@
-import type { Reader } from "../store/store.ts";
-import type { Place } from "./levels.ts";
+import type { StoreReader } from "../store/store.ts";
+import type { Location } from "./location-levels.ts";
 
-/** The plan of the floor that each place names, with the outline of its zone; null where there is none. One query. */
-export function floorPlansOf(places: readonly Partial<Place>[], reader: Reader): (Record<string, unknown> | null)[] {
+/** Floor plan of each location's floor, with the boundary of its zone; null without one. One query. */
+export function floorPlansOf(
+  places: readonly Partial<Location>[],
+  reader: StoreReader,
+): (Record<string, unknown> | null)[] {
   const ids = places.flatMap(({ floorId, zoneId }) => [floorId, zoneId].filter((id) => id));
   const wanted = JSON.stringify([...new Set(ids)]);
   const lines = reader.all<Record<string, string | null>>(

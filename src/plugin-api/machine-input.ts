@@ -1,48 +1,48 @@
 import { createHash } from "node:crypto";
-import { type CallReport, readTrigger, type TriggerInput } from "./trigger-input.ts";
+import { type CallReport, parseTriggerInput, type TriggerInput } from "./trigger-input.ts";
 
-/** What is known of a machine that says something. */
-export interface Machine {
-  /** What it is called. */
+/** How to read the payloads of a machine source. */
+export interface MachineInputOptions {
+  /** Name of the source. */
   source: string;
-  /** Member of what it says that holds its state; `state` unless given. */
+  /** Payload member that holds the state; default `state`. */
   stateMember?: string;
-  /** Member of what it says that names the event, so that a repetition is known as one. */
+  /** Payload member that identifies the event, for deduplication. */
   idMember?: string;
-  /** A member `call` is the report of a call. */
+  /** Read the member `call` as a call report. */
   calls?: boolean;
 }
 
 /**
- * The input that a machine's words are: an object as it is, anything else is the state itself (`closed`, 1, true). The
- * member that holds the state is told as `state`, in words. Where it names no event, `dedupeKey` does. Throws an error whose
- * message says what is wrong.
+ * Converts a payload to a trigger input. An object becomes the input's values; any other value is the state (`closed`,
+ * 1, true). The state member is also provided as the string `state`. `dedupeKey` applies if the payload has no event
+ * id. Throws an Error with a message for people.
  */
-export function machineInput(
-  { source, stateMember = "state", idMember, calls = false }: Machine,
-  said: unknown,
+export function toTriggerInput(
+  { source, stateMember = "state", idMember, calls = false }: MachineInputOptions,
+  payload: unknown,
   dedupeKey: string,
 ): TriggerInput {
-  const members = isObject(said) ? said : { [stateMember]: said };
+  const members = isObject(payload) ? payload : { [stateMember]: payload };
   const { call, ...rest } = members;
   const state = members[stateMember];
   const id = idMember === undefined ? undefined : members[idMember];
-  const values = { ...(calls ? rest : members), ...(isPlain(state) ? { state: String(state) } : {}) };
-  return readTrigger({
+  const values = { ...(calls ? rest : members), ...(isPrimitive(state) ? { state: String(state) } : {}) };
+  return parseTriggerInput({
     source,
-    dedupeKey: isPlain(id) ? eventKey(source, String(id)) : dedupeKey,
+    dedupeKey: isPrimitive(id) ? dedupeKeyOf(source, String(id)) : dedupeKey,
     values,
     ...(calls && call !== undefined ? { call: call as CallReport } : {}),
   });
 }
 
-/** The key of an event that its source names. */
-export function eventKey(source: string, id: string): string {
+/** Deduplication key of an event id chosen by the source. */
+export function dedupeKeyOf(source: string, id: string): string {
   return createHash("sha256").update(`${source}\n${id}`).digest("hex");
 }
 
-/** What bytes of a machine say: JSON where they are JSON, else the text they are. */
-export function saidIn(bytes: Uint8Array): unknown {
+/** Parses a payload as JSON, else returns it as text. */
+export function parsePayload(bytes: Uint8Array): unknown {
   const text = new TextDecoder().decode(bytes).trim();
   try {
     return JSON.parse(text);
@@ -51,7 +51,7 @@ export function saidIn(bytes: Uint8Array): unknown {
   }
 }
 
-function isPlain(value: unknown): value is string | number | boolean {
+function isPrimitive(value: unknown): value is string | number | boolean {
   return ["string", "number", "boolean"].includes(typeof value);
 }
 

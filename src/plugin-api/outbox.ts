@@ -1,64 +1,63 @@
-import type { Clock } from "../base/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { DeliveryItem, OutcomeDetails, OutcomeLevel } from "./delivery.ts";
 
 /**
- * What became of a message that was handed to a server: taken, and how far that proves the delivery; or not, in words.
- * `down`: the server itself is not well, so that others would fare no better. The rest is told on as it is.
+ * Result of handing a message to a server: taken, with the level this proves, or refused with a reason. `down`: the
+ * server itself is unavailable, so other messages would fail as well. Further details are passed on to `outcome`.
  */
-export type Handed =
+export type SendResult =
   | ({ taken: true; level: "sent" | "accepted" } & Pick<OutcomeDetails, "last">)
   | ({ taken: false; reason: string; retryable: boolean; down: boolean } & Pick<
       OutcomeDetails,
       "retryAfterMs" | "gone"
     >);
 
-/** Messages on their way to a server, at most so many at once as it takes; the most urgent first. */
+/** Queue of messages to one server with limited concurrency; the highest priority goes first. */
 export interface Outbox {
   add(items: readonly DeliveryItem[]): void;
-  /** Takes out what was not handed over yet. */
+  /** Removes messages that were not sent yet. */
   drop(deliveryIds: readonly number[]): void;
-  /** What the server was asked outside of messages. */
-  heard(result: Handed): void;
-  /** The server is well as far as is known. */
+  /** Reports the result of a request that is not a message, such as a health check. */
+  reportResult(result: SendResult): void;
+  /** The last result showed a working server. */
   readonly isWell: boolean;
 }
 
-/** What an outbox hands over, and to whom it tells what came of it. */
-export interface OutboxNeeds {
+export interface OutboxDeps {
   clock: Clock;
-  /** The context's own. */
+  /** Same as in the plugin context. */
   outcome(deliveryId: number, level: OutcomeLevel, details?: OutcomeDetails): void;
-  /** The context's own. */
+  /** Same as in the plugin context. */
   status(state: "ok" | "down", reason?: string): void;
-  atOnce: number;
-  /** Why an item can never be handed over, in words; null for one that can. */
-  fault(item: DeliveryItem): string | null;
-  /** Hands one over; never rejects. */
-  hand(item: DeliveryItem): Promise<Handed>;
+  concurrency: number;
+  /** Reason why an item can never be sent; null if it can. */
+  undeliverableReason(item: DeliveryItem): string | null;
+  /** Sends one item; never rejects. */
+  send(item: DeliveryItem): Promise<SendResult>;
 }
 
-/** So long nothing is tried after the server was not well: what comes is given back at once. own choice */
-const BROKEN_MS = 5_000;
+/** Pause without attempts after the server was found down. */
+const DOWN_BACKOFF_MS = 5_000;
 
 /**
- * Makes an empty outbox, which reports the outcome of each item and the server's health when it changes. What waits for a
- * server that is not well is given back at once, instead of each waiting for itself, and the host tries again.
+ * Creates an outbox that reports the outcome of each item and the server's health on change. While the server is down,
+ * queued items fail at once instead of each waiting for its own timeout; the host retries them.
  */
-export function createOutbox({ clock, outcome, status, atOnce, fault, hand }: OutboxNeeds): Outbox {
+export function createOutbox({ clock, outcome, status, concurrency, undeliverableReason, send }: OutboxDeps): Outbox {
   let waiting: DeliveryItem[] = [];
-  let underWay = 0;
-  let broken: { until: number; result: Handed } | null = null;
+  let inFlight = 0;
+  let downUntil: { until: number; result: SendResult } | null = null;
   let state: "unknown" | "well" | "down" = "unknown";
 
-  const heard = (result: Handed): void => {
+  const reportResult = (result: SendResult): void => {
     const isDown = !result.taken && result.down;
-    broken = isDown ? { until: clock.monotonicMs() + BROKEN_MS, result } : null;
+    downUntil = isDown ? { until: clock.monotonicMs() + DOWN_BACKOFF_MS, result } : null;
     if (isDown) status("down", result.reason);
     else if (state !== "well") status("ok");
     state = isDown ? "down" : "well";
   };
 
-  const report = ({ deliveryId }: DeliveryItem, result: Handed): void => {
+  const report = ({ deliveryId }: DeliveryItem, result: SendResult): void => {
     if (result.taken) {
       const { level, taken: _, ...details } = result;
       outcome(deliveryId, level, details);
@@ -68,27 +67,27 @@ export function createOutbox({ clock, outcome, status, atOnce, fault, hand }: Ou
     }
   };
 
-  /** What the server had taken before a restart is not handed over again. */
-  const isToBeHanded = (item: DeliveryItem): boolean => {
+  /** An item that the server accepted before a restart is not sent again. */
+  const needsSending = (item: DeliveryItem): boolean => {
     if (item.reached) return false;
-    const reason = fault(item);
+    const reason = undeliverableReason(item);
     if (reason !== null) outcome(item.deliveryId, "failed", { reason, retryable: false });
     return reason === null;
   };
 
-  const pump = (): void => {
-    if (broken !== null && clock.monotonicMs() < broken.until) {
-      for (const item of waiting.splice(0)) report(item, broken.result);
+  const sendNext = (): void => {
+    if (downUntil !== null && clock.monotonicMs() < downUntil.until) {
+      for (const item of waiting.splice(0)) report(item, downUntil.result);
     }
-    while (underWay < atOnce) {
+    while (inFlight < concurrency) {
       const item = waiting.shift();
       if (!item) return;
-      underWay++;
-      void hand(item).then((result) => {
-        underWay--;
-        heard(result);
+      inFlight++;
+      void send(item).then((result) => {
+        inFlight--;
+        reportResult(result);
         report(item, result);
-        pump();
+        sendNext();
       });
     }
   };
@@ -98,21 +97,23 @@ export function createOutbox({ clock, outcome, status, atOnce, fault, hand }: Ou
       return state === "well";
     },
     add(items) {
-      // Sorting keeps the order of those that are equally urgent.
-      waiting = [...waiting, ...items.filter(isToBeHanded)].sort((a, b) => a.priority - b.priority);
-      pump();
+      // The sort is stable: equal priorities keep their order.
+      waiting = [...waiting, ...items.filter(needsSending)].sort((a, b) => a.priority - b.priority);
+      sendNext();
     },
     drop(deliveryIds) {
       const gone = new Set(deliveryIds);
       waiting = waiting.filter(({ deliveryId }) => !gone.has(deliveryId));
     },
-    heard,
+    reportResult,
   };
 }
 
-/** Serves nothing, for want of what the configuration lacks: says so, and fails each delivery with these words. */
-export function lacking(
-  ctx: Pick<OutboxNeeds, "outcome"> & {
+/**
+ * Reports the plugin as degraded and fails each delivery with this reason, because required configuration is missing.
+ */
+export function failForMissingConfig(
+  ctx: Pick<OutboxDeps, "outcome"> & {
     deliver(handler: (batch: DeliveryItem[]) => void): void;
     status(state: "degraded", reason: string): void;
   },

@@ -1,22 +1,21 @@
-/** A text message from a person, as a channel got it. */
+/** An inbound text message. */
 export interface TextMessage {
-  /** The sender's number. */
   from: string;
   text: string;
 }
 
-/** What came of it, for the channel to answer in its own words. */
+/** Result of an inbound text message, for the channel to phrase. */
 export type TextReply =
-  /** An answer to what a message asked; `told` is what its owner wrote for that. */
+  /** A response to a notification; `told` is the reply text of its owner. */
   | { kind: "answered"; option: string; told?: string }
-  /** The sender is on a list now; a welcome is a message of its own. */
+  /** The sender joined a list; a welcome is sent as its own message. */
   | { kind: "joined"; list: string }
-  /** The list takes nobody any more; `text` is what its owner wrote for that. */
+  /** The list accepts no new members; `text` is its owner's text for that case. */
   | { kind: "inactive"; list: string; text: string | null }
   | { kind: "left"; lists: readonly string[] }
-  /** No text messages for this number any more. */
+  /** All text messages to this number are stopped. */
   | { kind: "stopped" }
   | { kind: "started" }
   | { kind: "refused"; why: "too-late" | "too-many" }
-  /** Nothing that the appliance knows. */
+  /** Not understood. */
   | { kind: "unknown" };

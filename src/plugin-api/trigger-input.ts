@@ -1,72 +1,74 @@
-import { CallerError } from "../base/errors.ts";
+import { CallerError } from "../lib/errors.ts";
 
-/** Something from outside that may start a message: a button, a contact closure, a request, a call, a CAP alert. */
+/** An external event that may start a message: a button, a contact closure, a request, a call, a CAP alert. */
 export interface TriggerInput {
-  /** What the source calls itself, stable over time. */
+  /** Stable name of the source. */
   source: string;
-  /** Same key, same event: repeats within a day start nothing. */
+  /** Deduplication key: repeats within a day start nothing. */
   dedupeKey: string;
-  /** What it says; `state` (`closed`, `pressed` …) is what rules ask for, texts and numbers fill `{{name}}` in messages. */
+  /** Payload. Rules compare `state` (`closed`, `pressed` …); strings and numbers fill `{{name}}` in messages. */
   values: Record<string, unknown>;
-  /** True for what is only for exercise: all that it starts are drills. */
+  /** True for exercises: everything it starts is a drill. */
   drill?: boolean;
-  /** Present when it is about a call. */
+  /** Present for call events. */
   call?: CallReport;
 }
 
-/** How far a telephone call has got. Each step is an input of its own, told in order. */
+/** Progress of a telephone call. Each step is a separate input, in order. */
 export interface CallReport {
-  /** Names the call among all of the source's, such as a SIP Call-ID. */
+  /** Identifies the call within the source, such as a SIP Call-ID. */
   callId: string;
   state: "ringing" | "answered" | "ended";
-  /** Number that was called, as it was dialled. */
+  /** Called number as dialled. */
   calledNumber: string;
   callingNumber?: string;
   /**
-   * A call that a call manager sent on (`redirect`) or asks about (`routing-request`); without it the call reached the
-   * appliance itself.
+   * Set if a call manager redirected the call (`redirect`) or asks how to route it (`routing-request`); absent if the
+   * call reached the appliance itself.
    */
   via?: "redirect" | "routing-request";
-  /** Digits that the caller entered; kept sealed. */
+  /** Digits entered by the caller; stored encrypted. */
   pin?: string;
 }
 
-const LONGEST_NAME = 255;
-const LONGEST_NUMBER = 50;
-const LONGEST_PIN = 12;
-const MOST_BYTES = 65_536;
+const MAX_NAME_LENGTH = 255;
+const MAX_NUMBER_LENGTH = 50;
+const MAX_PIN_LENGTH = 12;
+const MAX_VALUES_BYTES = 65_536;
 const CALL_STATES: readonly unknown[] = ["ringing", "answered", "ended"] satisfies CallReport["state"][];
 const VIA: readonly unknown[] = [undefined, "redirect", "routing-request"] satisfies CallReport["via"][];
 
 /**
- * Checks an input as `trigger` does, so that a plugin can tell its source before anything is stored; members that are
- * not known are left out. Throws an error whose message says what is wrong.
+ * Validates an input as `trigger` does, so that a plugin can respond before anything is stored. Unknown members are
+ * dropped. Throws CallerError.
  */
-export function readTrigger(given: unknown): TriggerInput {
+export function parseTriggerInput(given: unknown): TriggerInput {
   const { source, dedupeKey, values, drill, call } = (given ?? {}) as Record<string, unknown>;
-  if (!isText(source, LONGEST_NAME) || !isText(dedupeKey, LONGEST_NAME))
-    throw wrong(`source and dedupeKey are texts of 1 to ${LONGEST_NAME} characters`);
-  if (!isObject(values)) throw wrong("values is an object");
-  if (Buffer.byteLength(JSON.stringify(values)) > MOST_BYTES)
-    throw new CallerError("too-large", `trigger: values has at most ${MOST_BYTES} bytes of JSON`);
-  if (drill !== undefined && typeof drill !== "boolean") throw wrong("drill is true or false");
+  if (!isText(source, MAX_NAME_LENGTH) || !isText(dedupeKey, MAX_NAME_LENGTH))
+    throw invalidTrigger(`source and dedupeKey must be strings of 1 to ${MAX_NAME_LENGTH} characters`);
+  if (!isObject(values)) throw invalidTrigger("values must be an object");
+  if (Buffer.byteLength(JSON.stringify(values)) > MAX_VALUES_BYTES)
+    throw new CallerError("too-large", `trigger: values must not exceed ${MAX_VALUES_BYTES} bytes of JSON`);
+  if (drill !== undefined && typeof drill !== "boolean") throw invalidTrigger("drill must be true or false");
   return {
     ...{ source, dedupeKey, values },
     ...(drill === undefined ? {} : { drill }),
-    ...(call === undefined ? {} : { call: readCall(call) }),
+    ...(call === undefined ? {} : { call: parseCallReport(call) }),
   };
 }
 
-function readCall(given: unknown): CallReport {
+function parseCallReport(given: unknown): CallReport {
   const { callId, state, calledNumber, callingNumber, via, pin } = (given ?? {}) as Record<string, unknown>;
-  if (!isText(callId, LONGEST_NAME)) throw wrong(`call.callId is a text of 1 to ${LONGEST_NAME} characters`);
-  if (!CALL_STATES.includes(state)) throw wrong(`call.state is one of ${CALL_STATES.join(", ")}`);
-  if (!isText(calledNumber, LONGEST_NUMBER))
-    throw wrong(`call.calledNumber is a text of 1 to ${LONGEST_NUMBER} characters`);
-  if (callingNumber !== undefined && !isText(callingNumber, LONGEST_NUMBER))
-    throw wrong(`call.callingNumber is a text of 1 to ${LONGEST_NUMBER} characters`);
-  if (!VIA.includes(via)) throw wrong("call.via is redirect or routing-request");
-  if (pin !== undefined && !isText(pin, LONGEST_PIN)) throw wrong(`call.pin has 1 to ${LONGEST_PIN} digits`);
+  if (!isText(callId, MAX_NAME_LENGTH))
+    throw invalidTrigger(`call.callId must be a string of 1 to ${MAX_NAME_LENGTH} characters`);
+  if (!CALL_STATES.includes(state)) throw invalidTrigger(`call.state must be one of ${CALL_STATES.join(", ")}`);
+  if (!isText(calledNumber, MAX_NUMBER_LENGTH))
+    throw invalidTrigger(`call.calledNumber must be a string of 1 to ${MAX_NUMBER_LENGTH} characters`);
+  if (callingNumber !== undefined && !isText(callingNumber, MAX_NUMBER_LENGTH))
+    throw invalidTrigger(`call.callingNumber must be a string of 1 to ${MAX_NUMBER_LENGTH} characters`);
+  if (!VIA.includes(via)) throw invalidTrigger("call.via must be redirect or routing-request");
+  if (pin !== undefined && !isText(pin, MAX_PIN_LENGTH))
+    throw invalidTrigger(`call.pin must have 1 to ${MAX_PIN_LENGTH} digits`);
   return {
     ...{ callId, calledNumber, state: state as CallReport["state"] },
     ...(callingNumber === undefined ? {} : { callingNumber }),
@@ -75,14 +77,14 @@ function readCall(given: unknown): CallReport {
   };
 }
 
-function isText(value: unknown, most: number): value is string {
-  return typeof value === "string" && value !== "" && value.length <= most;
+function isText(value: unknown, maxLength: number): value is string {
+  return typeof value === "string" && value !== "" && value.length <= maxLength;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function wrong(words: string): CallerError {
-  return new CallerError("invalid-value", `trigger: ${words}`);
+function invalidTrigger(message: string): CallerError {
+  return new CallerError("invalid-value", `trigger: ${message}`);
 }

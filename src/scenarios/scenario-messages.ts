@@ -1,15 +1,14 @@
-import { invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../lib/errors.ts";
 import confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import siteRoles from "../resources/places/site-roles.ts";
-import { SCENARIO_MESSAGE } from "../resources/scenarios/scenario-parts.ts";
-import { compileChecker } from "../schema/check.ts";
-import { readParts } from "../schema/part-lists.ts";
-import { namedRows } from "../store/part-references.ts";
-import type { Reader } from "../store/store.ts";
-import type { ScenarioRow } from "./questions.ts";
+import { SCENARIO_MESSAGE_FIELDS } from "../resources/scenarios/scenario-fields.ts";
+import { parseNestedItems } from "../schema/nested-items.ts";
+import { compileValidator } from "../schema/validator.ts";
+import { readNamedRows } from "../store/element-references.ts";
+import type { StoreReader } from "../store/store.ts";
+import type { ScenarioRow } from "./scenario-questions.ts";
 
-/** A message as it is stored. */
 export interface ScenarioMessage {
   id: string;
   name: string;
@@ -21,30 +20,33 @@ export interface ScenarioMessage {
   siteRoleIds: string[];
 }
 
-/** What messages refer to, one list per family, as the scenario keeps it beside them. */
-export type MessageReferences = Pick<ScenarioRow, "messageTemplateIds" | "confirmationRequestIds" | "siteRoleIds">;
+/** References of messages, one list per resource, stored with the scenario. */
+export type ScenarioMessageReferences = Pick<
+  ScenarioRow,
+  "messageTemplateIds" | "confirmationRequestIds" | "siteRoleIds"
+>;
 
-/** Members of a message that refer to rows. */
-export const MESSAGE_REFERENCES = {
+/** Members of a message that are references. */
+export const SCENARIO_MESSAGE_REFERENCES = {
   messageTemplateId: { resource: messageTemplates, kept: "messageTemplateIds" },
   confirmationRequestId: { resource: confirmationRequests, kept: "confirmationRequestIds" },
   siteRoleIds: { resource: siteRoles, kept: "siteRoleIds" },
 } as const;
 
-/** own choice */
-const MOST_MESSAGES = 50;
+/** @source docs/decisions/0204-scenarios-incidents-and-places.md, Scenarios */
+const MAX_MESSAGES = 50;
 const FIELD = "messages";
-const checker = compileChecker(SCENARIO_MESSAGE);
+const checker = compileValidator(SCENARIO_MESSAGE_FIELDS);
 
-/** Reads the messages of a scenario, at least one. Throws CallerError. */
-export function readMessages(input: unknown): ScenarioMessage[] {
-  const messages = readParts<ScenarioMessage>(input, { field: FIELD, most: MOST_MESSAGES, checker });
-  if (messages.length === 0) throw invalidValue(FIELD, "At least 1 element.");
+/** Parses the messages of a scenario, at least one. Throws CallerError. */
+export function parseScenarioMessages(input: unknown): ScenarioMessage[] {
+  const messages = parseNestedItems<ScenarioMessage>(input, { field: FIELD, most: MAX_MESSAGES, checker });
+  if (messages.length === 0) throw invalidValue(FIELD, "Must have at least 1 item.");
   return messages;
 }
 
-/** The stored messages of a scenario, without what has been deleted since. */
-export function messagesOf(row: Pick<ScenarioRow, "messages"> & MessageReferences): ScenarioMessage[] {
+/** Stored messages of a scenario, without references to deleted rows. */
+export function scenarioMessagesOf(row: Pick<ScenarioRow, "messages"> & ScenarioMessageReferences): ScenarioMessage[] {
   return (row.messages as ScenarioMessage[]).map((message) => ({
     ...message,
     confirmationRequestId: row.confirmationRequestIds.includes(message.confirmationRequestId ?? "")
@@ -55,22 +57,25 @@ export function messagesOf(row: Pick<ScenarioRow, "messages"> & MessageReference
 }
 
 /**
- * The messages of a page's scenarios with the names of what they refer to; two queries. Of `rows` the references that lie
- * out of sight are gone, so they are not told here either: a template is null then.
+ * Messages of a page of scenarios with the names of their references, in two queries. `rows` no longer have the references
+ * that the caller may not read, so these are omitted here, too: such a template is null.
  */
-export function presentMessages(rows: readonly ScenarioRow[], reader: Reader): Record<string, unknown>[][] {
-  const templates = namedRows(
+export function serializeScenarioMessages(
+  rows: readonly ScenarioRow[],
+  reader: StoreReader,
+): Record<string, unknown>[][] {
+  const templates = readNamedRows(
     reader,
     messageTemplates,
     rows.flatMap(({ messageTemplateIds }) => messageTemplateIds),
   );
-  const roles = namedRows(
+  const roles = readNamedRows(
     reader,
     siteRoles,
     rows.flatMap(({ siteRoleIds }) => siteRoleIds),
   );
   return rows.map((row) =>
-    messagesOf(row).map((message) => {
+    scenarioMessagesOf(row).map((message) => {
       const seen = row.messageTemplateIds.find((id) => id === message.messageTemplateId) ?? null;
       return {
         ...message,

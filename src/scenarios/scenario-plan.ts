@@ -1,54 +1,56 @@
-import type { Place } from "../places/levels.ts";
+import type { Location } from "../places/location-levels.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import siteRecipients from "../resources/places/site-recipients.ts";
-import { FURTHER_RECIPIENTS } from "../resources/scenarios/scenario-parts.ts";
+import { ADDITIONAL_RECIPIENT_FIELDS } from "../resources/scenarios/scenario-fields.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { Reader } from "../store/store.ts";
-import type { ScenarioRow } from "./questions.ts";
-import { messagesOf, type ScenarioMessage } from "./scenario-messages.ts";
+import type { StoreReader } from "../store/store.ts";
+import { type ScenarioMessage, scenarioMessagesOf } from "./scenario-messages.ts";
+import type { ScenarioRow } from "./scenario-questions.ts";
 
-/** Fields that name recipients. */
-export const RECIPIENTS = Object.keys(FURTHER_RECIPIENTS) as (keyof typeof FURTHER_RECIPIENTS)[];
-/** Recipients by the field that names them. */
-export type RecipientIds = Record<(typeof RECIPIENTS)[number], readonly string[]>;
+/** Fields that contain recipients. */
+export const SCENARIO_RECIPIENT_FIELDS = Object.keys(
+  ADDITIONAL_RECIPIENT_FIELDS,
+) as (keyof typeof ADDITIONAL_RECIPIENT_FIELDS)[];
+/** Recipients by field. */
+export type RecipientIds = Record<(typeof SCENARIO_RECIPIENT_FIELDS)[number], readonly string[]>;
 
-/** One message of a scenario as it would be sent at a place. */
-export interface PlannedMessage {
+/** A message of a scenario as it would be sent for a location. */
+export interface PlannedScenarioMessage {
   message: ScenarioMessage;
   template: RowOf<typeof messageTemplates>;
-  /** Those of the template, of the roles at the site, and the further ones, each once. */
+  /** Recipients of the template, of the roles at the site, and additional ones, without duplicates. */
   recipients: RecipientIds;
-  /** False when nobody would be reached. */
+  /** False if no one would be reached. */
   hasRecipients: boolean;
 }
 
-/** More than a site can have, there being one for each role. */
-const MOST_AT_SITE = 10_000;
+/** Upper bound: a site has one recipient per role. */
+const MAX_RECIPIENTS_PER_SITE = 10_000;
 
-/** What a scenario sends at a place. `further` names more recipients by the message's id. */
-export function planMessages(
+/** Messages that a scenario sends for a location. `further` has additional recipients by message id. */
+export function planScenarioMessages(
   row: ScenarioRow,
-  place: Place,
+  place: Location,
   further: ReadonlyMap<string, Partial<RecipientIds>>,
-  reader: Reader,
-): PlannedMessage[] {
+  reader: StoreReader,
+): PlannedScenarioMessage[] {
   const { siteId } = place;
-  const atSite = siteId === null ? [] : reader.find(siteRecipients, { siteId }, MOST_AT_SITE);
-  return messagesOf(row).flatMap((message) => {
+  const siteRecipientRows = siteId === null ? [] : reader.find(siteRecipients, { siteId }, MAX_RECIPIENTS_PER_SITE);
+  return scenarioMessagesOf(row).flatMap((message) => {
     const template = reader.get(messageTemplates, message.messageTemplateId);
     if (!template) return [];
-    const players = atSite.filter(({ siteRoleId }) => message.siteRoleIds.includes(siteRoleId));
+    const players = siteRecipientRows.filter(({ siteRoleId }) => message.siteRoleIds.includes(siteRoleId));
     const sources: Partial<RecipientIds>[] = [template, ...players, further.get(message.id) ?? {}];
     const recipients = Object.fromEntries(
-      RECIPIENTS.map((field) => [field, [...new Set(sources.flatMap((source) => source[field] ?? []))]]),
+      SCENARIO_RECIPIENT_FIELDS.map((field) => [field, [...new Set(sources.flatMap((source) => source[field] ?? []))]]),
     ) as unknown as RecipientIds;
-    const hasRecipients = RECIPIENTS.some((field) => recipients[field].length > 0);
+    const hasRecipients = SCENARIO_RECIPIENT_FIELDS.some((field) => recipients[field].length > 0);
     return [{ message, template, recipients, hasRecipients }];
   });
 }
 
-/** The texts that a message has of its own. */
-export function ownTexts({ message }: PlannedMessage): Record<string, string> {
+/** Texts of a message that override the template. */
+export function textOverridesOf({ message }: PlannedScenarioMessage): Record<string, string> {
   const { subject, body, ttsCustomContent } = message;
   return Object.fromEntries(
     Object.entries({ subject, body, ttsCustomContent }).filter((entry): entry is [string, string] => entry[1] !== null),

@@ -1,23 +1,23 @@
-import type { Clock } from "../base/clock.ts";
-import { type Counted, reachOf } from "../broadcast/impact.ts";
-import { interpolate } from "../broadcast/interpolation.ts";
-import { type NamedPlace, namePlace, placeInWords } from "../places/place-names.ts";
-import type { By, Store } from "../store/store.ts";
-import { readAnswers, variablesOf } from "./answers.ts";
-import { locationVariableOf, type ScenarioRow } from "./questions.ts";
-import { placeOfStart } from "./scenario-place.ts";
-import { type PlannedMessage, planMessages } from "./scenario-plan.ts";
+import type { Clock } from "../lib/clock.ts";
+import { interpolate } from "../notifications/compose/interpolation.ts";
+import { type CountWithSample, measureReach } from "../notifications/recipients/change-impact.ts";
+import { formatLocation, type NamedLocation, nameLocation } from "../places/location-names.ts";
+import type { ActorContext, Store } from "../store/store.ts";
+import { answerVariables, parseAnswers } from "./scenario-answers.ts";
+import { resolveStartLocation } from "./scenario-location.ts";
+import { type PlannedScenarioMessage, planScenarioMessages } from "./scenario-plan.ts";
+import { locationVariableOf, type ScenarioRow } from "./scenario-questions.ts";
 
-/** What a start would say. */
+/** A start to preview. */
 export interface SimulatedStart {
   /** `[{fieldId | fieldVariable, answer}]`, or an object of answers by variable. */
   answers: unknown;
   location: unknown;
 }
 
-/** Who and what a scenario would reach, and with which words. */
+/** Recipients and texts of a start. */
 export interface ScenarioPreview {
-  location: NamedPlace | null;
+  location: NamedLocation | null;
   locationText: string;
   messages: PreviewedMessage[];
 }
@@ -28,33 +28,33 @@ interface PreviewedMessage {
   subject: string | null;
   body: string | null;
   ttsCustomContent: string | null;
-  users: Counted<{ id: string; name: string }>;
-  devices: Counted<{ id: string; name: string }>;
+  users: CountWithSample<{ id: string; name: string }>;
+  devices: CountWithSample<{ id: string; name: string }>;
 }
 
-/** Foresees a start; questions that are left open keep their places in the texts. Throws CallerError. */
+/** Previews a start (dry run); open questions keep their placeholders. Throws CallerError. */
 export async function previewScenario(
   scenario: ScenarioRow,
   { answers, location }: SimulatedStart,
-  by: By,
+  by: ActorContext,
   { store, clock, reportsSite }: { store: Store; clock: Clock; reportsSite: boolean },
 ): Promise<ScenarioPreview> {
-  const { answered, site } = readAnswers(scenario, listOf(answers), { reportsSite, isPartial: true });
-  const told = { location, site, device: null, mayBeNowhere: true };
-  const place = placeOfStart(scenario, told, store, by.scope.inSight);
-  const named = namePlace(place, store);
-  const words = placeInWords(named);
-  const variables = new Map(Object.entries(variablesOf(answered, true)));
-  if (named) variables.set(locationVariableOf(scenario), words);
+  const { answered, site } = parseAnswers(scenario, toAnswerList(answers), { reportsSite, isPartial: true });
+  const startInput = { location, site, device: null, mayBeNowhere: true };
+  const place = resolveStartLocation(scenario, startInput, store, by.scope.domainVisibility);
+  const named = nameLocation(place, store);
+  const locationText =formatLocation(named);
+  const variables = new Map(Object.entries(answerVariables(answered, true)));
+  if (named) variables.set(locationVariableOf(scenario), locationText);
   const messages: PreviewedMessage[] = [];
-  for (const planned of planMessages(scenario, place, new Map(), store)) {
-    const reached = await reachOf(planned.recipients, { reader: store, clock, scope: by.scope });
-    messages.push({ ...textsOf(planned, variables), ...reached });
+  for (const planned of planScenarioMessages(scenario, place, new Map(), store)) {
+    const reached = await measureReach(planned.recipients, { reader: store, clock, scope: by.scope });
+    messages.push({ ...previewTexts(planned, variables), ...reached });
   }
-  return { location: named, locationText: words, messages };
+  return { location: named, locationText, messages };
 }
 
-function textsOf({ message, template }: PlannedMessage, variables: ReadonlyMap<string, string>) {
+function previewTexts({ message, template }: PlannedScenarioMessage, variables: ReadonlyMap<string, string>) {
   const filled = (field: "subject" | "body" | "ttsCustomContent"): string | null => {
     const text = message[field] ?? template[field];
     return text === null ? null : interpolate(text, variables);
@@ -68,7 +68,7 @@ function textsOf({ message, template }: PlannedMessage, variables: ReadonlyMap<s
   };
 }
 
-function listOf(answers: unknown): unknown {
+function toAnswerList(answers: unknown): unknown {
   if (typeof answers !== "object" || answers === null || Array.isArray(answers)) return answers;
   return Object.entries(answers).map(([fieldVariable, answer]) => ({ fieldVariable, answer }));
 }

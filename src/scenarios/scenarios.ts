@@ -1,143 +1,150 @@
-import { allowedOnly } from "../access/group-actions.ts";
-import type { Clock } from "../base/clock.ts";
-import { CallerError, faulty, invalidValue } from "../base/errors.ts";
-import { newId } from "../base/ids.ts";
-import type { Broadcaster, Outgoing } from "../broadcast/broadcaster.ts";
-import type { Place } from "../places/levels.ts";
-import { namePlace, placeInWords } from "../places/place-names.ts";
+import { startIncident } from "../incidents/incident-start.ts";
+import type { Clock } from "../lib/clock.ts";
+import { CallerError, invalidValue, validationError } from "../lib/errors.ts";
+import { newId } from "../lib/ids.ts";
+import type { NotificationService, OutgoingNotification } from "../notifications/notification-service.ts";
+import { readAllowList } from "../permissions/security-group-actions.ts";
+import type { Location } from "../places/location-levels.ts";
+import { formatLocation, nameLocation } from "../places/location-names.ts";
 import apiDevices from "../resources/places/api-devices.ts";
+import { ADDITIONAL_RECIPIENT_FIELDS } from "../resources/scenarios/scenario-fields.ts";
 import scenarioNotifications from "../resources/scenarios/scenario-notifications.ts";
-import { FURTHER_RECIPIENTS } from "../resources/scenarios/scenario-parts.ts";
-import { START } from "../resources/scenarios/scenario-start.ts";
+import { SCENARIO_START_FIELDS } from "../resources/scenarios/scenario-start-fields.ts";
 import scenarios from "../resources/scenarios/scenarios.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
-import { compileChecker } from "../schema/check.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
-import type { By, Reader, Scope, Store, Transaction } from "../store/store.ts";
-import { type Answers, readAnswers, variablesOf } from "./answers.ts";
-import { type FurtherRecipients, readFurtherRecipients } from "./further-recipients.ts";
-import { startIncident } from "./incident-start.ts";
-import { createPins } from "./pins.ts";
-import { locationVariableOf, type ScenarioRow } from "./questions.ts";
-import { messagesOf } from "./scenario-messages.ts";
-import { placeOfStart } from "./scenario-place.ts";
-import { ownTexts, type PlannedMessage, planMessages } from "./scenario-plan.ts";
+import { compileValidator } from "../schema/validator.ts";
+import type { AccessScope, ActorContext, Store, StoreReader, Transaction } from "../store/store.ts";
+import { type AdditionalRecipients, parseAdditionalRecipients } from "./additional-recipients.ts";
+import { answerVariables, type ParsedAnswers, parseAnswers } from "./scenario-answers.ts";
+import { resolveStartLocation } from "./scenario-location.ts";
+import { scenarioMessagesOf } from "./scenario-messages.ts";
+import { createScenarioPinCheck } from "./scenario-pin.ts";
+import { type PlannedScenarioMessage, planScenarioMessages, textOverridesOf } from "./scenario-plan.ts";
 import { previewScenario, type ScenarioPreview, type SimulatedStart } from "./scenario-preview.ts";
+import { locationVariableOf, type ScenarioRow } from "./scenario-questions.ts";
 import { recordUnknownDevice } from "./unknown-devices.ts";
 
-/** A scenario that was started. */
 export type StartedScenario = RowOf<typeof scenarioNotifications>;
 
-/** Starts scenarios, and says beforehand what they would do. */
+/** Starts and previews scenarios. */
 export interface Scenarios {
   /**
-   * Starts the scenario that `input` names: all its messages are accepted, or none. Whether somebody may start scenarios
-   * at all is judged by the caller. Throws CallerError, TooManyRequests for a PIN that is guessed. @source decisions.md 7
+   * Starts the scenario that `input` names: all its messages are accepted, or none. The caller must check the permission to
+   * start scenarios. Throws CallerError, TooManyRequestsError after wrong PINs.
+   * @source docs/decisions/0007-scenarios.md, Starting a scenario
    */
-  start(input: Readonly<Record<string, unknown>>, by: By): Promise<StartedScenario>;
-  /** Who and what would be reached, and with which words; nothing is sent. Throws CallerError. */
-  preview(scenario: ScenarioRow, start: SimulatedStart, by: By): Promise<ScenarioPreview>;
+  start(input: Readonly<Record<string, unknown>>, by: ActorContext): Promise<StartedScenario>;
+  /** Returns recipients and texts without sending (dry run). Throws CallerError. */
+  preview(scenario: ScenarioRow, start: SimulatedStart, by: ActorContext): Promise<ScenarioPreview>;
 }
 
-/** What scenarios need. */
-export interface ScenarioNeeds {
+export interface ScenarioDeps {
   store: Store;
   catalogue: Catalogue;
   clock: Clock;
-  broadcaster: Pick<Broadcaster, "sendTogether">;
-  /** The question about the site is reported and its answer taken. */
+  notificationService: Pick<NotificationService, "sendBatch">;
+  /** Report the site question and accept its answer. */
   reportsSite: boolean;
 }
 
-/** What was asked for, checked as far as it can be without knowing what is sent. */
-interface Start {
+/** A start, validated as far as possible without knowing its messages. */
+interface ParsedStart {
   scenario: ScenarioRow;
   drill: boolean;
   device: RowOf<typeof apiDevices> | null;
   lookupValue: string | null;
-  place: Place;
-  answers: Answers;
-  further: FurtherRecipients[];
+  place: Location;
+  answers: ParsedAnswers;
+  further: AdditionalRecipients[];
 }
 
-const checker = compileChecker(START);
+const checker = compileValidator(SCENARIO_START_FIELDS);
 
-/** Makes the starter of scenarios. */
-export function createScenarios(needs: ScenarioNeeds): Scenarios {
-  const pins = createPins(needs.store.secrets, needs.clock);
+export function createScenarios(deps: ScenarioDeps): Scenarios {
+  const pins = createScenarioPinCheck(deps.store.secrets, deps.clock);
   return {
     async start(input, by) {
-      const { values, faults } = checker.check(input, "create");
-      if (faults.length > 0) throw faulty(faults);
-      const scenario = scenarioOf(values.scenarioId as string, by, needs.store);
-      pins.require(scenario, values.confirmationPin, by);
-      const start = await readStart(scenario, values, by, needs);
-      return send(start, by, needs);
+      const { values, faults } = checker.validate(input, "create");
+      if (faults.length > 0) throw validationError(faults);
+      const scenario = findScenario(values.scenarioId as string, by, deps.store);
+      pins.assertPin(scenario, values.confirmationPin, by);
+      const start = await parseStart(scenario, values, by, deps);
+      return sendScenario(start, by, deps);
     },
-    preview: (scenario, start, by) => previewScenario(scenario, start, by, needs),
+    preview: (scenario, start, by) => previewScenario(scenario, start, by, deps),
   };
 }
 
-/** own choice: whoever may start scenarios starts those that the acting domain shows, whether or not it may read them. */
-function scenarioOf(id: string, by: By, reader: Reader): ScenarioRow {
-  const scenario = reader.get(scenarios, id, by.scope.inSight);
-  if (!scenario) throw invalidValue("scenarioId", "There is no such scenario.");
-  const allowed = allowedOnly(reader, "scenarios", by);
+/** Anyone with the permission to start scenarios may start those visible in the acting domain, even without permission to read them. @source docs/decisions/0204-scenarios-incidents-and-places.md, Scenarios */
+function findScenario(id: string, by: ActorContext, reader: StoreReader): ScenarioRow {
+  const scenario = reader.get(scenarios, id, by.scope.domainVisibility);
+  if (!scenario) throw invalidValue("scenarioId", "The scenario was not found.");
+  const allowed = readAllowList(reader, "scenarios", by);
   if (allowed && !allowed.has(scenario.pk)) {
-    throw invalidValue("scenarioId", "The security groups of the sender allow other scenarios alone.");
+    throw invalidValue("scenarioId", "The security groups of the sender do not allow this scenario.");
   }
   return scenario;
 }
 
-async function readStart(
+async function parseStart(
   scenario: ScenarioRow,
   values: Readonly<Record<string, unknown>>,
-  by: By,
-  needs: ScenarioNeeds,
-): Promise<Start> {
-  const { store, catalogue, reportsSite } = needs;
+  by: ActorContext,
+  deps: ScenarioDeps,
+): Promise<ParsedStart> {
+  const { store, catalogue, reportsSite } = deps;
   const lookupValue = (values.initiationDevice as { lookupValue?: string } | null)?.lookupValue ?? null;
   if (values.initiationDevice && lookupValue === null) {
-    throw invalidValue("initiationDevice", "Its lookupValue is required.");
+    throw invalidValue("initiationDevice", "`lookupValue` is required.");
   }
-  const device = lookupValue === null ? null : deviceCalled(lookupValue, by.scope, store);
+  const device = lookupValue === null ? null : findApiDevice(lookupValue, by.scope, store);
   const isUnknown = lookupValue !== null && device === null;
-  if (isUnknown) await recordUnknownDevice(scenario, lookupValue, needs);
-  const answers = readAnswers(scenario, values.fields, { reportsSite });
-  const told = { location: values.location, site: answers.site, device, mayBeNowhere: isUnknown };
-  const place = placeOfStart(scenario, told, store, by.scope.inSight);
-  const messageIds = messagesOf(scenario).map(({ id }) => id);
+  if (isUnknown) await recordUnknownDevice(scenario, lookupValue, deps);
+  const answers = parseAnswers(scenario, values.fields, { reportsSite });
+  const startInput = { location: values.location, site: answers.site, device, mayBeNowhere: isUnknown };
+  const place = resolveStartLocation(scenario, startInput, store, by.scope.domainVisibility);
+  const messageIds = scenarioMessagesOf(scenario).map(({ id }) => id);
   const familyOf = (field: string): AnyResource =>
-    catalogue.byName(FURTHER_RECIPIENTS[field as keyof typeof FURTHER_RECIPIENTS].to);
-  const further = readFurtherRecipients(values.messages, messageIds, by, { reader: store, familyOf });
+    catalogue.byName(ADDITIONAL_RECIPIENT_FIELDS[field as keyof typeof ADDITIONAL_RECIPIENT_FIELDS].to);
+  const further = parseAdditionalRecipients(values.messages, messageIds, by, { reader: store, familyOf });
   return { scenario, drill: values.drill === true, device, lookupValue, place, answers, further };
 }
 
-function deviceCalled(externalId: string, { inSight }: Scope, reader: Reader): RowOf<typeof apiDevices> | null {
+function findApiDevice(
+  externalId: string,
+  { domainVisibility }: AccessScope,
+  reader: StoreReader,
+): RowOf<typeof apiDevices> | null {
   const known = reader.one<{ id: string }>(
     "SELECT id FROM api_devices WHERE external_id = ? COLLATE NOCASE",
     externalId,
   );
-  return known ? reader.get(apiDevices, known.id, inSight) : null;
+  return known ? reader.get(apiDevices, known.id, domainVisibility) : null;
 }
 
 /** Stores the start, its incident and its messages in one transaction. */
-async function send(start: Start, by: By, needs: ScenarioNeeds): Promise<StartedScenario> {
+async function sendScenario(start: ParsedStart, by: ActorContext, deps: ScenarioDeps): Promise<StartedScenario> {
   const { scenario, place, further, drill } = start;
-  const planned = planMessages(scenario, place, new Map(further.map((each) => [each.messageId, each])), needs.store);
+  const planned = planScenarioMessages(
+    scenario,
+    place,
+    new Map(further.map((each) => [each.messageId, each])),
+    deps.store,
+  );
   const going = planned.filter(({ hasRecipients }) => hasRecipients);
-  if (going.length === 0) throw nobody();
-  const named = namePlace(place, needs.store);
+  if (going.length === 0) throw noRecipientsError();
+  const named = nameLocation(place, deps.store);
   const customVars = {
-    ...variablesOf(start.answers.answered),
-    [locationVariableOf(scenario)]: placeInWords(named),
+    ...answerVariables(start.answers.answered),
+    [locationVariableOf(scenario)]: formatLocation(named),
   };
   const byMachine = start.lookupValue !== null;
-  const messages = going.map((message) => outgoing(message, { scenario, drill, customVars, byMachine }));
+  const messages = going.map((message) => toOutgoing(message, { scenario, drill, customVars, byMachine }));
   const notSent = planned.filter(({ hasRecipients }) => !hasRecipients).map(({ message }) => message);
   const id = newId();
-  await needs.broadcaster.sendTogether(messages, by, (tx) => {
-    const incidentId = incidentOf(start, planned, by, tx);
+  await deps.notificationService.sendBatch(messages, by, (tx) => {
+    const incidentId = startIncidentOf(start, planned, by, tx);
     tx.create(scenarioNotifications, {}, by, {
       id,
       scenarioId: scenario.id,
@@ -152,33 +159,36 @@ async function send(start: Start, by: By, needs: ScenarioNeeds): Promise<Started
       ...place,
       incidentId,
     });
-    return { scenarioNotificationId: id, incidentId, ...initiationOf(start) };
+    return { scenarioNotificationId: id, incidentId, ...initiationFields(start) };
   });
-  const row = needs.store.get(scenarioNotifications, id);
+  const row = deps.store.get(scenarioNotifications, id);
   if (!row) throw new CallerError("conflict", "The scenario was deleted.");
   return row;
 }
 
-function nobody(): CallerError {
-  const message = "There is nobody whom a message of the scenario would go to there.";
-  return faulty([{ field: "messages", type: "required", message }]);
+function noRecipientsError(): CallerError {
+  const message = "No message of the scenario has recipients at this location.";
+  return validationError([{ field: "messages", type: "required", message }]);
 }
 
-interface Going {
+interface OutgoingContext {
   scenario: ScenarioRow;
   drill: boolean;
   customVars: Record<string, string>;
-  /** A device on a wall starts it. */
+  /** Started by an API device (such as a wall button), not by a person. */
   byMachine: boolean;
 }
 
-function outgoing(planned: PlannedMessage, { scenario, drill, customVars, byMachine }: Going): Outgoing {
+function toOutgoing(
+  planned: PlannedScenarioMessage,
+  { scenario, drill, customVars, byMachine }: OutgoingContext,
+): OutgoingNotification {
   const { message, recipients } = planned;
   const { confirmationRequestId } = message;
   return {
     input: {
       messageTemplateId: message.messageTemplateId,
-      ...ownTexts(planned),
+      ...textOverridesOf(planned),
       ...recipients,
       ...(confirmationRequestId === null ? {} : { confirmationRequestId }),
       ...(scenario.emergency ? { priority: "critical" } : {}),
@@ -193,8 +203,13 @@ function outgoing(planned: PlannedMessage, { scenario, drill, customVars, byMach
   };
 }
 
-/** own choice: the plan is the scenario's, else that of the first template that has one; all messages share the incident. */
-function incidentOf(start: Start, planned: readonly PlannedMessage[], by: By, tx: Transaction): string | null {
+/** Uses the incident plan of the scenario, else that of the first template with one; all messages share the incident. @source docs/decisions/0204-scenarios-incidents-and-places.md, Scenarios */
+function startIncidentOf(
+  start: ParsedStart,
+  planned: readonly PlannedScenarioMessage[],
+  by: ActorContext,
+  tx: Transaction,
+): string | null {
   const { scenario, drill, place } = start;
   const planId =
     scenario.incidentPlanId ?? planned.find(({ template }) => template.incidentPlanId)?.template.incidentPlanId;
@@ -204,7 +219,7 @@ function incidentOf(start: Start, planned: readonly PlannedMessage[], by: By, tx
   );
 }
 
-function initiationOf({ device, lookupValue, scenario }: Start) {
+function initiationFields({ device, lookupValue, scenario }: ParsedStart) {
   const byDevice = { initiationSourceType: "api-device", initiationSourceId: device?.id ?? lookupValue };
   const byScenario = { initiationSourceType: "scenario", initiationSourceId: scenario.id };
   return {

@@ -1,9 +1,9 @@
-import type { Clock } from "../base/clock.ts";
-import type { RoomTable, Store } from "../store/store.ts";
-import type { ScenarioRow } from "./questions.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { InternalTable, Store } from "../store/store.ts";
+import type { ScenarioRow } from "./scenario-questions.ts";
 
-/** The table of this room: starts by devices that nobody registered, newest last, read past a watermark by `seq`. */
-export const SCENARIO_TABLES: readonly RoomTable[] = [
+/** Starts by unregistered devices, newest last; read past a watermark by `seq`. */
+export const SCENARIO_TABLES: readonly InternalTable[] = [
   {
     name: "scenario_unknown_devices",
     sql: `CREATE TABLE IF NOT EXISTS scenario_unknown_devices (
@@ -12,10 +12,10 @@ export const SCENARIO_TABLES: readonly RoomTable[] = [
   },
 ];
 
-/** Entries kept. own choice: whoever reads them does so at once. */
-const MOST_KEPT = 1_000;
+/** Retention: number of entries. @source docs/decisions/0204-scenarios-incidents-and-places.md, Scenarios */
+const MAX_ENTRIES = 1_000;
 
-/** Records, whatever becomes of the start, that a device which nobody registered started a scenario. */
+/** Records that an unregistered device tried to start a scenario, whatever the result. */
 export async function recordUnknownDevice(
   scenario: ScenarioRow,
   externalId: string,
@@ -26,7 +26,7 @@ export async function recordUnknownDevice(
       "INSERT INTO scenario_unknown_devices (at, scenario_id, scenario_name, external_id) VALUES (?, ?, ?, ?)",
       ...[clock.now(), scenario.id, scenario.name, externalId],
     );
-    tx.run("DELETE FROM scenario_unknown_devices WHERE seq <= ?", seq - MOST_KEPT);
+    tx.run("DELETE FROM scenario_unknown_devices WHERE seq <= ?", seq - MAX_ENTRIES);
     tx.emit("scenario.device-unknown", { seq, scenarioId: scenario.id, externalId });
   }, "emergency");
 }

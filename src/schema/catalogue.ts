@@ -1,9 +1,9 @@
-import { BugError } from "../base/errors.ts";
+import { BugError } from "../lib/errors.ts";
 import type { Field } from "./field.ts";
 import type { AnyResource, Method, ResourcePath } from "./resource.ts";
 
 /** Where a ref or many field points from. */
-export interface Inbound {
+export interface InboundReference {
   from: AnyResource;
   field: string;
   kind: "ref" | "many";
@@ -12,13 +12,13 @@ export interface Inbound {
 /** All declarations of an appliance, checked against each other once at start. */
 export interface Catalogue {
   readonly all: readonly AnyResource[];
-  /** Throws BugError for a name that nobody declared. */
+  /** Throws BugError for an undeclared name. */
   byName(name: string): AnyResource;
   has(name: string): boolean;
   /** Fields of other resources that refer to this one. */
-  inbound(resource: AnyResource): readonly Inbound[];
-  /** Declared references to families that don't exist (they take only null or []), as `resource.field -> family`. */
-  readonly undeclared: readonly string[];
+  inboundReferences(resource: AnyResource): readonly InboundReference[];
+  /** References to undeclared resources (they accept only null or []), as `resource.field -> family`. */
+  readonly undeclaredReferences: readonly string[];
 }
 
 /** Names in `{braces}` of a path, in order. */
@@ -32,12 +32,12 @@ export function methodsOf(path: ResourcePath): readonly Method[] {
 }
 
 /** The table of a resource: its name with `_` for `-`. */
-export function tableOf(resource: AnyResource): string {
+export function tableName(resource: AnyResource): string {
   return resource.name.replaceAll("-", "_");
 }
 
 /** The canonical path's last segment, which error messages and permission specs name. */
-export function familyOf(resource: AnyResource): string {
+export function collectionName(resource: AnyResource): string {
   return canonicalPath(resource).at.split("/").at(-1) as string;
 }
 
@@ -48,9 +48,12 @@ export function canonicalPath(resource: AnyResource): ResourcePath {
   return path;
 }
 
-/** The ref fields whose rows decide where a row of scope `parent` is seen: those that its paths name or it can't be without. */
-export function followedBy(resource: AnyResource): readonly string[] {
-  if (resource.follows) return resource.follows;
+/**
+ * Ref fields whose rows decide the visibility of a row of scope `parent`: those in its paths and required ones, by
+ * default.
+ */
+export function visibilityReferences(resource: AnyResource): readonly string[] {
+  if (resource.visibilityReferences) return resource.visibilityReferences;
   const placeholders = new Set(resource.paths.filter((path) => !path.through).flatMap(pathParams));
   return Object.entries(resource.fields).flatMap(([name, spec]) =>
     spec.kind === "ref" && (spec.required || placeholders.has(name)) ? [name] : [],
@@ -65,12 +68,12 @@ export function createCatalogue(declarations: readonly AnyResource[]): Catalogue
     byName.set(resource.name, resource);
     checkDeclaration(resource);
   }
-  const inbound = new Map<string, Inbound[]>();
-  const undeclared: string[] = [];
+  const inbound = new Map<string, InboundReference[]>();
+  const undeclaredReferences: string[] = [];
   for (const resource of declarations) {
     for (const [field, spec] of Object.entries(resource.fields)) {
       if (spec.kind !== "ref" && spec.kind !== "many") continue;
-      if (!byName.has(spec.to)) undeclared.push(`${resource.name}.${field} -> ${spec.to}`);
+      if (!byName.has(spec.to)) undeclaredReferences.push(`${resource.name}.${field} -> ${spec.to}`);
       const list = inbound.get(spec.to) ?? [];
       list.push({ from: resource, field, kind: spec.kind });
       inbound.set(spec.to, list);
@@ -81,11 +84,11 @@ export function createCatalogue(declarations: readonly AnyResource[]): Catalogue
     has: (name) => byName.has(name),
     byName(name) {
       const resource = byName.get(name);
-      if (!resource) throw new BugError(`no resource is named ${name}`);
+      if (!resource) throw new BugError(`resource ${name} not found`);
       return resource;
     },
-    inbound: (resource) => inbound.get(resource.name) ?? [],
-    undeclared,
+    inboundReferences: (resource) => inbound.get(resource.name) ?? [],
+    undeclaredReferences,
   };
 }
 
@@ -94,11 +97,12 @@ function checkDeclaration(resource: AnyResource): void {
     if (path.through) continue;
     for (const param of pathParams(path)) {
       const field: Field | undefined = resource.fields[param];
-      if (field?.kind !== "ref") throw new BugError(`resource ${resource.name}: {${param}} is no ref field`);
+      if (field?.kind !== "ref") throw new BugError(`resource ${resource.name}: {${param}} must be a ref field`);
     }
   }
-  for (const name of resource.follows ?? []) {
-    if (resource.fields[name]?.kind !== "ref") throw new BugError(`resource ${resource.name} can't follow ${name}`);
+  for (const name of resource.visibilityReferences ?? []) {
+    if (resource.fields[name]?.kind !== "ref")
+      throw new BugError(`resource ${resource.name}: visibilityReferences must name ref fields, not ${name}`);
   }
   for (const names of [...(resource.unique ?? []), ...(resource.indexes ?? [])]) {
     for (const name of names) {

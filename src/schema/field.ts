@@ -1,4 +1,4 @@
-/** What every field may say of itself; `own choice:` in a doc marks a guess where the API description is silent. */
+/** Options of every field. `doc` is published in the OpenAPI document. */
 export interface FieldOptions {
   /** Must be present on creation and can't be cleared later. */
   required?: boolean;
@@ -8,7 +8,7 @@ export interface FieldOptions {
   createOnly?: boolean;
   /** False when lists can't be filtered by it. Scalars can by default. */
   filter?: boolean;
-  /** Physical unit of the value, such as "s" or "m". */
+  /** Unit of the value, such as "s" or "m". */
   unit?: string;
 }
 
@@ -24,9 +24,9 @@ export interface TextField extends Base {
   /** Unique over the whole table, compared without case. */
   unique?: boolean;
   format?: "email" | "color" | "url";
-  /** What it must not hold. */
+  /** Forbidden substring. */
   without?: string;
-  /** False when `q` looks for none of its words; `attribute:value` then asks for it as a whole. */
+  /** False if `q` does not search its words; `attribute:value` then compares the whole value. */
   search?: boolean;
   default?: string;
 }
@@ -57,7 +57,7 @@ export interface TimestampField extends Base {
 export interface DateField extends Base {
   kind: "date";
 }
-/** One of a fixed set of words. */
+/** One of a fixed set of strings. */
 export interface OptionField<V extends string = string> extends Base {
   kind: "option";
   values: readonly V[];
@@ -73,13 +73,13 @@ export interface RefField extends Base {
   to: string;
   /** Property under which the related row is embedded; absent = never embedded. */
   embed?: string;
-  /** Query flag that, when true, leaves the embedded row out, beside `include<Embed>=false`. */
+  /** Query flag that omits the embedded row when true, in addition to `include<Embed>=false`. */
   embedUnless?: string;
   /** Name under which the target lists the rows that refer to it by this field: `…/{id}/<dependents>-dependents`. */
   dependents?: string;
-  /** What the deletion of the target does here: `clear` the reference, delete this row (`cascade`), or be refused. */
+  /** Effect of deleting the target: `clear` the reference, delete this row (`cascade`), or `refuse`. */
   onDelete: "clear" | "cascade" | "refuse";
-  /** The target is part of the row: whoever sees the row sees it too, in whatever domain it lies. */
+  /** The target is part of the row: it is visible wherever the row is visible. */
   part?: boolean;
 }
 /** Ids of rows of another resource, in order, without repeats. */
@@ -103,26 +103,29 @@ export interface ListField extends Base {
   maxItems: number;
   default?: readonly unknown[];
 }
-/** An object with fields of its own, stored as one value; an update changes only the members given. */
+/** A nested object, stored as one value; an update changes only the given members. */
 export interface ObjectField extends Base {
   kind: "object";
   fields: Readonly<Record<string, ScalarField | ListField | ObjectField>>;
 }
-/** Any JSON value up to `maxBytes` of text, checked further by the resource's behaviour. */
+/** Any JSON value up to `maxBytes` of text; further validation by the resource hooks. */
 export interface JsonField extends Base {
   kind: "json";
   maxBytes: number;
   default?: unknown;
-  /** Query flags, each of which asks for it; the resource's `present` behaviour leaves it out otherwise. */
+  /** Query flags that include the field; the `present` hook omits it otherwise. */
   when?: string | readonly string[];
-  /** Query flag that leaves it out when false, by the same behaviour. */
+  /** Query flag that omits the field when false, by the same hook. */
   unless?: string;
 }
-/** An uploaded file; read back as its size in bytes (0 = none) beside `<name>Files`, its bytes at `…/{id}/<name>`. */
+/**
+ * An uploaded file; represented as its size in bytes (0 = none) beside `<name>Files`; the content is at
+ * `…/{id}/<name>`.
+ */
 export interface FileFieldData extends Base {
   kind: "file";
   maxBytes: number;
-  /** Content types taken. The stored type is found from the bytes, not from what the client says. */
+  /** Accepted content types. The stored type is detected from the content, not taken from the client. */
   types: readonly string[];
 }
 /** A text that is written and never read back: encrypted at rest, masked in the audit. */
@@ -130,31 +133,31 @@ export interface SecretField extends Base {
   kind: "secret";
   max: number;
 }
-/** A value that Carillon keeps for itself; the API neither takes nor shows it. */
+/** An internal value, never part of the API. */
 export interface InternalField extends Base {
   kind: "internal";
   type: "text" | "integer" | "real";
   index?: boolean;
   unique?: boolean;
 }
-/** A value that is never stored: the resource's `present` behaviour computes it for a whole page at once. */
+/** A value that is never stored: the `present` hook computes it for a whole page at once. */
 export interface ComputedField extends Base, ComputedOptions {
   kind: "computed";
   type: "text" | "integer" | "boolean" | "timestamp" | "array" | "object";
 }
-/** What a computed value looks like, and when a row shows it. */
+/** Shape and visibility of a computed value. */
 export interface ComputedOptions {
-  /** Members of the object or of each element of the array; a single field where all values or elements are of one kind, or what kind of text it is. */
+  /** Members of the object or of each array element; a single field if all values or elements have the same type. */
   of?: ScalarField | Readonly<Record<string, Field>>;
-  /** True where it may be null. */
+  /** True if it may be null. */
   nullable?: boolean;
-  /** Query flags, each of which asks for it. */
+  /** Query flags that include the field. */
   when?: string | readonly string[];
   /** Query flag that leaves it out when false. */
   unless?: string;
   /** True where only some rows have it. */
   sometimes?: boolean;
-  /** Name of the resource whose rows an array holds. */
+  /** Name of the resource of the array elements. */
   rowsOf?: string;
 }
 
@@ -182,7 +185,7 @@ export type Field =
   | InternalField
   | ComputedField;
 
-/** A file held by a row: its bytes lie in the file store under `sha256` (hex). `metadata` is read from the bytes. */
+/** A stored file: its content is in the file store under `sha256` (hex). `metadata` is read from the content. */
 export interface StoredFile {
   sha256: string;
   size: number;
@@ -193,8 +196,8 @@ export interface StoredFile {
 
 type Rest<F> = Partial<Omit<F, "kind" | "doc">>;
 
-/** Whether `q` looks for words in a field. */
-export function isSearched(field: Field): boolean {
+/** Whether `q` searches the field. */
+export function isFullTextSearched(field: Field): boolean {
   return field.kind === "text" && field.search !== false;
 }
 
@@ -234,7 +237,7 @@ export function option<const V extends string, const O extends Omit<Rest<OptionF
 export function uuid<const O extends Rest<UuidField>>(doc: string, options: O = {} as O) {
   return { kind: "uuid" as const, doc, ...options };
 }
-/** A reference to one row of the resource named `to`; on its deletion the reference is cleared unless said otherwise. */
+/** A reference to a row of the resource `to`; cleared when the target is deleted, by default. */
 export function ref<const O extends Omit<Rest<RefField>, "to">>(doc: string, to: string, options: O = {} as O) {
   return { kind: "ref" as const, doc, to, onDelete: "clear" as RefField["onDelete"], ...options };
 }
@@ -256,7 +259,7 @@ export function object<const F extends ObjectField["fields"], const O extends Om
   fields: F,
   options: O = {} as O,
 ) {
-  // NoInfer: else O is inferred from where the result stands, and its `fields` would widen F to any names.
+  // NoInfer: otherwise O is inferred from the context of the call, and its `fields` would widen F.
   return { kind: "object" as const, doc, fields, ...(options as NoInfer<O>) };
 }
 /** Free JSON; `maxBytes` defaults to 64 KiB. */

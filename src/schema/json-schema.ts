@@ -4,9 +4,9 @@ import type { Field } from "./field.ts";
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * The JSON Schema of an object with `fields`, for forms and tools; internal fields are left out. JSON Schema has no words
- * for some of what a field says, which stands beside as `x-ref` (name of the resource that ids are of), `x-create-only`,
- * `x-unit`, and `x-file` {types, maxBytes} (the value read is the size). Null clears whatever is not required.
+ * JSON Schema of an object with `fields`, for forms and tools, without internal fields. Extensions: `x-ref` (name of
+ * the referenced resource), `x-create-only`, `x-unit`, and `x-file` {types, maxBytes} (the value is the size). Null
+ * clears an optional field.
  */
 export function jsonSchemaOf(fields: Readonly<Record<string, Field>>): JsonSchema {
   const shown = Object.entries(fields).filter(([, field]) => field.kind !== "internal");

@@ -3,13 +3,13 @@ import type { Field, ValueOf } from "./field.ts";
 /** The generic operations of a path; `put`, `delete` and `get` by id, `post` and `get` on the collection. */
 export type Method = "get" | "post" | "put" | "delete";
 
-/** That something is on its way out, by calendar day `YYYY-MM-DD` in UTC. */
+/** Deprecation, with dates as `YYYY-MM-DD` in UTC. */
 export interface Deprecation {
-  /** The day from which it should no longer be used. */
+  /** First day of the deprecation. */
   since: string;
   /** The day on which it stops being served; open when not given. */
   sunset?: string;
-  /** Path below `/api/` that takes its place. */
+  /** Path below `/api/` of the replacement. */
   successor?: string;
 }
 
@@ -19,24 +19,31 @@ export interface Deprecation {
  */
 export interface ResourcePath {
   at: string;
-  /** Operations served here; all four unless said otherwise. */
+  /** Supported operations; default: all four. */
   methods?: readonly Method[];
-  /** A ref field whose target's id addresses an item too (`users/{userId}/security-groups/{securityGroupId}`). */
+  /**
+   * A ref field by whose target id an item can also be addressed (`users/{userId}/security-
+   * groups/{securityGroupId}`).
+   */
   itemBy?: string;
-  /** What is served here is on its way out: told in every answer's headers. */
+  /** Deprecation of this path, announced in the headers of every response. */
   deprecated?: Deprecation;
   /**
-   * Rows are found through another resource: those whose id stands in `via` of the `resource` rows that match the
-   * path's ref fields (`users/{userId}/notifications` through `notification-recipients`), but for those rows of it
-   * whose field `hiddenBy` is set; a DELETE there sets it to the time.
+   * Rows are found through another resource: those whose id is in `via` of the `resource` rows that match the path
+   * (`users/{userId}/notifications` through `notification-recipients`), except rows whose field `hiddenBy` is set;
+   * DELETE sets it to the current time.
    */
   through?: { resource: string; via: string; hiddenBy?: string };
 }
 
-/** What the data of a resource is to replication. @source replication.md 4: A config of the cloud, B config editable at the site, C site state, D facts, E momentary; local = never leaves */
+/**
+ * Replication class: A config owned by the cloud, B config editable at the site, C site state, D append-only facts, E
+ * transient; local = never replicated.
+ * @source docs/decisions/0040-replication.md; local = never leaves
+ */
 export type ReplicationClass = "A" | "B" | "C" | "D" | "E" | "local";
 
-/** Everything there is to say about a REST resource; the engine makes table, API, checks, feed and audit from it. */
+/** Declaration of a REST resource, from which table, API, validation, change feed and audit are generated. */
 export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> = Readonly<Record<string, Field>>> {
   /** Unique name in kebab-case = file name; the table has `_` for `-`. */
   name: string;
@@ -44,27 +51,33 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   doc: string;
   /** Where it appears in the API; the first one is canonical. */
   paths: readonly ResourcePath[];
-  /** Placeholder for its own id, such as `userId`. */
+  /** Placeholder of its id, such as `userId`. */
   idParam: string;
   /** `domain`: visible within domains; `organisation`: one for all; `parent`: follows the parent in the path. */
   scope: "domain" | "organisation" | "parent";
-  /** Ref fields whose rows must all be in sight for a row of scope `parent` to be; those that its paths name or it can't be without, unless given. */
-  follows?: readonly string[];
+  /**
+   * Ref fields whose rows must all be visible for a row of scope `parent` to be visible; default: those in its paths
+   * and required ones.
+   */
+  visibilityReferences?: readonly string[];
   /** Field (or `id`) that holds the domain to which a row of scope `organisation` belongs; without, it belongs to all. */
   domainField?: string;
   replicate: ReplicationClass;
   fields: F;
-  /** Most rows allowed: in all, or per value of the ref field `per`; rows whose timestamp field `until` has passed don't count. */
+  /**
+   * Maximum number of rows, in total or per value of the ref field `per`; rows whose timestamp field `until` has
+   * passed do not count.
+   */
   limit?: { most: number; per?: string; until?: string };
   /** Field combinations that must be unique, compared without case. */
   unique?: readonly (readonly string[])[];
-  /** Extra indexes beside those of refs and unique fields; with `id` at its end one gives the order of a list. */
+  /** Indexes in addition to those of refs and unique fields; one that ends with `id` supports a sort order. */
   indexes?: readonly (readonly string[])[];
-  /** Facts are written in bulk by their room: neither audited nor in the change feed row by row. */
-  facts?: boolean;
+  /** Append-only rows, written in bulk by their module: neither audited nor in the change feed. */
+  appendOnly?: boolean;
   /** Facts that are in the full-text index like all else, since they are listed as a whole. */
-  searched?: boolean;
-  /** Field lists are sorted by when the caller doesn't ask: `createdAt` unless said otherwise. */
+  fullTextSearched?: boolean;
+  /** Default sort field; `createdAt` if not given. */
   sort?: string;
   /** POST `…/{id}/clone` copies the row; children named here are copied too. */
   clone?: { children?: readonly string[]; omit?: readonly string[] };
@@ -77,12 +90,12 @@ export function defineResource<const F extends Readonly<Record<string, Field>>>(
   return declaration;
 }
 
-/** A declaration whose fields are not known to the type checker. */
+/** A declaration with fields of unknown type. */
 export type AnyResource = ResourceDeclaration;
 
-type Stored<F> = { [K in keyof F as F[K] extends { kind: "computed" } ? never : K]: F[K] };
+type StoredFields<F> = { [K in keyof F as F[K] extends { kind: "computed" } ? never : K]: F[K] };
 
-type Present<F> = F extends { required: true } | { default: unknown } | { kind: "many" } ? true : false;
+type IsAlwaysSet<F> = F extends { required: true } | { default: unknown } | { kind: "many" } ? true : false;
 
 /** Members that every row has. Times are epoch ms; `pk` is the internal integer key, never shown. */
 export interface RowBase {
@@ -92,15 +105,15 @@ export interface RowBase {
   updatedAt: number;
   /** Home domain's id of a domain-scoped row, else null. */
   domainId: string | null;
-  /** Further domains that a domain-scoped row is in, null for none; never one above or below another. */
+  /** Additional domains of a domain-scoped row, null for none; never an ancestor or descendant of another one. */
   alsoIn: readonly string[] | null;
 }
 
-/** A row of the resource `R` as rooms see it: ids for references, epoch ms for times, null for what is not set. */
+/** A row of the resource `R` inside Carillon: ids for references, epoch ms for timestamps, null for unset fields. */
 export type RowOf<R> =
   R extends ResourceDeclaration<infer F>
     ? RowBase & {
-        -readonly [K in keyof Stored<F>]: Present<Stored<F>[K]> extends true
+        -readonly [K in keyof StoredFields<F>]: IsAlwaysSet<StoredFields<F>[K]> extends true
           ? ValueOf<F[K & keyof F]>
           : ValueOf<F[K & keyof F]> | null;
       }

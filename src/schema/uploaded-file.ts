@@ -1,6 +1,6 @@
 import type { StoredFile } from "./field.ts";
 
-/** An uploaded file on its way into a row: only an instance of this class is taken for a file field. */
+/** An uploaded file before it is stored in a row: only instances of this class are accepted for file fields. */
 export class UploadedFile {
   readonly file: StoredFile;
 

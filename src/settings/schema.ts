@@ -1,12 +1,12 @@
 import { isIPv4 } from "node:net";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import { isHost, isMulticastRange, isTarget, parseListen } from "./addresses.ts";
-import { isCron } from "./cron.ts";
+import { isCronExpression } from "./cron.ts";
+import { isHostOrAddress, isMulticastRange, isTargetPattern, parseListenAddress } from "./network-addresses.ts";
 
 const listen = z
   .string()
-  .refine((text) => parseListen(text) !== null, "must be HOST:PORT, such as 127.0.0.1:8080 or [::]:8080");
+  .refine((text) => parseListenAddress(text) !== null, "must be HOST:PORT, such as 127.0.0.1:8080 or [::]:8080");
 
 const multicastRange = z
   .string()
@@ -15,14 +15,14 @@ const multicastRange = z
 const publicUrl = z
   .url({ protocol: /^https?$/, error: "must be an http or https URL" })
   .refine((text) => URL.canParse(text) && new URL(text).username === "" && new URL(text).password === "", {
-    error: "must not hold a user name or password",
+    error: "must not contain a user name or password",
   });
 
-const cron = z.string().refine(isCron, "must be a cron expression of five or six fields, such as 30 2 * * *");
+const cron = z.string().refine(isCronExpression, "must be a cron expression of five or six fields, such as 30 2 * * *");
 
 const signingKey = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, "must be base64 of 32 bytes");
 
-/** A password would lie in the clear: it comes by the environment. */
+/** A password would be stored in plain text; it comes from the environment. */
 const database = z
   .string()
   .refine(
@@ -36,37 +36,37 @@ function isOrigin(text: string): boolean {
 
 const pluginListen = z
   .strictObject({
-    host: z.string().min(1).default("127.0.0.1").describe("Address the plugin's own port listens on."),
-    port: z.int().min(0).max(65_535).default(0).describe("Port number; 0 lets the system choose."),
+    host: z.string().min(1).default("127.0.0.1").describe("Address on which the plugin port listens."),
+    port: z.int().min(0).max(65_535).default(0).describe("Port number; 0 lets the operating system choose."),
     publicUrl: publicUrl
       .nullable()
       .default(null)
-      .describe("URL under which devices reach the port; made from host and port when null."),
+      .describe("URL under which devices reach the port; null = built from host and port."),
   })
-  .describe("An own port of a plugin, by the name in its manifest.");
+  .describe("A port of a plugin, by its name in the manifest.");
 
 const plugin = z
   .strictObject({
     listen: z
       .record(z.string().regex(/^[a-z][a-z0-9-]*$/), pluginListen)
       .prefault({})
-      .describe("Own ports."),
+      .describe("Ports of the plugin."),
   })
-  .describe("What the machine gives to a plugin; the plugin's own configuration lies in its extension.");
+  .describe("Machine resources of a plugin. The configuration of the plugin is part of its extension.");
 
 /**
- * The appliance's settings file: every setting has a default, an unknown name is refused. It holds no secrets; those
- * lie sealed in the database.
+ * The settings file: every setting has a default, unknown names are refused. It contains no secrets; those are
+ * encrypted in the database.
  */
 export const settingsSchema = z
   .strictObject({
-    listen: listen.default("127.0.0.1:8080").describe("HOST:PORT of the API; `--listen` wins over it."),
+    listen: listen.default("127.0.0.1:8080").describe("Listen address HOST:PORT of the API; `--listen` overrides it."),
     log: z
       .strictObject({
         level: z
           .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
           .default("info")
-          .describe("Least level that is written."),
+          .describe("Minimum log level."),
       })
       .prefault({}),
     api: z
@@ -74,19 +74,21 @@ export const settingsSchema = z
         methodOverride: z
           .boolean()
           .default(false)
-          .describe("Lets `GET …?_method=DELETE` perform that method; off because links could then change data."),
+          .describe(
+            "Allows `GET …?_method=DELETE` to perform that method. Off by default, because links could then change data (CSRF).",
+          ),
         publicUrl: publicUrl
           .nullable()
           .default(null)
           .describe(
-            "URL under which people reach the appliance, for links in messages, identity providers and directories; that of `listen` when null.",
+            "Public URL of the appliance, used in links in messages, for identity providers and for directories; null = the address of `listen`.",
           ),
         hosts: z
-          .array(z.string().refine(isHost, "must be a host name or an IP address, without port"))
+          .array(z.string().refine(isHostOrAddress, "must be a host name or an IP address, without port"))
           .max(100)
           .default([])
           .describe(
-            "Further names and addresses by which clients call the appliance; its own addresses, localhost, the machine's names and what `listen` names are always taken, all else is refused.",
+            "Additional host names and addresses accepted in the Host header. The appliance's own addresses, localhost, its host names and the host of `listen` are always accepted; all others are refused.",
           ),
         origins: z
           .array(
@@ -94,53 +96,54 @@ export const settingsSchema = z
           )
           .max(100)
           .default([])
-          .describe("Origins of other sites whose pages may use the API with a token of their own; none unless named."),
+          .describe(
+            "Allowed CORS origins: pages of these sites may use the API with their own token. None by default.",
+          ),
         requestsPerMinute: z
           .strictObject({
-            token: z.int().min(0).max(100_000_000).default(60_000).describe("With one token; 0 = any number."),
+            token: z.int().min(0).max(100_000_000).default(60_000).describe("Limit per token; 0 = unlimited."),
             address: z
               .int()
               .min(0)
               .max(100_000_000)
               .default(60_000)
-              .describe("From one address without a token, or with one that is not good; 0 = any number."),
+              .describe("Limit per IP address for requests without a valid token; 0 = unlimited."),
           })
           .prefault({})
           .describe(
-            "Requests that may be made on average; what is not used is kept for two minutes. Beyond it: 429 with Retry-After. Sessions of the console are not counted.",
+            "Rate limits in requests per minute, with a burst of two minutes. Requests above the limit get 429 with Retry-After. Console sessions are not limited.",
           ),
       })
       .prefault({}),
     network: z
       .strictObject({
         allowedTargets: z
-          .array(z.string().refine(isTarget, "must be an IP address, a network such as 10.0.0.0/8, or a host name"))
+          .array(
+            z.string().refine(isTargetPattern, "must be an IP address, a network such as 10.0.0.0/8, or a host name"),
+          )
           .max(1_000)
           .default([])
-          .describe("Own, loopback, link-local and multicast addresses that URLs given by users may lead to."),
+          .describe(
+            "Own, loopback, link-local and multicast addresses that user-supplied URLs may reach (exceptions to the SSRF protection).",
+          ),
         multicastInterface: z
           .string()
           .refine((text) => isIPv4(text), "must be an IPv4 address of this machine")
           .nullable()
           .default(null)
-          .describe("Own IPv4 address on the network that multicast audio goes to; null = the first outside address."),
+          .describe("IPv4 address of the network interface for multicast audio; null = the first external address."),
       })
       .prefault({}),
     audio: z
       .strictObject({
         multicastRange: multicastRange
           .default("239.192.16.0/24")
-          .describe("Groups for bells, pages and routine messages to phones."),
+          .describe("Multicast groups for bells, pages and routine messages to phones."),
         emergencyRange: multicastRange
           .default("239.192.17.0/24")
-          .describe("Groups kept free for emergencies; must not overlap the other range."),
-        ttl: z.int().min(1).max(255).default(16).describe("Routers that a multicast packet may pass."),
-        livePageSeconds: z
-          .int()
-          .min(10)
-          .max(900)
-          .default(300)
-          .describe("How long somebody may speak live before the page is ended."),
+          .describe("Multicast groups reserved for emergencies; must not overlap multicastRange."),
+        ttl: z.int().min(1).max(255).default(16).describe("Time to live of multicast packets (number of router hops)."),
+        livePageSeconds: z.int().min(10).max(900).default(300).describe("Maximum duration of a live page in seconds."),
       })
       .prefault({}),
     broadcasts: z
@@ -149,9 +152,14 @@ export const settingsSchema = z
           .boolean()
           .default(false)
           .describe(
-            "Live emergencies and all-calls that a person sends wait until another person approves them; drills, panic buttons and what machines or bells start never wait.",
+            "Requires two-person approval for live emergencies and all-calls sent by a user. Drills, panic buttons, bells and messages started by machines need no approval.",
           ),
-        secondPersonMinutes: z.int().min(1).max(60).default(2).describe("How long they wait; then they are not sent."),
+        secondPersonMinutes: z
+          .int()
+          .min(1)
+          .max(60)
+          .default(2)
+          .describe("Minutes to wait for the approval; afterwards the message is not sent."),
       })
       .prefault({}),
     bells: z
@@ -160,12 +168,14 @@ export const settingsSchema = z
           .enum(["ring-at-end", "skip"])
           .default("ring-at-end")
           .describe(
-            "Bells whose local time is left out when the clocks go forward: ring when they have, or not at all.",
+            "Bells in the hour skipped at the start of daylight saving time (DST): ring at the end of the gap, or skip.",
           ),
         fold: z
           .enum(["first", "second"])
           .default("first")
-          .describe("Which one of two equal local times rings when the clocks go back."),
+          .describe(
+            "Bells in the hour repeated at the end of daylight saving time (DST): ring the first or the second time.",
+          ),
       })
       .prefault({}),
     tls: z
@@ -174,12 +184,12 @@ export const settingsSchema = z
           .nullable()
           .default(null)
           .describe(
-            "HOST:PORT of the API with TLS, such as 0.0.0.0:8443; `listen` then only sends people there. null = without TLS.",
+            "Listen address HOST:PORT of the API with TLS, such as 0.0.0.0:8443; `listen` then only redirects to it. null = no TLS.",
           ),
       })
       .prefault({})
       .describe(
-        "The certificate comes from an authority that the appliance makes for itself, until `carillon tls install` brings another one.",
+        "The appliance uses a certificate of its own certificate authority (CA) until another one is installed with `carillon tls install`.",
       ),
     failover: z
       .strictObject({
@@ -187,99 +197,85 @@ export const settingsSchema = z
           .nullable()
           .default(null)
           .describe(
-            "HOST:PORT at which the other appliances of the organisation tell this one that they live, on the local network; null = this one covers for nobody.",
+            "Listen address HOST:PORT for heartbeats of peer appliances on the local network; null = this appliance does not take part in failover.",
           ),
         peers: z
           .array(listen)
           .max(20)
           .default([])
-          .describe("HOST:PORT of the other appliances that listen; who they are, their certificates say."),
+          .describe("HOST:PORT of the peer appliances; peers are identified by their certificates."),
       })
       .prefault({})
-      .describe(
-        "Appliances of one organisation that cover for each other; each must have been enrolled with its cloud.",
-      ),
+      .describe("Failover between appliances of one organisation; each must be enrolled with the cloud."),
     cloud: z
       .strictObject({
         address: publicUrl
           .nullable()
           .default(null)
-          .describe("Base URL of the cloud that the appliance is linked to; null = that of the enrolment."),
+          .describe("Base URL of the cloud; null = the URL used at enrolment."),
         proxy: publicUrl
           .nullable()
           .default(null)
           .describe(
-            "HTTP proxy on the way to the cloud, which is asked for a tunnel; null = that of HTTPS_PROXY, HTTP_PROXY and NO_PROXY in the environment, which may also hold a name and password.",
+            "HTTP proxy for connections to the cloud (CONNECT); null = HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment, which may include credentials.",
           ),
         authority: z
           .string()
           .refine(isAbsolute, "must be an absolute path")
           .nullable()
           .default(null)
-          .describe(
-            "File (PEM) of the authority that signed the cloud's certificate; null = a public one, or the organisation's own.",
-          ),
+          .describe("CA certificate file (PEM) of the cloud; null = a public CA or the CA of the organisation."),
         heartbeatSeconds: z
           .int()
           .min(5)
           .max(60)
           .default(20)
           .describe(
-            "How often both sides of the link say that they live; after 2¼ times that in silence it is made anew.",
+            "Heartbeat interval of the cloud link in seconds; the link reconnects after 2¼ intervals without a heartbeat.",
           ),
       })
       .prefault({})
-      .describe("The way to the cloud, for an appliance that is linked to one."),
+      .describe("Connection to the cloud, for an enrolled appliance."),
     hub: z
       .strictObject({
         database: database
           .nullable()
           .default(null)
           .describe(
-            "PostgreSQL in which the nodes of a cloud keep their organisation, postgres://USER@HOST:PORT/DATABASE; null = the node alone keeps it. The password comes by PGPASSWORD or PGPASSFILE, or all of it by CARILLON_DATABASE in the environment.",
+            "PostgreSQL database shared by the nodes of a cloud, postgres://USER@HOST:PORT/DATABASE; null = single node without PostgreSQL. The password comes from PGPASSWORD or PGPASSFILE; CARILLON_DATABASE in the environment replaces the whole setting.",
           ),
         organisation: z
           .string()
           .min(1)
           .max(100)
           .default("default")
-          .describe("Which of the organisations that share the database."),
+          .describe("Name of the organisation (tenant) in the shared database."),
       })
       .prefault({})
-      .describe("Where a cloud keeps what it has, for `carillon hub`."),
+      .describe("Storage of a cloud, for `carillon hub`."),
     heartbeat: z
       .strictObject({
         url: publicUrl
           .nullable()
           .default(null)
-          .describe(
-            "Address outside that is called (GET) while the appliance is not red, so that somebody notices a dead one; null = none.",
-          ),
-        everySeconds: z.int().min(5).max(3_600).default(30).describe("How often."),
+          .describe("External URL called with GET while the health is not RED, for dead-man monitoring; null = off."),
+        everySeconds: z.int().min(5).max(3_600).default(30).describe("Interval in seconds."),
       })
       .prefault({}),
     trust: z
       .strictObject({
-        licences: z
-          .array(signingKey)
-          .max(20)
-          .default([])
-          .describe("Public keys of those whose licence documents count."),
-        upgrades: z
-          .array(signingKey)
-          .max(20)
-          .default([])
-          .describe("Public keys of those whose upgrades are installed."),
+        licences: z.array(signingKey).max(20).default([]).describe("Public keys of trusted licence signers."),
+        upgrades: z.array(signingKey).max(20).default([]).describe("Public keys of trusted upgrade signers."),
       })
       .prefault({})
-      .describe("Ed25519 public keys, base64 of their 32 bytes."),
+      .describe("Ed25519 public keys, base64 of 32 bytes."),
     backups: z
       .strictObject({
         schedule: cron
           .nullable()
           .default("30 2 * * *")
           .describe(
-            "When a backup is taken and proven, as a cron expression in local time; null = never by itself. backupSchedule in the endpoint's config wins over it.",
+            "Schedule of backups as a cron expression in local time; each backup is verified by unpacking and comparing it. null = manual backups only. backupSchedule in the config of the endpoint overrides it.",
           ),
         folder: z
           .string()
@@ -287,9 +283,11 @@ export const settingsSchema = z
           .refine(isAbsolute, "must be absolute")
           .nullable()
           .default(null)
-          .describe("Absolute folder for backups, better on another disk; null = backups in the data directory."),
-        keepDays: z.int().min(1).max(3_650).default(7).describe("Of so many days the newest backup is kept."),
-        keepWeeks: z.int().min(0).max(520).default(4).describe("And of so many weeks."),
+          .describe(
+            "Absolute path of the backup folder, preferably on another disk; null = `backups` in the data directory.",
+          ),
+        keepDays: z.int().min(1).max(3_650).default(7).describe("Retention: number of daily backups to keep."),
+        keepWeeks: z.int().min(0).max(520).default(4).describe("Retention: number of weekly backups to keep."),
       })
       .prefault({}),
     callManagers: z
@@ -298,34 +296,39 @@ export const settingsSchema = z
           .nullable()
           .default("30 2 * * *")
           .describe(
-            "When all phones of the clusters are read anew, as a cron expression in local time; null = only when asked for.",
+            "Schedule for reading all phones of the clusters, as a cron expression in local time; null = on request only.",
           ),
         delta: cron
           .nullable()
           .default("*/15 * * * *")
-          .describe("When what changed in the clusters' databases is read, and who is registered."),
-        partial: cron.nullable().default("*/2 * * * *").describe("When only who is registered is read."),
-        snmpPort: z.int().min(1).max(65_535).default(161).describe("UDP port at which the nodes answer SNMP."),
+          .describe("Schedule for reading changes in the cluster databases and registrations; null = on request only."),
+        partial: cron
+          .nullable()
+          .default("*/2 * * * *")
+          .describe("Schedule for reading registrations only; null = on request only."),
+        snmpPort: z.int().min(1).max(65_535).default(161).describe("SNMP UDP port of the nodes."),
         allowDes: z
           .boolean()
           .default(false)
-          .describe("Tries DES with nodes that take neither AES-128 nor AES-256; off because DES is broken."),
+          .describe(
+            "Allows SNMP privacy with DES for nodes that support neither AES-128 nor AES-256. Off by default, because DES is insecure.",
+          ),
         authorities: z
           .string()
           .min(1)
           .nullable()
           .default(null)
-          .describe("File with further authorities (PEM) that may have signed the certificates of clusters."),
+          .describe("File with additional CA certificates (PEM) for the clusters."),
       })
       .prefault({})
-      .describe("How the phones of call managers are read."),
+      .describe("Reading phones from call managers."),
     quietTests: z
       .strictObject({
         schedule: cron
           .nullable()
           .default("30 3 * * *")
           .describe(
-            "When the ways to all devices are tested without anybody hearing it: minute, hour, day, month, weekday, in local time; null = never by itself.",
+            "Schedule of silent connectivity tests of all devices, as a cron expression in local time; null = on request only.",
           ),
         provenWithinHours: z
           .int()
@@ -333,7 +336,7 @@ export const settingsSchema = z
           .max(8_760)
           .nullable()
           .default(48)
-          .describe("A device whose way was not proven for so many hours makes the appliance YELLOW; null = never."),
+          .describe("Hours after which a device without a verified path turns the health YELLOW; null = never."),
       })
       .prefault({}),
     scenarios: z
@@ -342,14 +345,14 @@ export const settingsSchema = z
           .boolean()
           .default(true)
           .describe(
-            "Reports a question for the site with scenarios that have a location, and takes its answer, for clients that know no locations yet.",
+            "Adds a site question to scenarios with a location and accepts its answer, for clients that do not support locations.",
           ),
       })
       .prefault({}),
     plugins: z
       .record(z.string().regex(/^[a-z][a-z0-9-]*$/), plugin)
       .prefault({})
-      .describe("By plugin name."),
+      .describe("Settings by plugin name."),
   })
   .describe("Settings of a Carillon appliance.");
 

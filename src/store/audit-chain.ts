@@ -1,66 +1,69 @@
 import { hash } from "node:crypto";
-import { type Clock, nextTurn } from "../base/clock.ts";
-import type { Reader, SqlValue } from "./store.ts";
+import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import type { SqlValue, StoreReader } from "./store.ts";
 
-/** The columns that an entry's hash covers, in the order in which it does. */
+/** The columns that an entry's hash covers, in hash order. */
 export const AUDIT_COLUMNS: readonly string[] = [
   ...["pk", "id", "created_at", "updated_at", "op", "resource", "row_id"],
   ...["actor_kind", "actor_id", "actor_name", "address", "acting_domain_id"],
   ...["before", "after", "details"],
 ];
 
-/** The last entry of the chain; number 0 and an empty hash before the first. */
+/** The last entry of the audit hash chain; number 0 and an empty hash before the first. */
 export interface AuditTail {
   pk: number;
   hash: string;
 }
 
-/** What a look at the whole chain found. */
-export interface AuditVerdict {
+/** The result of verifying the hash chain. */
+export interface AuditVerification {
   intact: boolean;
-  /** Entries that are as they were written, from the first one on. */
+  /** Number of intact entries, counted from the first. */
   entries: number;
-  /** Number and hash of the last of them: noted elsewhere, they show later whether entries were cut off or all hashes made anew. */
+  /**
+   * Number and hash of the last intact entry. Stored elsewhere, they reveal a truncated or fully recomputed chain
+   * later.
+   */
   last: { number: number; hash: string };
-  /** The first entry that is not as it was written; null when all are. */
+  /** The first entry that was tampered with; null when the chain is intact. */
   broken: { number: number; id: string | null; at: string | null; reason: string } | null;
-  /** False when there is more to read behind `last`. */
+  /** False when entries after `last` have not been read yet. */
   finished: boolean;
 }
 
-/** Which part of the audit is read. */
-export interface AuditStretch {
-  /** Where an earlier look ended; the beginning unless given. */
-  after?: AuditVerdict["last"];
-  /** An earlier verdict's last entry, which must still be there. */
-  noted?: AuditVerdict["last"];
-  /** Most entries read; all unless given. */
-  most?: number;
+/** The part of the audit to verify. */
+export interface AuditRange {
+  /** `last` of an earlier run; default: from the first entry. */
+  after?: AuditVerification["last"];
+  /** `last` of an earlier run that must still be in the chain. */
+  checkpoint?: AuditVerification["last"];
+  /** Maximum number of entries to read; default: all. */
+  maxEntries?: number;
 }
 
-/** Entries read at a time, however large they are; a turn of the event loop lies between two slices. */
-const SLICE = 25;
+/** Entries per query; the event loop gets a turn after each chunk. */
+const CHUNK_SIZE = 25;
 
 /** The hash of an entry: SHA-256 (hex) over the hash before it and its columns in order, as JSON. */
 export function chainHash(previous: string, entry: readonly unknown[]): string {
   return hash("sha256", JSON.stringify([previous, ...entry]), "hex");
 }
 
-/** The entry that the next one follows. */
-export function newestEntry(get: (sql: string) => unknown): AuditTail {
+/** Reads the last entry, which the next one is chained to. */
+export function readAuditTail(get: (sql: string) => unknown): AuditTail {
   const found = get("SELECT pk, hash FROM audit_entries ORDER BY pk DESC LIMIT 1") as AuditTail | null | undefined;
   return found ?? { pk: 0, hash: "" };
 }
 
-/** Reads the audit in slices and says where it is no longer what was written: an entry changed, taken out, put in or cut off. */
+/** Verifies the audit hash chain in chunks: finds changed, removed, inserted and truncated entries. */
 export async function verifyAudit(
-  reader: Pick<Reader, "all">,
+  reader: Pick<StoreReader, "all">,
   clock: Clock,
-  { after = { number: 0, hash: "" }, noted, most = Number.POSITIVE_INFINITY }: AuditStretch = {},
-): Promise<AuditVerdict> {
+  { after = { number: 0, hash: "" }, checkpoint, maxEntries = Number.POSITIVE_INFINITY }: AuditRange = {},
+): Promise<AuditVerification> {
   const columns = [...AUDIT_COLUMNS, "hash"].join(", ");
   let last = after;
-  const verdict = (broken: AuditVerdict["broken"], finished = true): AuditVerdict => ({
+  const result = (broken: AuditVerification["broken"], finished = true): AuditVerification => ({
     intact: broken === null,
     entries: last.number,
     last,
@@ -69,33 +72,35 @@ export async function verifyAudit(
   });
   for (;;) {
     const rows = reader.all<Entry>(
-      `SELECT ${columns} FROM audit_entries WHERE pk > ? ORDER BY pk LIMIT ${SLICE}`,
+      `SELECT ${columns} FROM audit_entries WHERE pk > ? ORDER BY pk LIMIT ${CHUNK_SIZE}`,
       last.number,
     );
     for (const row of rows) {
-      const reason = faultOf(row, last) ?? (noted?.number === row.pk && noted.hash !== row.hash ? NOT_NOTED : null);
-      if (reason) return verdict({ number: row.pk, id: row.id, at: momentOf(row.created_at), reason });
+      const reason =
+        findTampering(row, last) ??
+        (checkpoint?.number === row.pk && checkpoint.hash !== row.hash ? CHECKPOINT_MISMATCH : null);
+      if (reason) return result({ number: row.pk, id: row.id, at: toIsoTime(row.created_at), reason });
       last = { number: row.pk, hash: row.hash };
     }
-    if (rows.length < SLICE) break;
-    if (last.number - after.number >= most) return verdict(null, false);
-    await nextTurn(clock);
+    if (rows.length < CHUNK_SIZE) break;
+    if (last.number - after.number >= maxEntries) return result(null, false);
+    await yieldToEventLoop(clock);
   }
-  const cut = noted !== undefined && noted.number > last.number;
-  return verdict(cut ? { number: last.number + 1, id: null, at: null, reason: "The end was cut off." } : null);
+  const isTruncated = checkpoint !== undefined && checkpoint.number > last.number;
+  return result(isTruncated ? { number: last.number + 1, id: null, at: null, reason: "The end was cut off." } : null);
 }
 
-const NOT_NOTED = "It is not the entry that was noted under this number.";
+const CHECKPOINT_MISMATCH = "The entry does not match the checkpoint stored for this number.";
 
 type Entry = Record<string, SqlValue> & { pk: number; id: string; created_at: number; hash: string };
 
-function faultOf({ hash: written, ...entry }: Entry, before: AuditVerdict["last"]): string | null {
+function findTampering({ hash: written, ...entry }: Entry, before: AuditVerification["last"]): string | null {
   if (entry.pk !== before.number + 1) return `Entries ${before.number + 1} to ${entry.pk - 1} are missing.`;
   const columns = AUDIT_COLUMNS.map((name) => entry[name]);
-  return written === chainHash(before.hash, columns) ? null : "It or the entry before was changed.";
+  return written === chainHash(before.hash, columns) ? null : "This entry or the one before it was changed.";
 }
 
-/** What was tampered with may be no time at all. */
-function momentOf(at: unknown): string | null {
+/** A changed entry may hold a value that is no valid time. */
+function toIsoTime(at: unknown): string | null {
   return typeof at === "number" && Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : null;
 }

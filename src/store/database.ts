@@ -1,15 +1,17 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { UpstreamError } from "../base/errors.ts";
-import { prepareDataFolder } from "./data-folder.ts";
+import { UpstreamError } from "../lib/errors.ts";
+import { prepareDataDirectory } from "./data-directory.ts";
 
-/** First SQLite release without the WAL-reset corruption bug. @source reliability.md 1.6 */
-const OLDEST_SQLITE = [3, 51, 3];
+/**
+ * The first SQLite release without the WAL-reset corruption bug. @source docs/decisions/0017-store.md, SQLite settings
+ */
+const MIN_SQLITE_VERSION = [3, 51, 3];
 
-const FILE = "carillon.db";
+const DATABASE_FILE = "carillon.db";
 
-/** A database that nothing outlives, for simulations. */
-export function openInMemory(): Database.Database {
+/** Opens an in-memory database, for simulations. */
+export function openInMemoryDatabase(): Database.Database {
   const db = new Database(":memory:");
   db.pragma("foreign_keys = ON");
   return db;
@@ -17,12 +19,13 @@ export function openInMemory(): Database.Database {
 
 /**
  * Opens DIR/carillon.db for this process alone: WAL, EXCLUSIVE (works on a full disk, keeps other programs out),
- * synchronous=FULL read back, foreign keys on. Throws UpstreamError when DIR is in use or can't be trusted.
- * @source reliability.md 1 (1, 4, 6)
+ * synchronous=FULL read back, foreign keys on. Throws UpstreamError when DIR is in use or the settings do not take
+ * effect.
+ * @source docs/decisions/0017-store.md, SQLite settings
  */
 export function openDatabase(dataDir: string): Database.Database {
-  prepareDataFolder(dataDir, FILE);
-  const db = new Database(join(dataDir, FILE), { timeout: 0 });
+  prepareDataDirectory(dataDir, DATABASE_FILE);
+  const db = new Database(join(dataDir, DATABASE_FILE), { timeout: 0 });
   try {
     db.pragma("locking_mode = EXCLUSIVE");
     db.pragma("journal_mode = WAL");
@@ -30,9 +33,9 @@ export function openDatabase(dataDir: string): Database.Database {
     db.pragma("foreign_keys = ON");
     db.pragma("cache_size = -65536");
     db.pragma("journal_size_limit = 67108864");
-    // Each write keeps the pages that it changes until its savepoint ends: in a file, that is half of its time.
+    // Savepoints keep changed pages in a temporary store; in a file, that takes half the time of a write.
     db.pragma("temp_store = MEMORY");
-    requireSettings(db);
+    assertDatabaseSettings(db);
     // Takes the lock now instead of at the first write.
     db.exec("BEGIN IMMEDIATE; COMMIT");
     return db;
@@ -50,16 +53,20 @@ export function openDatabase(dataDir: string): Database.Database {
   }
 }
 
-function requireSettings(db: Database.Database): void {
+function assertDatabaseSettings(db: Database.Database): void {
   const version = String(db.prepare("SELECT sqlite_version()").pluck().get());
   const parts = version.split(".").map(Number);
-  const difference = OLDEST_SQLITE.map((wanted, at) => (parts[at] ?? 0) - wanted).find((by) => by !== 0) ?? 0;
+  const difference = MIN_SQLITE_VERSION.map((wanted, at) => (parts[at] ?? 0) - wanted).find((by) => by !== 0) ?? 0;
   const found = {
     synchronous: db.pragma("synchronous", { simple: true }),
     journal: db.pragma("journal_mode", { simple: true }),
     locking: db.pragma("locking_mode", { simple: true }),
   };
   if (difference < 0 || found.synchronous !== 2 || found.journal !== "wal" || found.locking !== "exclusive") {
-    throw new UpstreamError("starting", `The database does not keep its promises (SQLite ${version}).`, found);
+    throw new UpstreamError(
+      "starting",
+      `The database settings did not take effect: synchronous must be FULL, journal_mode WAL, locking_mode EXCLUSIVE and SQLite at least ${MIN_SQLITE_VERSION.join(".")} (found ${version}).`,
+      found,
+    );
   }
 }

@@ -1,21 +1,21 @@
-import type { Scope } from "./store.ts";
+import type { AccessScope } from "./store.ts";
 
-/** A scope without any limit, as the system acts with; `home` says where its new rows go. */
-export function fullScope(home: () => string | null): Scope {
-  const scope: Scope = {
+/** A scope without limits, for system actors; `home` returns the home domain of new rows. */
+export function fullScope(home: () => string | null): AccessScope {
+  const scope: AccessScope = {
     get domainId() {
       return home();
     },
     allows: () => true,
     visible: () => "all",
-    get inSight() {
+    get domainVisibility() {
       return scope;
     },
     get changeable() {
       return scope;
     },
-    holds: () => true,
-    knows: () => true,
+    canAssign: () => true,
+    canReference: () => true,
   };
   return scope;
 }

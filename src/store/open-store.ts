@@ -1,129 +1,145 @@
 import { createHmac } from "node:crypto";
-import type { Clock } from "../base/clock.ts";
-import { BugError } from "../base/errors.ts";
-import type { EventMap, Events } from "../base/events.ts";
-import { newId } from "../base/ids.ts";
-import type { Log } from "../base/log.ts";
+import type { Clock } from "../lib/clock.ts";
+import { BugError } from "../lib/errors.ts";
+import type { EventMap, Events } from "../lib/events.ts";
+import { newId } from "../lib/ids.ts";
+import type { Log } from "../lib/log.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource, RowOf, SystemValues } from "../schema/resource.ts";
-import { BATCH_TABLE, createBatches } from "./batches.ts";
-import { createCheckpoint } from "./checkpoint.ts";
-import { cloneRow } from "./clone.ts";
-import { openDatabase, openInMemory } from "./database.ts";
-import { createFactPager } from "./fact-pages.ts";
-import { createFileStore, type FileConverter } from "./files.ts";
-import { notedKey, noteKey, refuseCopy } from "./key-note.ts";
-import { createLiveCopy } from "./live-copy.ts";
-import { migrate } from "./migrate.ts";
-import { createOnce } from "./once.ts";
-import { createPager } from "./page.ts";
+import { createChangeRecords } from "./change-records.ts";
+import { createChunkedPager } from "./chunked-pager.ts";
+import { cloneRow } from "./clone-row.ts";
+import { assertNotNewer, writeDataVersion } from "./data-version.ts";
+import { openDatabase, openInMemoryDatabase } from "./database.ts";
+import type { DiskReserve } from "./disk-reserve.ts";
+import { buildTables } from "./drizzle-tables.ts";
+import { createFileStore, type FileConverter } from "./file-store.ts";
+import { createIdempotencyStore } from "./idempotency-store.ts";
+import { assertNotSharedCopy, readKeyFingerprint, verifyKeyFingerprint } from "./key-fingerprint.ts";
+import { runMigrations } from "./migrations/run-migrations.ts";
+import { syncSchema } from "./migrations/sync-schema.ts";
+import { createOnlineBackup } from "./online-backup.ts";
 import { createPageTokens } from "./page-token.ts";
-import { createReader } from "./reader.ts";
-import { createRecords } from "./records.ts";
-import { createRemoval } from "./removal.ts";
+import { createPager } from "./pager.ts";
+import { createPreparedSelects } from "./prepared-selects.ts";
+import { createStoreReader } from "./reader.ts";
 import { createReplica } from "./replica.ts";
 import { createRowImages } from "./row-images.ts";
+import { createRowRemover } from "./row-removal.ts";
 import { createSearchIndex, isIndexed } from "./search-index.ts";
-import { applianceKey, createSecrets, keyFingerprint } from "./secrets.ts";
-import { createSelects } from "./selects.ts";
+import { createSecrets, keyFingerprint, loadSecretKey } from "./secrets.ts";
 import type { SharedLog } from "./shared-log.ts";
-import type { SpareRoom } from "./spare-room.ts";
-import type { Behaviour, By, Recorder, RoomTable, SqlValue, Store, Sync, Transaction } from "./store.ts";
-import { buildTables } from "./tables.ts";
-import { noteVersion, refuseNewer } from "./version.ts";
-import { type Safety, WriteQueue } from "./write-queue.ts";
+import { BATCH_TABLE, createStagedBatches } from "./staged-batches.ts";
+import type {
+  ActorContext,
+  ChangeCapture,
+  InternalTable,
+  ResourceHooks,
+  SqlValue,
+  Store,
+  Sync,
+  Transaction,
+} from "./store.ts";
+import { createWalCheckpointer } from "./wal-checkpoint.ts";
+import { type Durability, WriteQueue } from "./write-queue.ts";
 import { closedTransaction, createWriter } from "./writer.ts";
 
-/** What a store is made of. */
+/** Options of a store. */
 export interface StoreOptions {
   dataDir: string;
-  /** For simulations: rows lie in memory and go with the process; files and the key stay in `dataDir`. */
+  /** For simulations: rows are kept in memory only; files and the key stay in `dataDir`. */
   inMemory?: boolean;
-  /** The secret key where it does not lie with the data; found by `applianceKey` unless given. */
+  /** The secret key if it is not stored with the data; default: found by `loadSecretKey`. */
   key?: Buffer;
   catalogue: Catalogue;
-  /** Logic bound to resources, by declaration name. Looked up at each use: rooms that need the store are bound later. */
-  behaviours?: Readonly<Record<string, Behaviour>>;
-  /** The version of this Carillon, which the database remembers; data that a newer one wrote is refused. */
+  /** Hooks by resource name. Looked up at each use, because modules that need the store are bound later. */
+  hooks?: Readonly<Record<string, ResourceHooks>>;
+  /** The running version, which is stored in the database; data written by a newer version is refused. */
   version?: string;
-  /** Who takes what is written, if anybody does. Looked up at each write, as it is made later. */
-  recording?: { recorder: Recorder | null };
-  /** What makes stored files of those that are sent; none unless given. */
+  /** Captures each written row for replication. Looked up at each write, because it is created later. */
+  recording?: { recorder: ChangeCapture | null };
+  /** Converts uploaded files; default: none. */
   converter?: FileConverter;
-  /** Tables of rooms' own. */
-  tables?: readonly RoomTable[];
+  /** Internal tables of other modules. */
+  tables?: readonly InternalTable[];
   clock: Clock;
   events: Events;
   log: Log;
-  /** Where other processes have the same rows from; this one alone has them unless given. */
+  /** The log shared with other processes that write the same rows; default: this process alone has them. */
   shared?: SharedLog;
-  /** Only what others write is taken; nothing is written here. */
-  follows?: boolean;
-  /** Room that urgent writes get once the disk is full; none unless given. */
-  spareRoom?: Pick<SpareRoom, "release">;
-  /** Told when a disk fault left a commit's outcome unknown: the process must end (exit code 74). */
+  /** True for a read-only replica, which only applies the writes of other processes. */
+  isFollower?: boolean;
+  /** Reserve released for emergency writes once the disk is full; default: none. */
+  diskReserve?: Pick<DiskReserve, "release">;
+  /** Called when a disk error leaves the outcome of a commit unknown; the process must exit with code 74. */
   onFatal: (error: unknown) => void;
 }
 
-/** Opens (or makes) the database in `dataDir` and brings it to the declarations. Throws UpstreamError when it is in use. */
+/**
+ * Opens or creates the database in `dataDir`, runs the migrations and syncs the schema with the declarations. Throws
+ * UpstreamError when it is in use.
+ */
 export function openStore(options: StoreOptions): Store {
   const { dataDir, catalogue, clock, events } = options;
-  const db = options.inMemory ? openInMemory() : openDatabase(dataDir);
+  const db = options.inMemory ? openInMemoryDatabase() : openDatabase(dataDir);
   const tables = buildTables(catalogue);
-  // For statements that make rows in bulk.
+  // For SQL that inserts rows in bulk.
   db.function("uuid7", { deterministic: false }, () => newId());
-  if (options.version !== undefined) refuseNewer(db, options.version, dataDir);
-  migrate(db, tables, options.tables ?? []);
-  if (options.version !== undefined) noteVersion(db, options.version);
-  const key = keyOf(options, db);
+  if (options.version !== undefined) assertNotNewer(db, options.version, dataDir);
+  const migrated = runMigrations(db, { dataDir, now: clock.now() });
+  if (migrated.length > 0)
+    options.log.info({ event: "store.migrated", migrations: migrated }, "data migrated to this release");
+  syncSchema(db, tables, options.tables ?? []);
+  if (options.version !== undefined) writeDataVersion(db, options.version);
+  const key = loadKey(options, db);
   const secrets = createSecrets(key);
-  const selects = createSelects(db, tables);
+  const selects = createPreparedSelects(db, tables);
   const tokens = createPageTokens(createHmac("sha256", key).update("page tokens").digest());
   const page = createPager(selects, tokens);
-  const reader = createReader(db, selects, page);
+  const reader = createStoreReader(db, selects, page);
   const searchIndex = createSearchIndex(db, tables, options.log);
-  const records = createRecords(db, searchIndex, clock);
-  const once = createOnce(db, secrets, clock);
-  const behaviourOf = (resource: AnyResource): Behaviour => options.behaviours?.[resource.name] ?? {};
+  const records = createChangeRecords(db, searchIndex, clock);
+  const idempotency = createIdempotencyStore(db, secrets, clock);
+  const hooksFor = (resource: AnyResource): ResourceHooks => options.hooks?.[resource.name] ?? {};
 
-  let told: (() => void)[] = [];
+  let pendingEvents: (() => void)[] = [];
   let current: Transaction | null = null;
-  const tell = <K extends keyof EventMap>(name: K, payload: EventMap[K]): void =>
-    void told.push(() => events.emit(name, payload));
+  const queueEvent = <K extends keyof EventMap>(name: K, payload: EventMap[K]): void =>
+    void pendingEvents.push(() => events.emit(name, payload));
   const writer = createWriter({
     db,
     tables,
     reader,
     records,
     searchIndex,
-    once,
+    idempotency,
     secrets,
     clock,
-    behaviourOf,
-    keyFor: (table) => batches.keyFor(table),
+    hooksFor,
+    nextKeyFor: (table) => batches.nextKeyFor(table),
     transaction: () => current ?? closedTransaction(),
-    recorder: () => options.recording?.recorder ?? null,
-    changed: (seq, resource, id, op) => tell("row.changed", { seq, resource: resource.name, id, op }),
-    told: { count: () => told.length, forgetFrom: (count) => void told.splice(count) },
+    changeCapture: () => options.recording?.recorder ?? null,
+    changed: (seq, resource, id, op) => queueEvent("row.changed", { seq, resource: resource.name, id, op }),
+    pendingEvents: { count: () => pendingEvents.length, forgetFrom: (count) => void pendingEvents.splice(count) },
   });
-  const replica = options.shared ? replicaOf(options.shared, writer.forget) : null;
-  const checkpoint = createCheckpoint(db);
-  const liveCopy = createLiveCopy(db, checkpoint);
+  const replica = options.shared ? openReplica(options.shared, writer.resetCaches) : null;
+  const checkpoint = createWalCheckpointer(db);
+  const onlineBackup = createOnlineBackup(db, checkpoint);
   const queue = new WriteQueue({
     db,
     clock,
-    beforeCommit: searchIndex.catchUp,
+    beforeCommit: searchIndex.indexPending,
     checkpoint,
-    onRollback: writer.forget,
+    onRollback: writer.resetCaches,
     onFatal: options.onFatal,
     replica: replica?.copy ?? null,
-    spareRoom: options.spareRoom,
+    diskReserve: options.diskReserve,
   });
-  // Rows written by a version that did not know a searched field yet.
+  // Rows written before a field became searchable wait to be indexed.
   if (searchIndex.isBehind()) queue.wake();
 
-  /** This copy of the rows; what it finds texts by follows from them. */
-  function replicaOf(log: SharedLog, changed: () => void) {
+  /** Opens the local replica; the search index is derived from its rows. */
+  function openReplica(log: SharedLog, changed: () => void) {
     db.exec(BATCH_TABLE);
     const indexed = new Set(tables.layouts.filter(isIndexed).map(({ table }) => table));
     const mark = db.prepare("INSERT OR IGNORE INTO search_pending VALUES (?, ?)");
@@ -131,25 +147,25 @@ export function openStore(options: StoreOptions): Store {
     return { images, copy: createReplica(log, images, changed) };
   }
 
-  const inEvery: Omit<Transaction, "clone" | "run"> = {
+  const transactionMethods: Omit<Transaction, "clone" | "run"> = {
     ...reader,
-    create: <R extends AnyResource>(resource: R, input: object, by: By, system: object = {}) =>
+    create: <R extends AnyResource>(resource: R, input: object, by: ActorContext, system: object = {}) =>
       writer.create(resource, input, by, system) as unknown as RowOf<R>,
-    update: <R extends AnyResource>(resource: R, id: string, input: object, by: By, system: object = {}) =>
+    update: <R extends AnyResource>(resource: R, id: string, input: object, by: ActorContext, system: object = {}) =>
       writer.update(resource, id, input, by, system) as unknown as RowOf<R>,
     remove(resource, id, by) {
-      writer.requireChangeable(resource, id, by);
+      writer.assertChangeable(resource, id, by);
       writer.remove(resource, id, by);
     },
     apply: writer.apply,
     applyAll: writer.applyAll,
-    note: records.note,
-    emit: tell,
+    addAuditEvent: records.appendAuditEvent,
+    emit: queueEvent,
   };
   const openTransaction = (): Transaction => {
-    // Inherited, since copying it all for each write takes 6 µs.
-    const transaction: Transaction = Object.assign(Object.create(inEvery) as typeof inEvery, {
-      clone: <R extends AnyResource>(resource: R, id: string, by: By) =>
+    // Prototype inheritance: copying all members for each write takes 6 µs.
+    const transaction: Transaction = Object.assign(Object.create(transactionMethods) as typeof transactionMethods, {
+      clone: <R extends AnyResource>(resource: R, id: string, by: ActorContext) =>
         cloneRow({ tx: transaction, catalogue }, resource, id, by) as unknown as RowOf<R>,
       run(text: string, ...params: SqlValue[]) {
         if (current !== transaction) closedTransaction();
@@ -169,47 +185,54 @@ export function openStore(options: StoreOptions): Store {
   function write<T>(
     fn: (tx: Transaction) => Sync<T>,
     lane: "normal" | "emergency" = "normal",
-    safety: Safety = "at-once",
+    durability: Durability = "immediate",
   ): Promise<T> {
-    let mine: (() => void)[] = [];
+    let eventsOfWrite: (() => void)[] = [];
     const run = (): T => {
       current = openTransaction();
-      told = [];
+      pendingEvents = [];
       try {
         return fn(current);
       } finally {
-        mine = told;
+        eventsOfWrite = pendingEvents;
         current = null;
       }
     };
     const committed = (): void => {
-      for (const say of mine) say();
+      for (const emit of eventsOfWrite) emit();
     };
-    if (options.follows) return Promise.reject(new BugError("A copy that only follows is not written."));
-    return queue.write(run, committed, lane, safety);
+    if (options.isFollower) return Promise.reject(new BugError("A read-only replica must not be written to."));
+    return queue.write(run, committed, lane, durability);
   }
 
-  const batches = createBatches({ db, tables, reader, writer, write, keepsLeft: options.follows === true });
-  const removals = createRemoval({ db, tables, reader, writer, clock, write });
+  const batches = createStagedBatches({
+    db,
+    tables,
+    reader,
+    writer,
+    write,
+    keepLeftovers: options.isFollower === true,
+  });
+  const removals = createRowRemover({ db, tables, reader, writer, clock, write });
 
   const opened: Store = {
     ...reader,
     files: createFileStore(dataDir, options.converter, options.shared),
     secrets,
-    once,
-    pageOfFacts: createFactPager({ selects, page, clock }),
+    idempotency,
+    pageInChunks: createChunkedPager({ selects, page, clock }),
     write,
-    behaviourOf,
-    async create<R extends AnyResource>(resource: R, input: object, by: By, system?: SystemValues<R>) {
+    hooksFor,
+    async create<R extends AnyResource>(resource: R, input: object, by: ActorContext, system?: SystemValues<R>) {
       const given = { ...input };
-      const { createInSlices, prepare } = behaviourOf(resource);
-      if (createInSlices) return (await createInSlices(given, by, opened)) as RowOf<R>;
+      const { createInChunks, prepare } = hooksFor(resource);
+      if (createInChunks) return (await createInChunks(given, by, opened)) as RowOf<R>;
       await prepare?.(given, "create", reader);
       return write((tx) => tx.create(resource, given, by, system) as Sync<RowOf<R>>);
     },
     async update(resource, id, input, by, system, check) {
       const given = { ...input };
-      await behaviourOf(resource).prepare?.(given, "update", reader);
+      await hooksFor(resource).prepare?.(given, "update", reader);
       return write((tx) => {
         const row = check && tx.get(resource, id);
         if (row) check(row);
@@ -217,40 +240,43 @@ export function openStore(options: StoreOptions): Store {
       });
     },
     async remove(resource, id, by, check) {
-      const { removeInSlices } = behaviourOf(resource);
-      if (removeInSlices) await removeInSlices(id, by, opened, check as never);
+      const { removeInChunks } = hooksFor(resource);
+      if (removeInChunks) await removeInChunks(id, by, opened, check as never);
       else await removals.remove(resource, id, by, check as never);
     },
-    rehearseRemoval: removals.rehearse as Store["rehearseRemoval"],
-    clone: <R extends AnyResource>(resource: R, id: string, by: By) =>
+    dryRunRemoval: removals.dryRun as Store["dryRunRemoval"],
+    clone: <R extends AnyResource>(resource: R, id: string, by: ActorContext) =>
       write((tx) => tx.clone(resource, id, by) as Sync<RowOf<R>>),
     openBatch: batches.open,
     announceBatch: batches.announce,
-    copyTo: liveCopy.copyTo,
-    settled: () => queue.settled(),
+    backupTo: onlineBackup.copyTo,
+    whenSettled: () => queue.settled(),
     shared: replica && {
-      at: replica.images.at,
+      position: replica.images.position,
       all: replica.images.all,
       find: replica.images.find,
       counts: replica.images.counts,
       catchUp: replica.copy.catchUp,
-      note: replica.images.note,
+      setPosition: replica.images.setPosition,
     },
     async close() {
       await queue.stop();
       db.close();
-      liveCopy.close();
+      onlineBackup.close();
     },
   };
   return opened;
 }
 
-/** The key that the data is sealed with; closes the database when it is not there, or is not to be used alone. */
-function keyOf({ key, dataDir, shared }: StoreOptions, db: ReturnType<typeof openDatabase>): Buffer {
+/**
+ * Loads the key that the data is sealed with. Closes the database and throws when the key is missing or the data is a
+ * shared replica.
+ */
+function loadKey({ key, dataDir, shared }: StoreOptions, db: ReturnType<typeof openDatabase>): Buffer {
   try {
-    if (!shared) refuseCopy(db, dataDir);
-    const found = key ?? applianceKey(dataDir, process.env.CREDENTIALS_DIRECTORY, notedKey(db) !== null);
-    noteKey(db, keyFingerprint(found), dataDir);
+    if (!shared) assertNotSharedCopy(db, dataDir);
+    const found = key ?? loadSecretKey(dataDir, process.env.CREDENTIALS_DIRECTORY, readKeyFingerprint(db) !== null);
+    verifyKeyFingerprint(db, keyFingerprint(found), dataDir);
     return found;
   } catch (error) {
     db.close();

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../lib/errors.ts";
 
-/** Where a page starts: the sort value and id of the row just outside it, and which way to go. */
+/** Where a page starts: sort value and id of the row just outside it, and the direction. */
 export interface PageStart {
   direction: "after" | "before";
   sortValue: string | number | null;
@@ -9,25 +9,26 @@ export interface PageStart {
 }
 
 /**
- * Makes and reads page tokens: standard base64 of a JSON string. `list` names the list (resource, filters, order); a token
- * signed for another list, or by nobody, is a 400. @source decisions.md 1
+ * Signs and verifies page tokens: standard base64 of a JSON string. `list` names the list (resource, filters, order); a
+ * token of another list, or without a valid signature, is a 400. @source docs/decisions/0001-lists-and-paging.md,
+ * Paging
  */
 export interface PageTokens {
-  make(list: string, start: PageStart): string;
+  sign(list: string, start: PageStart): string;
   /** Throws CallerError invalid-value for field `start`. */
-  read(list: string, token: string): PageStart;
+  verify(list: string, token: string): PageStart;
 }
 
-/** Page tokens signed with `key`, which stays the same over restarts. */
+/** Page tokens signed with `key`; they stay valid over restarts. */
 export function createPageTokens(key: Buffer): PageTokens {
   const sign = (list: string, body: string): Buffer =>
     createHmac("sha256", key).update(list).update("\0").update(body).digest().subarray(0, 12);
   return {
-    make(list, { direction, sortValue, id }) {
+    sign(list, { direction, sortValue, id }) {
       const body = JSON.stringify([direction === "after" ? 1 : 0, sortValue, id]);
       return Buffer.from(JSON.stringify(`${sign(list, body).toString("base64url")}.${body}`)).toString("base64");
     },
-    read(list, token) {
+    verify(list, token) {
       try {
         const text: unknown = JSON.parse(Buffer.from(token, "base64").toString("utf8"));
         const [signature, ...rest] = String(text).split(".");
@@ -39,9 +40,9 @@ export function createPageTokens(key: Buffer): PageTokens {
           return { direction: after ? "after" : "before", sortValue, id };
         }
       } catch {
-        // Whatever can't be read was not issued here.
+        // A malformed token is refused like a forged one.
       }
-      throw invalidValue("start", "It is no next or previous of this list.");
+      throw invalidValue("start", "Invalid page token: must be `next` or `previous` of this list.");
     },
   };
 }

@@ -1,13 +1,17 @@
 import type Database from "better-sqlite3";
 import { and, type SQL, sql } from "drizzle-orm/sql";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
-import type { createPager } from "./page.ts";
-import { equals, type RowShape } from "./rows.ts";
-import { isNull, type Selects, type Tail, visibilityCondition } from "./selects.ts";
-import type { Reader, SqlValue } from "./store.ts";
+import type { createPager } from "./pager.ts";
+import { compileVisibility, fieldIsNull, type PreparedSelects, type SelectClauses } from "./prepared-selects.ts";
+import { fieldEquals, type RowShape } from "./row-shape.ts";
+import type { SqlValue, StoreReader } from "./store.ts";
 
 /** The read side of the store. */
-export function createReader(db: Database.Database, selects: Selects, page: ReturnType<typeof createPager>): Reader {
+export function createStoreReader(
+  db: Database.Database,
+  selects: PreparedSelects,
+  page: ReturnType<typeof createPager>,
+): StoreReader {
   const raw = new Map<string, Database.Statement>();
   const statement = (text: string): Database.Statement => {
     const found = raw.get(text) ?? db.prepare(text);
@@ -16,28 +20,28 @@ export function createReader(db: Database.Database, selects: Selects, page: Retu
   };
 
   return {
-    get<R extends AnyResource>(resource: R, id: string, sight?: Parameters<Reader["get"]>[2]) {
-      const seen = visibilityCondition(sight ? sight.visible(resource) : "all");
+    get<R extends AnyResource>(resource: R, id: string, visibility?: Parameters<StoreReader["get"]>[2]) {
+      const seen = compileVisibility(visibility ? visibility.visible(resource) : "all");
       const rows = selects.rows(
         resource,
         `get|${seen.key}`,
-        (shape) => ({ where: and(equals(shape, "id", "id"), seen.where) }),
+        (shape) => ({ where: and(fieldEquals(shape, "id", "id"), seen.where) }),
         { id: id.toLowerCase(), ...seen.values },
       );
       return (rows[0] ?? null) as RowOf<R> | null;
     },
-    byPk<R extends AnyResource>(resource: R, pk: number) {
-      const rows = selects.rows(resource, "pk", (shape) => ({ where: equals(shape, "pk", "pk") }), { pk });
+    getByPk<R extends AnyResource>(resource: R, pk: number) {
+      const rows = selects.rows(resource, "pk", (shape) => ({ where: fieldEquals(shape, "pk", "pk") }), { pk });
       return (rows[0] ?? null) as RowOf<R> | null;
     },
-    byPks<R extends AnyResource>(resource: R, pks: readonly number[]) {
-      const build = (shape: RowShape): Tail => ({
+    getByPks<R extends AnyResource>(resource: R, pks: readonly number[]) {
+      const build = (shape: RowShape): SelectClauses => ({
         where: sql`${shape.column("pk")} IN (SELECT value FROM json_each(${sql.placeholder("pks")}))`,
       });
       return selects.rows(resource, "pks", build, { pks: JSON.stringify(pks) }) as unknown as RowOf<R>[];
     },
-    byIds<R extends AnyResource>(resource: R, ids: readonly string[]) {
-      const build = (shape: RowShape): Tail => ({
+    getByIds<R extends AnyResource>(resource: R, ids: readonly string[]) {
+      const build = (shape: RowShape): SelectClauses => ({
         where: sql`${shape.column("id")} IN (SELECT value FROM json_each(${sql.placeholder("ids")}))`,
       });
       return selects.rows(resource, "ids", build, { ids: JSON.stringify(ids) }) as unknown as RowOf<R>[];
@@ -79,6 +83,10 @@ function whereEquals(where: object): {
     key: entries.map(([field, value]) => `${field}${value === null ? "?" : ""}`).join(","),
     values,
     condition: (shape) =>
-      and(...entries.map(([field, value]) => (value === null ? isNull(shape, field) : equals(shape, field, field)))),
+      and(
+        ...entries.map(([field, value]) =>
+          value === null ? fieldIsNull(shape, field) : fieldEquals(shape, field, field),
+        ),
+      ),
   };
 }

@@ -1,27 +1,30 @@
 import type { RowImages } from "./row-images.ts";
-import type { SharedLog, Turn } from "./shared-log.ts";
+import type { SharedLog, WriteLock } from "./shared-log.ts";
 
-/** A turn of this copy to write. */
-export interface OwnTurn {
-  /** Hands what was written over; within the transaction, which is committed once this resolves. Throws UpstreamError. */
-  keep(): Promise<void>;
-  /** That was committed. */
-  kept(): void;
-  /** It was not, or there was nothing. */
-  leave(): Promise<void>;
+/** A write transaction of this replica, under the exclusive write lock. */
+export interface ReplicaWrite {
+  /**
+   * Publishes the changed rows to the shared log, inside the transaction; commit after it resolves. Throws
+   * UpstreamError.
+   */
+  publish(): Promise<void>;
+  /** Call after the local COMMIT. */
+  confirm(): void;
+  /** Call after a rollback: releases the write lock. */
+  abort(): Promise<void>;
 }
 
-/** This process' copy of rows that others write too. */
+/** This process' replica of rows that other processes write too. */
 export interface Replica {
-  /** Waits for the right to write, and has all that others wrote until then. Throws UpstreamError. */
-  begin(): Promise<OwnTurn>;
-  /** Takes what others wrote meanwhile, some at a time; `taken` is told after each. Throws UpstreamError. */
+  /** Acquires the write lock and applies all rows written by others until then. Throws UpstreamError. */
+  beginWrite(): Promise<ReplicaWrite>;
+  /** Applies the rows written by others page by page; calls `taken` after each page. Throws UpstreamError. */
   catchUp(taken?: () => void): Promise<void>;
 }
 
-/** Makes it; `changed` is told of rows of others once they are there. */
+/** Creates the replica; `changed` is called after rows of others were applied. */
 export function createReplica(log: SharedLog, images: RowImages, changed: () => void): Replica {
-  const take = (rows: Parameters<RowImages["apply"]>[0], at: number): void => {
+  const applyRows = (rows: Parameters<RowImages["apply"]>[0], at: number): void => {
     if (rows.length === 0) return;
     images.apply(rows, at);
     changed();
@@ -29,51 +32,53 @@ export function createReplica(log: SharedLog, images: RowImages, changed: () => 
 
   async function catchUp(taken?: () => void): Promise<void> {
     for (let more = true; more; ) {
-      const after = images.at();
-      const news = await log.news(after);
-      // Whoever has begun a turn meanwhile has taken them, and newer ones: older rows never go over those.
-      const isNext = images.at() === after;
-      if (isNext) take(news.rows, news.at);
-      more = news.more || !isNext;
+      const after = images.position();
+      const page = await log.readAfter(after);
+      // A write that began during the read has applied these rows and newer ones; never overwrite them with older ones.
+      const isNext = images.position() === after;
+      if (isNext) applyRows(page.rows, page.at);
+      more = page.more || !isNext;
       taken?.();
     }
   }
 
-  /** A turn whose news are few: nobody else may write while they are taken, and nothing else is done. */
-  async function beginUpToDate(): Promise<Turn> {
+  /**
+   * Acquires the write lock when at most one page of rows is missing: applying them under the lock blocks all writers.
+   */
+  async function beginWhenUpToDate(): Promise<WriteLock> {
     for (;;) {
-      const turn = await log.begin(images.at());
-      if (!turn.more) return turn;
-      await turn.release();
+      const lock = await log.acquireWriteLock(images.position());
+      if (!lock.more) return lock;
+      await lock.release();
       await catchUp();
     }
   }
 
   return {
-    async begin() {
-      const turn = await beginUpToDate();
+    async beginWrite() {
+      const lock = await beginWhenUpToDate();
       try {
-        take(turn.news, turn.at);
+        applyRows(lock.missedRows, lock.at);
       } catch (error) {
-        // Whoever keeps the right to write without being told of it would keep all others from it.
-        await turn.release();
+        // The caller never receives the lock, so nothing else would release it.
+        await lock.release();
         throw error;
       }
-      let isOver = false;
+      let isReleased = false;
       return {
-        async keep() {
-          const rows = images.written();
+        async publish() {
+          const rows = images.changedRows();
           if (rows.length === 0) {
-            isOver = true;
-            return turn.release();
+            isReleased = true;
+            return lock.release();
           }
-          const at = await turn.publish(rows);
-          isOver = true;
-          images.note(at);
+          const at = await lock.publish(rows);
+          isReleased = true;
+          images.setPosition(at);
         },
-        kept: images.kept,
-        async leave() {
-          if (!isOver) await turn.release();
+        confirm: images.clearChanged,
+        async abort() {
+          if (!isReleased) await lock.release();
         },
       };
     },

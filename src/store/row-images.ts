@@ -1,37 +1,40 @@
 import type Database from "better-sqlite3";
-import { BugError } from "../base/errors.ts";
-import { COPIED_UP_TO } from "./key-note.ts";
+import { BugError } from "../lib/errors.ts";
+import { SHARED_POSITION } from "./key-fingerprint.ts";
 import type { RowImage } from "./shared-log.ts";
 
-/** Takes down which rows are written, whoever writes them, and writes those of others. */
+/** Tracks which rows are written, and applies rows of other processes. */
 export interface RowImages {
-  /** The rows that were written since `kept`, as they are now; within the transaction that wrote them. */
-  written(): RowImage[];
-  /** What was written is kept. What was undone may stay: it is told as it is. */
-  kept(): void;
-  /** Writes rows of others and up to where they go, in a transaction of its own, whatever refers to what. */
+  /**
+   * The rows written since the last `clearChanged`, in their current state. Call it inside the transaction that wrote
+   * them.
+   */
+  changedRows(): RowImage[];
+  /** Forgets the tracked rows after COMMIT. After a rollback they may stay tracked: their current state is sent. */
+  clearChanged(): void;
+  /** Applies rows of others and their position in one transaction, with foreign keys off. */
   apply(rows: readonly RowImage[], at: number): void;
-  /** All rows, some at a time, which are all that is held of them; in between rows may be written. */
+  /** All rows in chunks; only one chunk is held in memory, and rows may be written in between. */
   all(): Generator<RowImage[]>;
-  /** The row that has a key, null for none; undefined for a table that is not shared. */
+  /** The row with this key, null if there is none; undefined for a table that is not shared. */
   find(table: string, key: string): string | null | undefined;
-  /** How many rows each table has that is shared. */
+  /** Row counts of the shared tables. */
   counts(): ReadonlyMap<string, number>;
-  /** Up to where this copy has all; 0 for one that was never shared. */
-  at(): number;
-  /** Notes it; within a transaction. */
-  note(at: number): void;
+  /** Position in the shared log up to which this replica is complete; 0 if it was never shared. */
+  position(): number;
+  /** Stores the position; call it inside a transaction. */
+  setPosition(at: number): void;
 }
 
-/** What belongs to one copy alone: who it is, and what it finds texts by. */
-const OWN: ReadonlySet<string> = new Set(["store_meta", "search_pending"]);
-/** Tables whose rows are known by something else than their primary key, which changes whenever they do. */
-const KNOWN_BY: Readonly<Record<string, readonly string[]>> = { changes: ["type", "row_id"] };
-/** Rows that are never changed, which a trigger sees to. */
-const APPEND_ONLY: ReadonlySet<string> = new Set(["audit_entries"]);
-/** SQLite's own table of the highest keys that were given. @source sqlite.org/autoinc.html */
+/** Tables of one replica alone: its identity, and the rows waiting for its search index. */
+const LOCAL_TABLES: ReadonlySet<string> = new Set(["store_meta", "schema_migrations", "search_pending"]);
+/** Tables identified by other columns than the primary key, which changes with every update. */
+const KEY_OVERRIDES: Readonly<Record<string, readonly string[]>> = { changes: ["type", "row_id"] };
+/** Tables whose rows never change; a trigger enforces it. */
+const APPEND_ONLY_TABLES: ReadonlySet<string> = new Set(["audit_entries"]);
+/** SQLite's table of the highest AUTOINCREMENT keys. @source sqlite.org/autoinc.html */
 const SEQUENCES = "sqlite_sequence";
-const AT_ONCE = 2_000;
+const CHUNK_SIZE = 2_000;
 
 interface SharedTable {
   name: string;
@@ -39,14 +42,14 @@ interface SharedTable {
   columns: readonly string[];
   get: Database.Statement;
   drop: Database.Statement;
-  /** The first rows by their keys, and those after one. */
+  /** The first chunk in key order, and the chunk after a key. */
   first: Database.Statement;
   after: Database.Statement;
 }
 
 type Value = string | number | Buffer | null;
 
-/** Begins to take down; `touched` is told of rows that were written for others, to be found by their texts. */
+/** Installs the tracking triggers; `touched` is called for each applied row, which must be indexed again. */
 export function createRowImages(db: Database.Database, touched: (table: string, pk: number) => void): RowImages {
   const tables = readTables(db);
   const byName = new Map(tables.map((table) => [table.name, table]));
@@ -64,23 +67,23 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
     written.set(`${table.name} ${JSON.stringify(key)}`, { table, key: key as Value[] });
     return null;
   });
-  // What is replaced is deleted without a word otherwise.
+  // Without it, REPLACE deletes a row without firing its DELETE trigger.
   db.pragma("recursive_triggers = ON");
-  for (const [number, table] of tables.entries()) addTriggers(db, number, table);
+  for (const [number, table] of tables.entries()) createTriggers(db, number, table);
 
-  function rowsWritten(): RowImage[] {
+  function readChangedRows(): RowImage[] {
     const rows = [...written.values()].map(({ table, key }) => {
       const row = table.get.get(...key) as Record<string, Value> | undefined;
-      return { table: table.name, key: JSON.stringify(key), image: row ? imageOf(row) : null };
+      return { table: table.name, key: JSON.stringify(key), image: row ? encodeImage(row) : null };
     });
-    return rows.length === 0 ? rows : [...rows, ...grown()];
+    return rows.length === 0 ? rows : [...rows, ...changedSequences()];
   }
 
   const readSequences = (): Map<string, number> =>
     new Map((sequences.all() as { name: string; seq: number }[]).map(({ name, seq }) => [name, seq]));
 
-  /** The keys that tables would give next, where rows were made and are gone again. */
-  function grown(): RowImage[] {
+  /** Changed AUTOINCREMENT counters, also of tables whose new rows are deleted again. */
+  function changedSequences(): RowImage[] {
     return [...readSequences()].flatMap(([name, seq]) =>
       known.get(name) === seq || !byName.has(name)
         ? []
@@ -94,7 +97,7 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
     try {
       db.transaction(() => {
         for (const row of rows) write(row);
-        setAt.run(COPIED_UP_TO, String(at));
+        setAt.run(SHARED_POSITION, String(at));
       }).immediate();
     } finally {
       isApplying = false;
@@ -105,7 +108,7 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
   function write({ table: name, key, image }: RowImage): void {
     if (name === SEQUENCES) setSequence(image);
     const table = byName.get(name);
-    // One that this version does not have any more.
+    // A table that this version no longer has.
     if (!table) return;
     const parts = JSON.parse(key) as Value[];
     if (table.key.length === 1 && table.key[0] === "pk") touched(name, parts[0] as number);
@@ -115,14 +118,14 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
 
   function put(table: SharedTable, parts: readonly Value[], image: string): void {
     const { name } = table;
-    if (APPEND_ONLY.has(name) && table.get.get(...parts)) return;
-    const row = rowOf(image);
+    if (APPEND_ONLY_TABLES.has(name) && table.get.get(...parts)) return;
+    const row = decodeImage(image);
     const columns = table.columns.filter((column) => column in row);
     const shape = `${name} ${columns.join()}`;
-    const statement = puts.get(shape) ?? db.prepare(putText(name, columns));
+    const statement = puts.get(shape) ?? db.prepare(upsertSql(name, columns));
     puts.set(shape, statement);
-    // Of a table that knows its rows by something else, another may have had the primary key.
-    if (name in KNOWN_BY) table.drop.run(...parts);
+    // Another row may hold the primary key in a table that is identified by other columns.
+    if (name in KEY_OVERRIDES) table.drop.run(...parts);
     statement.run(...columns.map((column) => row[column]));
   }
 
@@ -133,9 +136,9 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
   }
 
   return {
-    written: rowsWritten,
+    changedRows: readChangedRows,
     apply,
-    kept() {
+    clearChanged() {
       written.clear();
       known = readSequences();
     },
@@ -144,43 +147,43 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
         let rows = table.first.all() as Record<string, Value>[];
         while (rows.length > 0) {
           const keys = rows.map((row) => table.key.map((column) => row[column] as Value));
-          yield rows.map((row, at) => ({ table: table.name, key: JSON.stringify(keys[at]), image: imageOf(row) }));
-          rows = rows.length < AT_ONCE ? [] : (table.after.all(...(keys.at(-1) ?? [])) as Record<string, Value>[]);
+          yield rows.map((row, at) => ({ table: table.name, key: JSON.stringify(keys[at]), image: encodeImage(row) }));
+          rows = rows.length < CHUNK_SIZE ? [] : (table.after.all(...(keys.at(-1) ?? [])) as Record<string, Value>[]);
         }
       }
-      yield grown();
+      yield changedSequences();
     },
     find(name, key) {
       const table = byName.get(name);
       if (!table) return undefined;
       const row = table.get.get(...(JSON.parse(key) as Value[])) as Record<string, Value> | undefined;
-      return row ? imageOf(row) : null;
+      return row ? encodeImage(row) : null;
     },
     counts: () =>
       new Map(
         tables.map(({ name }) => [name, db.prepare(`SELECT count(*) FROM main."${name}"`).pluck().get() as number]),
       ),
-    at: () => Number(getAt.get(COPIED_UP_TO) ?? 0),
-    note: (at) => void setAt.run(COPIED_UP_TO, String(at)),
+    position: () => Number(getAt.get(SHARED_POSITION) ?? 0),
+    setPosition: (at) => void setAt.run(SHARED_POSITION, String(at)),
   };
 }
 
-/** Every table of the database but those that are one copy's own; full-text indexes follow from the rows. */
+/** All shared tables; full-text indexes are derived from the rows and not shared. */
 function readTables(db: Database.Database): SharedTable[] {
   const names = db
     .prepare("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY name")
     .pluck()
     .all() as string[];
   return names
-    .filter((name) => !name.startsWith("sqlite_") && !OWN.has(name))
+    .filter((name) => !name.startsWith("sqlite_") && !LOCAL_TABLES.has(name))
     .map((name) => {
       const info = db.pragma(`table_info("${name}")`) as { name: string; pk: number }[];
       const primary = info.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
-      const key = KNOWN_BY[name] ?? primary.map((column) => column.name);
-      if (key.length === 0) throw new BugError(`The table ${name} has no primary key.`);
+      const key = KEY_OVERRIDES[name] ?? primary.map((column) => column.name);
+      if (key.length === 0) throw new BugError(`table ${name} must have a primary key`);
       const isKey = key.map((column) => `"${column}" = ?`).join(" AND ");
       const keys = key.map((column) => `"${column}"`).join(", ");
-      const inOrder = `ORDER BY ${keys} LIMIT ${AT_ONCE}`;
+      const inOrder = `ORDER BY ${keys} LIMIT ${CHUNK_SIZE}`;
       return {
         ...{ name, key, columns: info.map((column) => column.name) },
         get: db.prepare(`SELECT * FROM main."${name}" WHERE ${isKey}`),
@@ -193,27 +196,29 @@ function readTables(db: Database.Database): SharedTable[] {
     });
 }
 
-function addTriggers(db: Database.Database, number: number, { name, key }: SharedTable): void {
-  const say = (of: "OLD" | "NEW"): string =>
+function createTriggers(db: Database.Database, number: number, { name, key }: SharedTable): void {
+  const recordSql = (of: "OLD" | "NEW"): string =>
     `SELECT row_written(${number}, ${key.map((column) => `${of}."${column}"`).join(", ")});`;
   const on = (what: string, body: string): string =>
     `CREATE TEMP TRIGGER "written_${what}_${number}" AFTER ${what} ON main."${name}" BEGIN ${body} END;`;
-  db.exec(on("INSERT", say("NEW")) + on("UPDATE", say("OLD") + say("NEW")) + on("DELETE", say("OLD")));
+  db.exec(
+    on("INSERT", recordSql("NEW")) + on("UPDATE", recordSql("OLD") + recordSql("NEW")) + on("DELETE", recordSql("OLD")),
+  );
 }
 
-function putText(table: string, columns: readonly string[]): string {
+function upsertSql(table: string, columns: readonly string[]): string {
   const names = columns.map((column) => `"${column}"`).join(", ");
   return `INSERT OR REPLACE INTO main."${table}" (${names}) VALUES (${columns.map(() => "?").join(", ")})`;
 }
 
-function imageOf(row: Record<string, Value>): string {
+function encodeImage(row: Record<string, Value>): string {
   return JSON.stringify(row, (_, value: unknown) => {
     const { type, data } = (value ?? {}) as { type?: string; data?: number[] };
     return type === "Buffer" && data ? { base64: Buffer.from(data).toString("base64") } : value;
   });
 }
 
-function rowOf(image: string): Record<string, Value> {
+function decodeImage(image: string): Record<string, Value> {
   return JSON.parse(image, (_, value: unknown) => {
     const { base64 } = (value ?? {}) as { base64?: string };
     return base64 === undefined ? value : Buffer.from(base64, "base64");

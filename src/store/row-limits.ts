@@ -1,38 +1,38 @@
-import type { Clock } from "../base/clock.ts";
-import { LimitError } from "../base/errors.ts";
-import { familyOf } from "../schema/catalogue.ts";
-import type { Layout } from "./layout.ts";
-import type { AnyRow } from "./rows.ts";
-import type { Reader } from "./store.ts";
+import type { Clock } from "../lib/clock.ts";
+import { LimitError } from "../lib/errors.ts";
+import { collectionName } from "../schema/catalogue.ts";
+import type { AnyRow } from "./row-shape.ts";
+import type { StoreReader } from "./store.ts";
+import type { TableLayout } from "./table-layout.ts";
 
-/** How many rows there may be. */
+/** Limits on the number of rows, in total or per parent. */
 export interface RowLimits {
-  /** Counts a row that is about to be stored. Throws LimitError when there are as many as there may be. */
-  check(layout: Layout, row: AnyRow): void;
-  /** True for a row that no longer counts against its limit. */
-  hasEnded(layout: Layout, row: AnyRow): boolean;
-  /** Must be called when rows were removed, or anything written was rolled back. */
-  forget(): void;
+  /** Counts a row that is about to be stored. Throws LimitError when the limit is reached. */
+  check(layout: TableLayout, row: AnyRow): void;
+  /** True for a row whose end has passed, so that it no longer counts. */
+  hasEnded(layout: TableLayout, row: AnyRow): boolean;
+  /** Must be called after rows were removed or a write was rolled back. */
+  resetCounts(): void;
 }
 
-/** Makes the limits of one database. */
-export function createRowLimits(reader: Reader, clock: Clock): RowLimits {
-  /** Rows by table and parent; dropped whenever it could be wrong. */
+/** Creates the row limits of one database. */
+export function createRowLimits(reader: StoreReader, clock: Clock): RowLimits {
+  /** Row counts by table and parent; cleared whenever they may be stale. */
   const counts = new Map<string, number>();
 
-  function check(layout: Layout, row: AnyRow): void {
+  function check(layout: TableLayout, row: AnyRow): void {
     const { limit } = layout.resource;
     if (!limit || hasEnded(layout, row)) return;
     const parent = limit.per ? (row[limit.per] as string | null) : null;
     const key = `${layout.table}|${parent ?? ""}`;
     let count = counts.get(key) ?? countRows(layout, parent);
-    // Some may have ended since they were counted.
+    // Rows may have ended since the last count.
     if (count >= limit.most && limit.until) count = countRows(layout, parent);
-    if (count >= limit.most) throw new LimitError(limit.most, familyOf(layout.resource));
+    if (count >= limit.most) throw new LimitError(limit.most, collectionName(layout.resource));
     counts.set(key, count + 1);
   }
 
-  function countRows(layout: Layout, parent: string | null): number {
+  function countRows(layout: TableLayout, parent: string | null): number {
     const { per, until } = layout.resource.limit ?? {};
     const column = per ? layout.columnOf(per) : undefined;
     const end = until ? layout.columnOf(until)?.name : undefined;
@@ -45,10 +45,10 @@ export function createRowLimits(reader: Reader, clock: Clock): RowLimits {
     return reader.one<{ n: number }>(`SELECT count(*) n FROM main.${layout.table}${where}`, ...params)?.n ?? 0;
   }
 
-  function hasEnded({ resource }: Layout, row: AnyRow): boolean {
+  function hasEnded({ resource }: TableLayout, row: AnyRow): boolean {
     const end = resource.limit?.until ? row[resource.limit.until] : null;
     return typeof end === "number" && end <= clock.now();
   }
 
-  return { check, hasEnded, forget: () => counts.clear() };
+  return { check, hasEnded, resetCounts: () => counts.clear() };
 }

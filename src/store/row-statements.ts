@@ -1,29 +1,31 @@
 import type Database from "better-sqlite3";
-import { type Checker, compileChecker, defaultOf } from "../schema/check.ts";
-import type { Layout } from "./layout.ts";
-import type { Tables } from "./tables.ts";
+import { compileValidator, defaultOf, type Validator } from "../schema/validator.ts";
+import type { Tables } from "./drizzle-tables.ts";
+import type { TableLayout } from "./table-layout.ts";
 
-/** What writes the rows of one table. */
+/** Prepared statements that write the rows of one table. */
 export interface RowStatements {
-  /** Takes the values of `columns` in order, which binds many times faster than names do, and `pk` last. */
+  /** Binds the values of `columns` by position (many times faster than by name), then `pk`. */
   insert: Database.Statement;
-  /** Takes the values of these columns, and `pk` last; an index whose columns are not among them costs nothing. */
+  /**
+   * Binds the values of these columns, then `pk`. Only the changed columns are set, so other indexes are not touched.
+   */
   update(columns: readonly string[]): Database.Statement;
   columns: readonly string[];
   remove: Database.Statement;
-  checker: Checker;
-  /** Fields that are sealed. */
+  checker: Validator;
+  /** Names of the fields that are stored sealed. */
   secrets: readonly string[];
-  /** What the stored fields hold before anything is given. */
+  /** The default values of all stored fields. */
   emptyRow(): Record<string, unknown>;
   links: { field: string; clear: Database.Statement; add: Database.Statement }[];
 }
 
-/** Kept prepared for a table; callers choose what they change. own choice */
-const MOST_UPDATES = 64;
+/** Maximum number of prepared updates per table; callers choose the combinations of fields. */
+const MAX_PREPARED_UPDATES = 64;
 
-/** Prepares it. */
-export function prepareRowStatements(db: Database.Database, tables: Tables, layout: Layout): RowStatements {
+/** Prepares the statements of one table. */
+export function prepareRowStatements(db: Database.Database, tables: Tables, layout: TableLayout): RowStatements {
   const names = ["id", "created_at", "updated_at", ...layout.columns.map((column) => column.name)];
   const domain = tables.domainColumn(layout);
   if (domain) names.push(domain, "also_in");
@@ -37,13 +39,13 @@ export function prepareRowStatements(db: Database.Database, tables: Tables, layo
       const key = columns.join();
       const made =
         updates.get(key) ?? db.prepare(`UPDATE main.${layout.table} SET ${columns.join(" = ?, ")} = ? WHERE pk = ?`);
-      if (updates.size >= MOST_UPDATES) updates.clear();
+      if (updates.size >= MAX_PREPARED_UPDATES) updates.clear();
       updates.set(key, made);
       return made;
     },
     columns: names,
     remove: db.prepare(`DELETE FROM main.${layout.table} WHERE pk = ?`),
-    checker: compileChecker(layout.resource.fields),
+    checker: compileValidator(layout.resource.fields),
     secrets: layout.columns.flatMap(({ field, spec }) => (spec.kind === "secret" ? [field] : [])),
     emptyRow: () => Object.fromEntries(stored.map(([name, spec]) => [name, defaultOf(spec)])),
     links: layout.links.map((link) => ({

@@ -1,46 +1,51 @@
-import { type Fault, faulty } from "../base/errors.ts";
-import { encode, type Layout } from "./layout.ts";
+import { type FieldError, validationError } from "../lib/errors.ts";
+import type { Tables } from "./drizzle-tables.ts";
+import type { AnyRow } from "./row-shape.ts";
 import type { RowStatements } from "./row-statements.ts";
-import type { AnyRow } from "./rows.ts";
-import { seenSql } from "./seen.ts";
-import type { By, Reader, SqlValue } from "./store.ts";
-import type { Tables } from "./tables.ts";
-import { throwFaults, unseen, wrong } from "./write-faults.ts";
+import type { ActorContext, SqlValue, StoreReader } from "./store.ts";
+import { encodeColumnValue, type TableLayout } from "./table-layout.ts";
+import { buildVisibilitySql } from "./visibility-sql.ts";
+import { invalidFieldError, referenceNotFoundError, throwFieldErrors } from "./write-errors.ts";
 
-/** By whose sight a reference of a field is judged; null for nobody's. */
-export type View = (field: string, id: string) => By | null;
+/** Whose visibility decides about a reference; null: the reference is not checked for visibility. */
+export type ReferenceViewer = (field: string, id: string) => ActorContext | null;
 
-/** How rows become what their tables hold. */
+/** Converts rows to column values. */
 export interface RowValues {
   /**
-   * Values by column name, references resolved to internal keys: all of a new row, else of what differs from `before`.
-   * Throws CallerError when a reference leads nowhere.
+   * Values by column name, with references resolved to internal keys: all of a new row, else those that differ from
+   * `before`. Throws CallerError when a referenced row is not found.
    */
-  columns(layout: Layout, row: AnyRow, seen: View, before: AnyRow | null): Record<string, SqlValue>;
+  columns(layout: TableLayout, row: AnyRow, viewer: ReferenceViewer, before: AnyRow | null): Record<string, SqlValue>;
   /** Writes the lists of references that differ from `before`. Throws CallerError as `columns` does. */
   writeLinks(
-    layout: Layout,
+    layout: TableLayout,
     links: RowStatements["links"],
     row: { after: AnyRow; before: AnyRow | null },
-    seen: View,
+    viewer: ReferenceViewer,
   ): void;
 }
 
-/** What Carillon sets itself, and what the row referred to before, need not be visible to whoever writes. */
-export function viewOf(by: By, system: object, before: AnyRow | null): View {
+/** References set by the system, and those that the row held before, need not be visible to the caller. */
+export function referenceViewerFor(by: ActorContext, system: object, before: AnyRow | null): ReferenceViewer {
   return (field, id) => {
     const held = before?.[field];
-    const kept = Array.isArray(held) ? held.includes(id) : held === id;
-    return kept || field in system ? null : by;
+    const isUnchanged = Array.isArray(held) ? held.includes(id) : held === id;
+    return isUnchanged || field in system ? null : by;
   };
 }
 
-/** Makes it. */
-export function createRowValues(tables: Tables, reader: Pick<Reader, "one">): RowValues {
-  function columns(layout: Layout, row: AnyRow, seen: View, before: AnyRow | null): Record<string, SqlValue> {
+/** Creates the converter. */
+export function createRowValues(tables: Tables, reader: Pick<StoreReader, "one">): RowValues {
+  function columns(
+    layout: TableLayout,
+    row: AnyRow,
+    viewer: ReferenceViewer,
+    before: AnyRow | null,
+  ): Record<string, SqlValue> {
     const values: Record<string, SqlValue> = {};
-    const differs = (field: string): boolean => before === null || !isSame(row[field], before[field]);
-    const faults: Fault[] = [];
+    const differs = (field: string): boolean => before === null || !isSameValue(row[field], before[field]);
+    const errors: FieldError[] = [];
     if (differs("id")) values.id = row.id;
     if (differs("createdAt")) values.created_at = row.createdAt;
     if (differs("updatedAt")) values.updated_at = row.updatedAt;
@@ -51,44 +56,44 @@ export function createRowValues(tables: Tables, reader: Pick<Reader, "one">): Ro
     for (const { field, spec, name, target } of layout.columns) {
       if (!differs(field)) continue;
       const value = row[field] ?? null;
-      if (!target || spec.kind !== "ref") values[name] = encode(spec, value);
+      if (!target || spec.kind !== "ref") values[name] = encodeColumnValue(spec, value);
       else {
-        const key = value === null ? null : keyOf(spec.to, value as string, seen(field, value as string));
-        if (key === null && value !== null) faults.push(unseen(field, value as string));
+        const key = value === null ? null : keyOf(spec.to, value as string, viewer(field, value as string));
+        if (key === null && value !== null) errors.push(referenceNotFoundError(field, value as string));
         values[name] = key;
       }
     }
-    throwFaults([...faults, ...layout.absent.flatMap(({ field }) => faultsOfAbsent(field, row[field]))]);
+    throwFieldErrors([...errors, ...layout.absent.flatMap(({ field }) => errorsOfAbsent(field, row[field]))]);
     return values;
   }
 
-  /** Internal key of a row that `by` may see, or of a domain that it may name; null when there is none. */
-  function keyOf(name: string, id: string, by: By | null): number | null {
+  /** Internal key of a row that `by` may see, or of a domain that `by` may refer to; null if not found. */
+  function keyOf(name: string, id: string, by: ActorContext | null): number | null {
     const resource = tables.catalogue.byName(name);
-    const sight = resource.domainField === "id" ? by?.scope.inSight : by?.scope;
-    const seen = seenSql(sight?.visible(resource) ?? "all");
+    const visibility = resource.domainField === "id" ? by?.scope.domainVisibility : by?.scope;
+    const visible = buildVisibilitySql(visibility?.visible(resource) ?? "all");
     const found = reader.one<{ pk: number }>(
-      `SELECT t.pk FROM ${tables.layout(resource).table} t WHERE t.id = ? AND ${seen.sql}`,
+      `SELECT t.pk FROM ${tables.layout(resource).table} t WHERE t.id = ? AND ${visible.sql}`,
       id,
-      ...seen.params,
+      ...visible.params,
     );
     return found?.pk ?? null;
   }
 
   function writeLinks(
-    layout: Layout,
+    layout: TableLayout,
     links: RowStatements["links"],
     { after, before }: { after: AnyRow; before: AnyRow | null },
-    seen: View,
+    viewer: ReferenceViewer,
   ): void {
     for (const link of links) {
       const spec = layout.resource.fields[link.field];
       const ids = after[link.field] as string[] | undefined;
-      if (!ids || spec?.kind !== "many" || (before && isSame(before[link.field], ids))) continue;
+      if (!ids || spec?.kind !== "many" || (before && isSameValue(before[link.field], ids))) continue;
       if (before) link.clear.run(after.pk);
       ids.forEach((id, position) => {
-        const target = keyOf(spec.to, id, seen(link.field, id));
-        if (target === null) throw faulty([unseen(link.field, id)]);
+        const target = keyOf(spec.to, id, viewer(link.field, id));
+        if (target === null) throw validationError([referenceNotFoundError(link.field, id)]);
         link.add.run(after.pk, position, target);
       });
     }
@@ -97,8 +102,8 @@ export function createRowValues(tables: Tables, reader: Pick<Reader, "one">): Ro
   return { columns, writeLinks };
 }
 
-/** Whether a field holds the same; lists and objects by their JSON. */
-export function isSame(a: unknown, b: unknown): boolean {
+/** Compares two field values; lists and objects by their JSON. */
+export function isSameValue(a: unknown, b: unknown): boolean {
   const [one, other] = [a ?? null, b ?? null];
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
@@ -106,8 +111,10 @@ export function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Families that nobody declared can't be referred to. */
-function faultsOfAbsent(field: string, value: unknown): Fault[] {
+/** References to resources that are not declared must be empty. */
+function errorsOfAbsent(field: string, value: unknown): FieldError[] {
   const isNothing = value === null || value === undefined || (Array.isArray(value) && value.length === 0);
-  return isNothing ? [] : [wrong(field, "Nothing of this kind can be referred to yet.")];
+  return isNothing
+    ? []
+    : [invalidFieldError(field, "Must be empty: references to this kind of resource are not supported.")];
 }

@@ -1,53 +1,60 @@
 import type Database from "better-sqlite3";
-import type { Log } from "../base/log.ts";
-import { isSearched } from "../schema/field.ts";
+import type { Log } from "../lib/log.ts";
+import { isFullTextSearched } from "../schema/field.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import type { Column, Layout } from "./layout.ts";
-import type { Tables } from "./tables.ts";
-import { createWordTest } from "./words.ts";
+import type { Tables } from "./drizzle-tables.ts";
+import { createTokenMatcher } from "./search-tokens.ts";
+import type { TableColumn, TableLayout } from "./table-layout.ts";
 
 /**
- * The full-text index behind `q`. Each searched resource has a table `<table>__search`; rows that changed since they were
- * indexed stand in `search_pending`, written with the row itself, and are searched there by the SQL function
- * `holds_words`. So a search is right at any moment, while indexing may follow in slices.
- *
- * own choice: facts are not indexed unless their declaration says so, since rooms write them in bulk and they are listed
- * below their parent alone; a search over them goes in slices (`pageOfFacts`). Who writes a searched text of another resource with SQL of its own puts the row into `search_pending`.
+ * The full-text index behind `q`. Each searchable resource has an FTS5 table `<table>__search`. A changed row is added
+ * to `search_pending` in its own transaction and matched there by the SQL function `holds_words` until it is indexed,
+ * so searches are always current while indexing follows in chunks.
+ * Append-only resources are not indexed unless their declaration asks for it: they are written in bulk and listed below
+ * their parent only; searches over them scan in chunks (`pageInChunks`). If you write an indexed text column with raw
+ * SQL, also insert the row into `search_pending`.
+ * @source docs/decisions/0404-store-limits.md, Search
  */
 export interface SearchIndex {
-  /** Inside the transaction that wrote the row; `after` is null once it is gone. */
-  touch(resource: AnyResource, before: IndexedRow | null, after: IndexedRow | null): void;
-  /** Inside a transaction, right before COMMIT: indexes some of the waiting rows. True when enough are left to go on at once. */
-  catchUp(): boolean;
-  /** True when enough rows wait to index them now. */
+  /** Call it inside the transaction that wrote the row; `after` is null for a deleted row. */
+  markChanged(resource: AnyResource, before: IndexedRow | null, after: IndexedRow | null): void;
+  /**
+   * Call it inside a transaction, right before COMMIT: indexes a chunk of the pending rows. True when enough rows are
+   * left to continue at once.
+   */
+  indexPending(): boolean;
+  /** True when enough rows are pending to index them now. */
   isBehind(): boolean;
 }
 
-/** What of a row decides whether it is indexed anew. */
+/** The columns that decide whether a row must be indexed again. */
 export type IndexedRow = Readonly<Record<string, unknown>> & { pk: number };
 
-/** own choice: a segment of the index for each row would cost more than the row; so many are searched in well under 1 ms. */
-const ENOUGH = 256;
-/** Rows indexed before one COMMIT. own choice: 3 ms of work, twice as much for texts of 1 KB */
-const MOST_AT_ONCE = 320;
+/**
+ * Pending rows that trigger indexing. One index segment per row would cost more than the row; this many pending rows
+ * are searched in well under 1 ms.
+ */
+const INDEX_THRESHOLD = 256;
+/** Rows indexed before one COMMIT: 3 ms of work, 6 ms for texts of 1 KB. */
+const INDEX_CHUNK_SIZE = 320;
 
-/** The text fields that `q` searches, in the declaration's order. */
-export function searchedColumns(layout: Layout): readonly Column[] {
-  return layout.columns.filter(({ spec }) => isSearched(spec));
+/** The text columns that `q` searches, in declaration order. */
+export function searchedColumns(layout: TableLayout): readonly TableColumn[] {
+  return layout.columns.filter(({ spec }) => isFullTextSearched(spec));
 }
 
-/** True when the resource's texts are in a full-text index. */
-export function isIndexed(layout: Layout): boolean {
-  const { facts, searched } = layout.resource;
-  return (!facts || searched === true) && searchedColumns(layout).length > 0;
+/** True when the resource has a full-text index. */
+export function isIndexed(layout: TableLayout): boolean {
+  const { appendOnly, fullTextSearched } = layout.resource;
+  return (!appendOnly || fullTextSearched === true) && searchedColumns(layout).length > 0;
 }
 
-/** Name of the index of a layout's table. */
-export function searchTable(layout: Layout): string {
+/** Name of the full-text index table. */
+export function searchTable(layout: TableLayout): string {
   return `${layout.table}__search`;
 }
 
-/** Makes missing indexes, and anew those whose fields are no longer the declaration's: all their rows wait to be indexed. */
+/** Creates missing indexes and recreates those whose columns changed; all their rows become pending. */
 function createSearchTables(db: Database.Database, tables: Tables): void {
   db.exec(
     "CREATE TABLE IF NOT EXISTS search_pending (type TEXT NOT NULL, pk INTEGER NOT NULL, PRIMARY KEY (type, pk)) STRICT, WITHOUT ROWID",
@@ -68,13 +75,15 @@ function createSearchTables(db: Database.Database, tables: Tables): void {
   }
 }
 
-/** Opens the index of every declaration, whose tables are there. */
+/** Opens the index of every resource; the resource tables must exist. */
 export function createSearchIndex(db: Database.Database, tables: Tables, log: Log): SearchIndex {
-  db.function("holds_words", { deterministic: true, varargs: true }, createWordTest());
+  db.function("holds_words", { deterministic: true, varargs: true }, createTokenMatcher());
   db.transaction(() => createSearchTables(db, tables)).immediate();
   const mark = db.prepare("INSERT OR IGNORE INTO search_pending VALUES (?, ?)");
-  const enough = db.prepare(`SELECT count(*) = ${ENOUGH} FROM (SELECT 1 FROM search_pending LIMIT ${ENOUGH})`).pluck();
-  const waitingTypes = db.prepare("SELECT DISTINCT type FROM search_pending").pluck();
+  const isThresholdReached = db
+    .prepare(`SELECT count(*) = ${INDEX_THRESHOLD} FROM (SELECT 1 FROM search_pending LIMIT ${INDEX_THRESHOLD})`)
+    .pluck();
+  const pendingTables = db.prepare("SELECT DISTINCT type FROM search_pending").pluck();
   const indexers = new Map(tables.layouts.filter(isIndexed).map((layout) => [layout.table, createIndexer(db, layout)]));
   const fieldsOf = new Map(
     tables.layouts
@@ -84,31 +93,34 @@ export function createSearchIndex(db: Database.Database, tables: Tables, log: Lo
   let broken = false;
 
   function indexSome(): void {
-    let left = MOST_AT_ONCE;
-    for (const type of waitingTypes.all() as string[]) {
+    let left = INDEX_CHUNK_SIZE;
+    for (const type of pendingTables.all() as string[]) {
       if (left > 0) left -= indexers.get(type)?.(left) ?? 0;
     }
   }
 
-  const isBehind = (): boolean => !broken && enough.get() === 1;
+  const isBehind = (): boolean => !broken && isThresholdReached.get() === 1;
   return {
     isBehind,
-    touch(resource, before, after) {
+    markChanged(resource, before, after) {
       const fields = fieldsOf.get(resource);
       if (!fields || (before && after && fields.every((field) => before[field] === after[field]))) return;
       mark.run(tables.layout(resource).table, ((after ?? before) as IndexedRow).pk);
     },
-    catchUp() {
+    indexPending() {
       if (!isBehind()) return false;
       db.exec("SAVEPOINT search");
       try {
         indexSome();
       } catch (error) {
-        // The index follows from the rows: no fault of it may keep anything from being written.
+        // The index is derived data: its errors must not fail a write.
         if (!db.inTransaction) throw error;
         db.exec("ROLLBACK TO search");
         broken = true;
-        log.error({ err: error }, "search index is broken; searches go on without it");
+        log.error(
+          { event: "store.search_index_failed", err: error },
+          "search index update failed; indexing stopped, searches scan pending rows",
+        );
       }
       db.exec("RELEASE search");
       return isBehind();
@@ -116,29 +128,29 @@ export function createSearchIndex(db: Database.Database, tables: Tables, log: Lo
   };
 }
 
-/** Indexes up to `most` waiting rows of one table and returns how many. */
-function createIndexer(db: Database.Database, layout: Layout): (most: number) => number {
+/** Indexes up to `maxRows` pending rows of one table; returns how many. */
+function createIndexer(db: Database.Database, layout: TableLayout): (maxRows: number) => number {
   const index = searchTable(layout);
   const names = searchedColumns(layout)
     .map(({ name }) => `"${name}"`)
     .join(", ");
-  const chosen = `SELECT pk FROM search_pending WHERE type = '${layout.table}' AND pk <= ?`;
+  const selected = `SELECT pk FROM search_pending WHERE type = '${layout.table}' AND pk <= ?`;
   const nth = db
     .prepare(
       `SELECT max(pk), count(*) FROM (SELECT pk FROM search_pending WHERE type = '${layout.table}' ORDER BY pk LIMIT ?)`,
     )
     .raw();
-  const forget = db.prepare(`DELETE FROM ${index} WHERE rowid IN (${chosen})`);
+  const deleteOld = db.prepare(`DELETE FROM ${index} WHERE rowid IN (${selected})`);
   const add = db.prepare(
-    `INSERT INTO ${index} (rowid, ${names}) SELECT pk, ${names} FROM ${layout.table} WHERE pk IN (${chosen})`,
+    `INSERT INTO ${index} (rowid, ${names}) SELECT pk, ${names} FROM ${layout.table} WHERE pk IN (${selected})`,
   );
-  const done = db.prepare(`DELETE FROM search_pending WHERE type = '${layout.table}' AND pk <= ?`);
-  return (most) => {
-    const [last, count] = nth.get(most) as [number | null, number];
+  const clearPending = db.prepare(`DELETE FROM search_pending WHERE type = '${layout.table}' AND pk <= ?`);
+  return (maxRows) => {
+    const [last, count] = nth.get(maxRows) as [number | null, number];
     if (last === null) return 0;
-    forget.run(last);
+    deleteOld.run(last);
     add.run(last);
-    done.run(last);
+    clearPending.run(last);
     return count;
   };
 }

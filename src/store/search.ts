@@ -1,26 +1,26 @@
 import { and, or, type SQL, sql } from "drizzle-orm/sql";
-import { filterCondition, filterKey, filterValues } from "./filter.ts";
-import type { Layout } from "./layout.ts";
-import type { RowShape } from "./rows.ts";
+import { filterCondition, filterKey, filterValues } from "./filter-condition.ts";
+import type { RowShape } from "./row-shape.ts";
 import { isIndexed, searchedColumns, searchTable } from "./search-index.ts";
-import type { Search } from "./store.ts";
-import { wordsOf } from "./words.ts";
+import { tokenizeSearchText } from "./search-tokens.ts";
+import type { SearchQuery } from "./store.ts";
+import type { TableLayout } from "./table-layout.ts";
 
-/** A search as a condition: `key` names its form, `values` fills its placeholders. */
+/** A compiled search: `key` is its cache key, `values` fills its placeholders. */
 export interface SearchCondition {
   key: string;
   values: Record<string, unknown>;
   where(shape: RowShape): SQL;
-  /** A select of the keys of all rows found, where the full-text index alone can tell; null elsewhere. */
+  /** A select of all matching keys if the full-text index alone answers the search; else null. */
   keys: SQL | null;
 }
 
-/** Compiles what is searched for over a layout; `scanned`: each row is looked at, whatever the index knows. */
-export function searchCondition(search: Search, layout: Layout, scanned = false): SearchCondition {
+/** Compiles a search over one resource; `scanned`: matches each row instead of using the full-text index. */
+export function searchCondition(search: SearchQuery, layout: TableLayout, scanned = false): SearchCondition {
   const values: Record<string, unknown> = {};
   let parts = 0;
 
-  function compile(part: Search): { key: string; where(shape: RowShape): SQL } {
+  function compile(part: SearchQuery): { key: string; where(shape: RowShape): SQL } {
     if ("all" in part) return joined("&", part.all.map(compile));
     if ("any" in part) return joined("|", part.any.map(compile));
     const name = `q${parts++}`;
@@ -29,9 +29,9 @@ export function searchCondition(search: Search, layout: Layout, scanned = false)
       Object.assign(values, filterValues(filter, name));
       return { key: filterKey(filter), where: (shape) => filterCondition(shape, filter, name) };
     }
-    const words = wordsOf(part.text);
+    const words = tokenizeSearchText(part.text);
     const column = columnOf(part.field, layout);
-    // own choice: what holds no letter and no digit is found nowhere.
+    // A search text without letters and digits matches nothing.
     if (words.length === 0) return { key: "-", where: () => sql`0` };
     values[name] = JSON.stringify(words);
     values[`${name}m`] = matchText(words, column);
@@ -43,7 +43,7 @@ export function searchCondition(search: Search, layout: Layout, scanned = false)
   return { key, values, where, keys: indexed ? foundKeys(layout, "q0", columnOf(search.field, layout)) : null };
 }
 
-function columnOf(field: string | null, layout: Layout): string | null {
+function columnOf(field: string | null, layout: TableLayout): string | null {
   return field === null ? null : (layout.columnOf(field)?.name ?? null);
 }
 
@@ -60,19 +60,19 @@ function joined(
   };
 }
 
-/** The full-text query: every word must be there, the last one as a beginning. */
+/** The FTS5 query: every word must match, the last one as a prefix. */
 function matchText(words: readonly string[], column: string | null): string {
   const quoted = words.map((word) => `"${word}"`).join(" AND ");
   return `${column === null ? "" : `"${column}" : `}(${quoted} *)`;
 }
 
-function wordsCondition(layout: Layout, name: string, column: string | null, scanned: boolean): SQL {
+function wordsCondition(layout: TableLayout, name: string, column: string | null, scanned: boolean): SQL {
   if (scanned || !isIndexed(layout)) return holdsWords(layout, name, column, "t");
   return sql`t."pk" IN (${foundKeys(layout, name, column)})`;
 }
 
-/** Keys of the rows that the index finds and of those that wait for it and hold the words. */
-function foundKeys(layout: Layout, name: string, column: string | null): SQL {
+/** Keys of the rows that the index finds, plus the pending rows that contain the words. */
+function foundKeys(layout: TableLayout, name: string, column: string | null): SQL {
   const index = sql.raw(searchTable(layout));
   const pending = sql.raw(`SELECT pk FROM search_pending WHERE type = '${layout.table}'`);
   const held = holdsWords(layout, name, column, "s");
@@ -80,7 +80,7 @@ function foundKeys(layout: Layout, name: string, column: string | null): SQL {
     UNION ALL SELECT s.pk FROM ${sql.raw(layout.table)} s WHERE s.pk IN (${pending}) AND ${held}`;
 }
 
-function holdsWords(layout: Layout, name: string, column: string | null, alias: string): SQL {
+function holdsWords(layout: TableLayout, name: string, column: string | null, alias: string): SQL {
   const columns = column === null ? searchedColumns(layout).map((each) => each.name) : [column];
   const texts = columns.map((each) => `${alias}."${each}"`).join(", ");
   return texts === "" ? sql`0` : sql`holds_words(${sql.placeholder(name)}, ${sql.raw(texts)})`;

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { BugError, UpstreamError } from "../base/errors.ts";
+import { BugError, UpstreamError } from "../lib/errors.ts";
 import type { Secrets } from "./store.ts";
 
 const NONCE_BYTES = 12;
@@ -12,12 +12,12 @@ const KEY_NAME = "secret-key";
 const KEY_BYTES = 32;
 
 /**
- * The appliance's own 32-byte key: the credential `secret-key` of its service where there is one, else a file beside the
- * database that the first call makes, unless there are data that were sealed with one. Throws UpstreamError when it is
- * missing then or damaged, and for two different ones: what was sealed with the other could not be read.
+ * The 32-byte secret key: the systemd credential `secret-key` if there is one, else a file beside the database. The
+ * first call creates the file, unless sealed data exists already. Throws UpstreamError when the key is missing or
+ * damaged, or when credential and file differ: values sealed with the other key could not be opened.
  * @source systemd.exec(5), LoadCredential
  */
-export function applianceKey(
+export function loadSecretKey(
   dataDir: string,
   credentials = process.env.CREDENTIALS_DIRECTORY,
   isSealed = false,
@@ -25,50 +25,56 @@ export function applianceKey(
   const path = join(dataDir, KEY_NAME);
   const given = credentials === undefined ? null : join(credentials, KEY_NAME);
   if (given === null || !existsSync(given)) {
-    if (isSealed && !existsSync(path)) throw missingKey(path, dataDir);
-    if (!existsSync(path)) makeKey(path);
-    return readKey(path);
+    if (isSealed && !existsSync(path)) throw missingKeyError(path, dataDir);
+    if (!existsSync(path)) createKeyFile(path);
+    return readKeyFile(path);
   }
-  const key = readKey(given);
-  if (existsSync(path) && !readKey(path).equals(key)) {
-    throw new UpstreamError("starting", `${path} is another key than the credential ${KEY_NAME}: keep the right one.`);
+  const key = readKeyFile(given);
+  if (existsSync(path) && !readKeyFile(path).equals(key)) {
+    throw new UpstreamError(
+      "starting",
+      `${path} and the credential ${KEY_NAME} must be the same key. Remove the wrong one.`,
+    );
   }
   return key;
 }
 
-function missingKey(path: string, dataDir: string): UpstreamError {
-  const message = `${path} is missing, with which the data is sealed. Put it back; or, where it is a credential of the service, let the daemon run or say CREDENTIALS_DIRECTORY=… with its folder.`;
+function missingKeyError(path: string, dataDir: string): UpstreamError {
+  const message = `The secret key ${path} is missing, and the data is sealed with it. Restore the key. If it is a credential of the service, start the daemon first or set CREDENTIALS_DIRECTORY to its folder.`;
   return new UpstreamError("starting", message, { dataDir });
 }
 
-function makeKey(path: string): void {
+function createKeyFile(path: string): void {
   const file = openSync(path, "wx", 0o600);
   writeSync(file, randomBytes(KEY_BYTES));
   fsyncSync(file);
   closeSync(file);
 }
 
-/** The key in a file, as `applianceKey` makes it. Throws UpstreamError when it is none, Node's error when it can't be read. */
-export function readKey(path: string): Buffer {
+/** Reads a key file. Throws UpstreamError when the size is wrong, Node's error when it cannot be read. */
+export function readKeyFile(path: string): Buffer {
   const key = readFileSync(path);
   if (key.length === KEY_BYTES) return key;
-  throw new UpstreamError("starting", `${path} is damaged: ${KEY_BYTES} bytes expected. Restore it from a backup.`);
+  throw new UpstreamError(
+    "starting",
+    `The secret key ${path} is damaged: it must have ${KEY_BYTES} bytes. Restore it from a backup.`,
+  );
 }
 
-/** Whether a file's bytes look like a key's: as many as it has, and no text, which random bytes all but never are. */
-export function isKeyFile(bytes: Buffer): boolean {
+/** True for 32 bytes that are not plain text, which random bytes almost never are. */
+export function looksLikeKey(bytes: Buffer): boolean {
   return (
     bytes.length === KEY_BYTES &&
     bytes.some((byte) => byte > 0x7e || (byte < 0x20 && !/\s/.test(String.fromCharCode(byte))))
   );
 }
 
-/** Tells two keys apart and says nothing of either. */
+/** Identifies a key without revealing it: 16 hex digits of a SHA-256. */
 export function keyFingerprint(key: Buffer): string {
   return hash("sha256", Buffer.concat([Buffer.from("carillon secret key\n"), key]), "hex").slice(0, 16);
 }
 
-/** Seals texts with AES-256-GCM; the sealed form is base64 of nonce, tag and cipher text after `v1:`. */
+/** Seals texts with AES-256-GCM; the sealed form is `v1:` and base64 of nonce, tag and cipher text. */
 export function createSecrets(key: Buffer): Secrets {
   return {
     seal(plain) {

@@ -1,46 +1,46 @@
-/** A row of any table as it lies in the database, in texts: its table, its key as JSON, its columns as JSON or null once it is gone. */
+/** A raw row of any table: table name, key as JSON, columns as JSON (null for a deleted row). */
 export interface RowImage {
   table: string;
   key: string;
   image: string | null;
 }
 
-/** Rows that were written after a position, in order, and the position behind them. */
-export interface News {
+/** A page of rows written after a position, in order, and the position after them. */
+export interface LogPage {
   rows: readonly RowImage[];
   at: number;
-  /** There are more after them. */
+  /** True when more rows follow. */
   more: boolean;
 }
 
-/** The right to write, which nobody else has meanwhile. One of its two ends must be called. */
-export interface Turn {
-  /** What others wrote since; must be taken before anything is written. */
-  readonly news: readonly RowImage[];
+/** The exclusive right to write. The holder must call `publish` or `release`. */
+export interface WriteLock {
+  /** Rows written by others since the last position; apply them before writing. */
+  readonly missedRows: readonly RowImage[];
   readonly at: number;
-  /** There is more than `news`: it is to be released, and taken anew once that was taken page by page. */
+  /** More rows are missing than `missedRows`: release the lock, catch up page by page, then acquire it again. */
   readonly more: boolean;
   /**
-   * Makes rows the organisation's, all or none however many they are, and gives the position behind them. They are asked
-   * for some at a time, so that many need not be held. Throws UpstreamError (`outcome-unknown` when the connection broke at
-   * the very end, and nothing was kept otherwise) and what asking for them throws.
+   * Publishes rows atomically and returns the position after them. The iterable is consumed in chunks, so many rows
+   * need not be held in memory. Throws UpstreamError (`outcome-unknown` when the connection broke during the commit;
+   * otherwise nothing was stored) and whatever the iterable throws.
    */
   publish(rows: Iterable<RowImage>): Promise<number>;
-  /** Ends it without having written. */
+  /** Releases the lock without writing. */
   release(): Promise<void>;
 }
 
 /**
- * Where several processes that serve the same organisation have its rows from: each keeps a copy of all of them, and
- * nothing is kept by one before it is here. Positions are whole numbers that grow with each row; 0 is before the first.
+ * The shared log of several processes that serve the same tenant: each holds a replica of all rows, and a write is
+ * committed locally only after it is in the log. Positions are integers that grow with each row; 0 is before the first.
  */
 export interface SharedLog {
-  /** Waits for the right to write. Throws UpstreamError (`starting`) when it can't be had. */
-  begin(after: number): Promise<Turn>;
-  /** What was written after a position. Throws UpstreamError. */
-  news(after: number): Promise<News>;
-  /** A file that rows may name from now on is kept for the others too; `sha256` in hex. Throws UpstreamError. */
-  keepFile(sha256: string, path: string): Promise<void>;
-  /** False once nothing was heard of it for so long that another process may write by now. */
-  isHeard(): boolean;
+  /** Waits for the write lock. Throws UpstreamError (`starting`) when it cannot be acquired. */
+  acquireWriteLock(after: number): Promise<WriteLock>;
+  /** Rows written after a position. Throws UpstreamError. */
+  readAfter(after: number): Promise<LogPage>;
+  /** Stores a file for the other processes before a row refers to it; `sha256` in hex. Throws UpstreamError. */
+  storeFile(sha256: string, path: string): Promise<void>;
+  /** False after a silence so long that another process may hold the write lock. */
+  isReachable(): boolean;
 }

@@ -1,209 +1,212 @@
-import type { EventMap } from "../base/events.ts";
+import type { EventMap } from "../lib/events.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { AnyResource, Method, RowBase, RowOf, SystemValues } from "../schema/resource.ts";
 import type { UploadedFile } from "../schema/uploaded-file.ts";
 import type { RowImage } from "./shared-log.ts";
-import type { Safety } from "./write-queue.ts";
+import type { Durability } from "./write-queue.ts";
 
-/** Who acts, for the audit. System actors carry the name of their room. */
+/** The acting user or system module, for the audit. System actors carry the name of their module. */
 export interface Actor {
   kind: "user" | "system";
   userId: string | null;
   name: string;
-  /** Network address the request came from, null inside the appliance. */
+  /** Network address that the request came from; null for internal writes. */
   address: string | null;
 }
 
-/** Which rows of a resource somebody sees: all, none, or those a condition over the row alias `t` admits. */
-export type Visibility = "all" | "none" | { sql: string; params: readonly SqlValue[] };
+/** The visible rows of a resource: all, none, or those matching a condition over the row alias `t`. */
+export type VisibilityCondition = "all" | "none" | { sql: string; params: readonly SqlValue[] };
 
-/** Which rows somebody sees by one measure. */
-export interface Sight {
-  visible(resource: AnyResource): Visibility;
+/** Decides which rows of each resource are visible. */
+export interface RowVisibility {
+  visible(resource: AnyResource): VisibilityCondition;
 }
 
-/** What somebody may do and see; compiled by `access/`, the only room that says no. */
-export interface Scope extends Sight {
-  /** The acting domain, home for new domain-scoped rows; null before the first domain exists. */
+/** Permissions and visibility of a caller in one acting domain; compiled by the permissions module. */
+export interface AccessScope extends RowVisibility {
+  /** The acting domain, home of new domain-scoped rows; null before the first domain exists. */
   readonly domainId: string | null;
-  /** `path` is concrete, with a leading slash and ids: `/users/0190…/devices`. */
+  /** Permission check. `path` is concrete, with a leading slash and ids: `/users/0190…/devices`. */
   allows(method: Method, path: string): boolean;
-  /** What the acting domain shows, whatever the permissions are: its rows, those below it and those shared from above. */
-  readonly inSight: Sight;
-  /** What can be changed in the acting domain: its rows and those below it. */
-  readonly changeable: Sight;
-  /** True for the acting domain and those below it, where rows may be put and taken from. */
-  holds(domainId: string): boolean;
-  /** True for domains that may be named: those that `holds` admits, those above, and the user's own. */
-  knows(domainId: string): boolean;
+  /**
+   * Rows visible in the acting domain regardless of permissions: its own, its descendants' and those shared by
+   * ancestors.
+   */
+  readonly domainVisibility: RowVisibility;
+  /** Rows that can be changed in the acting domain: its own and its descendants'. */
+  readonly changeable: RowVisibility;
+  /** True for the acting domain and its descendants: rows may be moved into and out of them. */
+  canAssign(domainId: string): boolean;
+  /** True for domains that the caller may refer to: those of `canAssign`, their ancestors, and the user's own. */
+  canReference(domainId: string): boolean;
 }
 
-/** One request that must be carried out once, whatever is heard of it: the caller's key for it, and what it is. */
-export interface Claim {
-  /** Whose key it is: two callers may choose the same. */
+/** An idempotent request: the caller's idempotency key and a hash of the request. */
+export interface IdempotencyClaim {
+  /** Namespace of the key: two callers may use the same key. */
   owner: string;
   key: string;
   /** SHA-256 of the request, hex. */
-  sha: string;
+  requestHash: string;
 }
 
-/** What became of a request that was carried out. */
-export interface Done {
-  /** The answer as `keep` took it; null when a crash came before. */
-  answer: string | null;
-  /** The row that it made first. */
-  made: { resource: string; id: string } | null;
+/** The stored outcome of an idempotent request. */
+export interface IdempotencyRecord {
+  /** The stored response; null when the process crashed before `recordResponse`. */
+  response: string | null;
+  /** The first row that the request created. */
+  createdRow: { resource: string; id: string } | null;
 }
 
-/** Remembers what was carried out under which key. @source decisions.md 2; own choice: for 24 hours */
-export interface Once {
-  /** Null when nothing was carried out under the key. Throws ConflictError when it was another request. */
-  find(claim: Claim): Done | null;
-  /** Inside the transaction that carries the request out; the first row marked counts. */
-  mark(claim: Claim, resource: string, id: string): void;
-  /** Inside a transaction: keeps the answer, sealed, since it may hold what is shown once. */
-  keep(claim: Claim, answer: string): void;
+/** Stores the outcome of idempotent requests for 24 hours. @source docs/decisions/0002-errors.md */
+export interface IdempotencyStore {
+  /** Null for an unknown key. Throws ConflictError when the key was used for a different request. */
+  find(claim: IdempotencyClaim): IdempotencyRecord | null;
+  /** Call it inside the transaction of the request; only the first row is stored. */
+  recordRow(claim: IdempotencyClaim, resource: string, id: string): void;
+  /** Call it inside a transaction: stores the response sealed, because it may hold a secret that is shown once. */
+  recordResponse(claim: IdempotencyClaim, response: string): void;
 }
 
-/** On whose behalf a write happens. */
-export interface By {
+/** The actor of a write and the scope it acts in. */
+export interface ActorContext {
   actor: Actor;
-  scope: Scope;
-  /** The request that this is part of, where it must be carried out once: marked with the first row that is written. */
-  once?: Claim;
-  /** The row is another side's, which counted it against limits and knows when it was written. */
+  scope: AccessScope;
+  /** Set for an idempotent request: recorded with the first row that is written. */
+  idempotencyClaim?: IdempotencyClaim;
+  /** The row was written by another appliance or the cloud, which checked limits and set `updatedAt`. */
   replicated?: boolean;
 }
 
-/** Something worth an entry of the audit that wrote no row. */
-export interface AuditNote {
+/** An audited event that wrote no row. */
+export interface AuditEvent {
   op: "log-in" | "log-in-refused" | "refused";
-  /** Name of the resource it is about. */
+  /** Name of the resource concerned. */
   resource: string;
   rowId: string | null;
-  /** Plain values, never a secret. */
+  /** Plain values, never secrets. */
   details?: Readonly<Record<string, unknown>>;
 }
 
-/** What better-sqlite3 can bind. */
+/** Values that better-sqlite3 can bind. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
-/** One change as behaviours see it. */
-export interface Change<R extends AnyResource = AnyResource> {
+/** One change of a row as hooks see it. */
+export interface RowMutation<R extends AnyResource = AnyResource> {
   op: "create" | "update" | "delete";
   before: RowOf<R> | null;
-  /** The row to be written; null on delete. Before the write a behaviour may change it. */
+  /** The row to be written; null on delete. `beforeWrite` may change it. */
   after: RowOf<R> | null;
-  /** Names of the fields that the input gave. */
+  /** Names of the fields present in the input. */
   given: ReadonlySet<string>;
 }
 
-/** What `present` may use to compute a page's extra fields. */
+/** Context of `present`, which computes the extra fields of a page. */
 export interface PresentContext {
-  reader: Reader;
-  scope: Scope;
+  reader: StoreReader;
+  scope: AccessScope;
   /** Query parameters in camelCase. */
   query: Readonly<Record<string, unknown>>;
   /** Ids of the path's placeholders, by name. */
   params: Readonly<Record<string, string>>;
-  /** Rows of any resource without the ids that the acting domain hides. */
+  /** Rows of any resource with the ids removed that are not visible in the acting domain. */
   hide<R extends RowBase>(resource: AnyResource, rows: readonly R[]): readonly R[];
-  /** True for rows within other rows, which are shown without their computed lists. */
-  isPart?: boolean;
+  /** True for rows nested in other rows; they are serialized without computed lists. */
+  isNested?: boolean;
 }
 
-/** Logic of a room bound to a resource in `app/behaviours.ts`; every member runs for API, CLI and rooms alike. */
-export interface Behaviour<R extends AnyResource = AnyResource> {
+/** Hooks of a resource, bound in the wiring module; they run for every write, whether from API, CLI or modules. */
+export interface ResourceHooks<R extends AnyResource = AnyResource> {
   /** Slow checks before the transaction (decoding a recording); may change `input`; throws CallerError. */
-  prepare?(input: Record<string, unknown>, op: "create" | "update", reader: Reader): Promise<void>;
+  prepare?(input: Record<string, unknown>, op: "create" | "update", reader: StoreReader): Promise<void>;
   /**
-   * Instead of `prepare` and one write, where a create changes very many other rows: carries it out in slices through
-   * `store`, with all that one write promises.
+   * Replaces `prepare` and the single write when a create changes very many other rows: performs it in chunks through
+   * `store`, with the guarantees of one write.
    */
-  createInSlices?(input: object, by: By, store: Store): Promise<RowOf<R>>;
-  /** As `createInSlices`, for a removal. */
-  removeInSlices?(id: string, by: By, store: Store, check?: (row: RowOf<R>) => void): Promise<void>;
-  /** Inside the transaction, after the field checks, before the row is stored; throws CallerError. */
-  beforeWrite?(change: Change<R>, tx: Transaction, by: By): void;
-  /** Inside the transaction, after the row is stored. */
-  afterWrite?(change: Change<R>, tx: Transaction, by: By): void;
+  createInChunks?(input: object, by: ActorContext, store: Store): Promise<RowOf<R>>;
+  /** As `createInChunks`, for a removal. */
+  removeInChunks?(id: string, by: ActorContext, store: Store, check?: (row: RowOf<R>) => void): Promise<void>;
+  /** Runs inside the transaction, after the field checks and before the row is stored; throws CallerError. */
+  beforeWrite?(change: RowMutation<R>, tx: Transaction, by: ActorContext): void;
+  /** Runs inside the transaction, after the row is stored. */
+  afterWrite?(change: RowMutation<R>, tx: Transaction, by: ActorContext): void;
   /** Extra members in API form, one object per row in the same order. No query per row. */
   present?(rows: readonly RowOf<R>[], context: PresentContext): Record<string, unknown>[];
 }
 
 /** A condition on one field. */
-export interface Filter {
+export interface FieldFilter {
   field: string;
-  /** `in`: one of a list of values; `set`: true where the field holds something, false where it holds nothing. */
+  /** `in`: one of a list of values; `set` with true: the field has a value; `set` with false: it has none. */
   op: "eq" | "in" | "set" | "gt" | "gte" | "lt" | "lte";
-  /** Null: the field holds nothing. A list for `in` alone. */
+  /** Null: the field has no value. A list only for `in`. */
   value: string | number | boolean | null | readonly (string | number | boolean)[];
 }
 
 /**
- * What rows are searched for: the words of a text in one field or in any text field (null), all of them, the last one as
- * the beginning of a word, whatever the case and the accents; a filter; or several searches.
+ * A search: the words of a text in one field or (null) in any text field, all required, the last one as a prefix,
+ * without case and accents; a filter; or a combination of searches.
  */
-export type Search =
+export type SearchQuery =
   | { text: string; field: string | null }
-  | { filter: Filter }
-  | { all: readonly Search[] }
-  | { any: readonly Search[] };
+  | { filter: FieldFilter }
+  | { all: readonly SearchQuery[] }
+  | { any: readonly SearchQuery[] };
 
-/** What a list asks for; defaults are the API's. Values are already typed by the declaration. */
+/** Query of a list; defaults are those of the API. Values are already typed. */
 export interface PageQuery {
-  /** Rows whose ref field equals the id, from the path. */
+  /** Rows whose ref field equals the id, from the URL path. */
   within?: Readonly<Record<string, string>>;
-  /** From a path's `through`: the matching rows of that resource decide. */
+  /** From a path's `through`: rows linked by matching rows of that resource. */
   through?: { resource: string; via: string; hiddenBy?: string; within: Readonly<Record<string, string>> };
-  filters?: readonly Filter[];
-  search?: Search;
+  filters?: readonly FieldFilter[];
+  search?: SearchQuery;
   ids?: readonly string[];
   /** Internal keys, for lists restricted by a computation (a device group's members). */
   pks?: readonly number[];
-  /** What `pks` were computed from: page tokens name the list by it, as the keys may change between two pages. */
+  /** Identifies the computation of `pks` in page tokens, because the keys may change between two pages. */
   pksOf?: string;
-  /** Field name, `-name` descends; creation time then id unless given. */
+  /** Field name, `-name` for descending; default: creation time, then id. */
   sort?: string;
-  /** 1..1000, 100 unless given. */
+  /** 1 to 1000, default 100. */
   limit?: number;
-  /** Rows to pass over before the page; cheap where an index gives the order, else one look at each row. */
+  /** Rows to skip before the page; cheap if an index gives the order, else a scan. */
   skip?: number;
-  /** Absent, `end`, or a token of an earlier page of the same list. */
+  /** Absent, `end`, or a page token of the same list. */
   start?: string;
   includeTotal?: boolean;
-  scope?: Sight;
+  scope?: RowVisibility;
 }
 
 /** One page, rows in the list's order. */
 export interface Page<R extends AnyResource> {
   rows: RowOf<R>[];
-  /** Null when not asked for. */
+  /** Null when not requested. */
   total: number | null;
   partial: boolean;
   previous: string | null;
   next: string | null;
 }
 
-/** Reads see committed rows only (inside a transaction: its own too). */
-export interface Reader {
-  /** Null when there is no such row or `sight` does not show it. `id` is compared without case. */
-  get<R extends AnyResource>(resource: R, id: string, sight?: Sight): RowOf<R> | null;
-  byPk<R extends AnyResource>(resource: R, pk: number): RowOf<R> | null;
+/** Reads see committed rows; inside a transaction also its own writes. */
+export interface StoreReader {
+  /** Null when the row does not exist or `visibility` hides it. `id` is compared without case. */
+  get<R extends AnyResource>(resource: R, id: string, visibility?: RowVisibility): RowOf<R> | null;
+  getByPk<R extends AnyResource>(resource: R, pk: number): RowOf<R> | null;
   /** Rows whose fields equal the values (null matches null), in creation order, at most `limit` (1000). */
   find<R extends AnyResource>(resource: R, where: Partial<RowOf<R>>, limit?: number): RowOf<R>[];
   /** Rows for the given internal keys, unordered. */
-  byPks<R extends AnyResource>(resource: R, pks: readonly number[]): RowOf<R>[];
+  getByPks<R extends AnyResource>(resource: R, pks: readonly number[]): RowOf<R>[];
   /** Rows for the given ids, in lower case, unordered. */
-  byIds<R extends AnyResource>(resource: R, ids: readonly string[]): RowOf<R>[];
+  getByIds<R extends AnyResource>(resource: R, ids: readonly string[]): RowOf<R>[];
   page<R extends AnyResource>(resource: R, query: PageQuery): Page<R>;
   count<R extends AnyResource>(resource: R, where: Partial<RowOf<R>>): number;
-  /** Raw SQL for the hot paths of rooms; statements are prepared once. Parameters are `?`. */
+  /** Raw SQL for hot paths; statements are prepared once. Parameters are `?`. */
   all<T = Record<string, SqlValue>>(sql: string, ...params: SqlValue[]): T[];
   one<T = Record<string, SqlValue>>(sql: string, ...params: SqlValue[]): T | null;
 }
 
-/** A row as another side has it. */
+/** A replicated row. */
 export interface AppliedRow {
   resource: AnyResource;
   id: string;
@@ -211,69 +214,84 @@ export interface AppliedRow {
 }
 
 /** The write side, valid only while its function runs. */
-export interface Transaction extends Reader {
+export interface Transaction extends StoreReader {
   /**
    * Checks `input` (JSON in API spelling, unknown members ignored) against declaration, references, limits and
-   * uniqueness, runs behaviours, stores the row, feed and audit. `system` sets read-only and internal fields too.
-   * Throws CallerError, LimitError, ConflictError.
+   * uniqueness, runs hooks, stores row, feed and audit. `system` sets read-only and internal fields too. Throws
+   * CallerError, LimitError, ConflictError.
    */
-  create<R extends AnyResource>(resource: R, input: object, by: By, system?: SystemValues<R>): RowOf<R>;
-  /** Changes the members present in `input`; null clears. Throws not-found when there is no such row. */
-  update<R extends AnyResource>(resource: R, id: string, input: object, by: By, system?: SystemValues<R>): RowOf<R>;
-  /** Deletes a row and what cascades from it; each leaves a tombstone. Throws not-found. */
-  remove<R extends AnyResource>(resource: R, id: string, by: By): void;
+  create<R extends AnyResource>(resource: R, input: object, by: ActorContext, system?: SystemValues<R>): RowOf<R>;
+  /** Changes the members present in `input`; null clears. Throws not-found, and what `create` throws. */
+  update<R extends AnyResource>(
+    resource: R,
+    id: string,
+    input: object,
+    by: ActorContext,
+    system?: SystemValues<R>,
+  ): RowOf<R>;
+  /** Deletes a row and its cascading dependants; each leaves a tombstone. Throws not-found. */
+  remove<R extends AnyResource>(resource: R, id: string, by: ActorContext): void;
   /**
-   * Writes a row as another side has it, or removes it (null; one that is not there is fine). Behaviours run. Throws what
-   * `create`, `update` and `remove` throw, and then left nothing.
+   * Applies a replicated row, or removes it (null; a missing row is fine). Hooks run. Throws what `create`, `update`
+   * and `remove` throw, after rolling back its own changes.
    */
-  apply<R extends AnyResource>(resource: R, id: string, row: SystemValues<R> | null, by: By): void;
-  /** As `apply` of each row, in order and far quicker, or none of them: false when one would be refused. */
-  applyAll(rows: readonly AppliedRow[], by: By): boolean;
-  /** Copies a row that `by` sees, with the children its declaration names. Throws not-found and all that `create` throws. */
-  clone<R extends AnyResource>(resource: R, id: string, by: By): RowOf<R>;
-  /** Adds an entry to the audit; writes of rows leave theirs by themselves. */
-  note(note: AuditNote, by: By): void;
-  /** Raw SQL write for facts and rooms' own tables. */
+  apply<R extends AnyResource>(resource: R, id: string, row: SystemValues<R> | null, by: ActorContext): void;
+  /** As `apply` for each row in order, but far faster, all or none: false when any row was refused. */
+  applyAll(rows: readonly AppliedRow[], by: ActorContext): boolean;
+  /**
+   * Copies a row that `by` sees, with the children that its declaration names. Throws not-found and what `create`
+   * throws.
+   */
+  clone<R extends AnyResource>(resource: R, id: string, by: ActorContext): RowOf<R>;
+  /** Adds an audit entry; row writes add theirs automatically. */
+  addAuditEvent(note: AuditEvent, by: ActorContext): void;
+  /** Raw SQL write, for append-only resources and internal tables. */
   run(sql: string, ...params: SqlValue[]): { changes: number; lastInsertRowid: number };
-  /** Tells an event after COMMIT; dropped when the transaction fails. */
+  /** Emits an event after COMMIT; dropped on rollback. */
   emit<K extends keyof EventMap>(name: K, payload: EventMap[K]): void;
 }
 
 /**
- * Very many rows that come into sight all at once, or not at all. They are written in slices with all checks; whoever
- * reads meanwhile sees none of them, and their unique values are taken. A crash before `show` leaves none.
+ * A batch of very many rows that become visible all at once or not at all. They are written in chunks with all checks;
+ * until `publish` no other reader sees them, but their unique values are taken. A crash before `publish` removes them.
  */
-export interface Batch {
+export interface StagedBatch {
   /**
-   * As the store's `write`, in normal turn: `fn` sees the batch's rows, and what it creates of the batch's resources is
-   * one of them. A row that is refused leaves nothing. Keep each to a few milliseconds.
+   * As the store's `write`, in the normal lane: `fn` sees the batch's rows, and rows it creates of the batch's
+   * resources belong to the batch. A refused row leaves nothing. Keep each call to a few milliseconds.
    */
   write<T>(fn: (tx: Transaction) => Sync<T>): Promise<T>;
-  /** One short write: all rows are there. `alongside` runs in it. Feed, audit and search follow by `announceBatch`. */
-  show(alongside?: (tx: Transaction) => void): Promise<void>;
-  /** Removes them in slices; feed, audit and search never heard of them. `alongside` runs in the last one. */
+  /**
+   * Makes all rows visible in one short write; `alongside` runs in it. `announceBatch` then adds feed, audit and
+   * search.
+   */
+  publish(alongside?: (tx: Transaction) => void): Promise<void>;
+  /** Removes the rows in chunks, without traces in feed, audit and search. `alongside` runs in the last transaction. */
   discard(alongside?: (tx: Transaction) => void): Promise<void>;
 }
 
-/** Refuses functions that would leave the transaction open across an await. */
+/** Rejects async functions at compile time: a transaction must not span an await. */
 export type Sync<T> = T extends Promise<unknown> ? never : T;
 
-/** The files of rows, content-addressed under DIR/files, fsynced before a row can name them. */
+/** Files of rows, content-addressed under DIR/files and fsynced before a row can refer to them. */
 export interface FileStore {
-  /** Stores the bytes; refuses more than `maxBytes` (too-large) and kinds other than `types` (unsupported-media-type), found from the bytes. */
+  /**
+   * Stores the bytes. Throws too-large above `maxBytes` and unsupported-media-type unless the type, detected from the
+   * bytes, is in `types`.
+   */
   put(
     bytes: AsyncIterable<Uint8Array>,
     options: {
       fileName: string;
       maxBytes: number;
       types: readonly string[];
-      /** Asked when it has to wait for others to be read: an emergency goes first. */
+      /** Called while a conversion waits in the queue: urgent uploads go first. */
       isUrgent?: () => boolean;
     },
   ): Promise<UploadedFile>;
   /**
-   * Must follow each `put` once it is clear whether a row took the file (`kept`). Bytes that were new with it and that
-   * nobody kept are removed.
+   * Must follow each `put` once it is known whether a row refers to the file (`kept`). New bytes that no upload kept
+   * are deleted.
    */
   release(upload: UploadedFile, kept: boolean): void;
   /** Absolute path of the stored bytes. */
@@ -281,7 +299,9 @@ export interface FileStore {
   read(file: StoredFile): Promise<Buffer>;
 }
 
-/** Seals texts with the appliance's own key (AES-256-GCM; a credential of the service, else DIR/secret-key, 0600). */
+/**
+ * Seals texts with the appliance's secret key (AES-256-GCM; systemd credential, else DIR/secret-key with mode 0600).
+ */
 export interface Secrets {
   seal(plain: string): string;
   /** Throws BugError when the text was sealed with another key. */
@@ -289,91 +309,105 @@ export interface Secrets {
 }
 
 /** The appliance's database. */
-export interface Store extends Reader {
+export interface Store extends StoreReader {
   readonly files: FileStore;
   readonly secrets: Secrets;
-  readonly once: Once;
+  readonly idempotency: IdempotencyStore;
   /**
-   * As `page`, for a search over facts, of which there may be very many: it gives way to other work on the way. Throws
-   * invalid-value on `sort` where more than 5,000 are found and their order is not that of their making.
+   * As `page`, for a search over an append-only resource: scans in chunks and yields to the event loop in between.
+   * Throws invalid-value on `sort` when more than 5,000 rows are found and `sort` is not by creation time.
    */
-  pageOfFacts<R extends AnyResource>(resource: R, query: PageQuery): Promise<Page<R>>;
+  pageInChunks<R extends AnyResource>(resource: R, query: PageQuery): Promise<Page<R>>;
   /**
-   * Runs `fn` in a savepoint of the next group commit and resolves after COMMIT. What `fn` throws rejects the promise
-   * and undoes `fn` alone. Emergency writes go before all others. One that is safe `with-next` waits for no disk: a power
-   * cut may undo it, but nothing that was written after it without it.
+   * Runs `fn` in a savepoint of the next group commit and resolves after COMMIT. If `fn` throws, the promise rejects
+   * and only `fn` is rolled back. Emergency writes go before all others. A `deferred` write does not wait for the disk:
+   * a power cut may undo it, but never a later write without it.
    */
-  write<T>(fn: (tx: Transaction) => Sync<T>, lane?: "normal" | "emergency", safety?: Safety): Promise<T>;
-  /** `prepare`, then one write. */
-  create<R extends AnyResource>(resource: R, input: object, by: By, system?: SystemValues<R>): Promise<RowOf<R>>;
-  /** `prepare`, then one write; `check` throws in it to keep the row as it is. */
+  write<T>(fn: (tx: Transaction) => Sync<T>, lane?: "normal" | "emergency", durability?: Durability): Promise<T>;
+  /** Runs `prepare`, then one write. */
+  create<R extends AnyResource>(
+    resource: R,
+    input: object,
+    by: ActorContext,
+    system?: SystemValues<R>,
+  ): Promise<RowOf<R>>;
+  /** Runs `prepare`, then one write; `check` runs in it and throws to refuse the update. */
   update<R extends AnyResource>(
     resource: R,
     id: string,
     input: object,
-    by: By,
+    by: ActorContext,
     system?: SystemValues<R>,
     check?: (row: RowOf<R>) => void,
   ): Promise<RowOf<R>>;
   /**
-   * As the transaction's `remove`, in slices where very many rows depend on the row; `check` throws to keep it. Rows
-   * that depend on it go before it does.
+   * As the transaction's `remove`, in chunks if very many rows depend on the row; dependants go first. `check` throws
+   * to refuse the removal.
    */
-  remove<R extends AnyResource>(resource: R, id: string, by: By, check?: (row: RowOf<R>) => void): Promise<void>;
-  /** Throws what `remove` would throw and changes nothing. */
-  rehearseRemoval<R extends AnyResource>(
+  remove<R extends AnyResource>(
     resource: R,
     id: string,
-    by: By,
+    by: ActorContext,
     check?: (row: RowOf<R>) => void,
   ): Promise<void>;
-  clone<R extends AnyResource>(resource: R, id: string, by: By): Promise<RowOf<R>>;
-  /** Begins a batch of rows of these resources, one at a time in the whole store. Throws ConflictError while another is open. */
-  openBatch(id: string, resources: readonly AnyResource[]): Promise<Batch>;
+  /** Dry run: throws what `remove` would throw and changes nothing. */
+  dryRunRemoval<R extends AnyResource>(
+    resource: R,
+    id: string,
+    by: ActorContext,
+    check?: (row: RowOf<R>) => void,
+  ): Promise<void>;
+  clone<R extends AnyResource>(resource: R, id: string, by: ActorContext): Promise<RowOf<R>>;
+  /** Opens a staged batch for these resources. Throws ConflictError while another batch is open. */
+  openBatch(id: string, resources: readonly AnyResource[]): Promise<StagedBatch>;
   /**
-   * Tells the rows of a batch that was shown to feed, audit, search, events and `afterWrite`, in slices. Goes on where an
-   * ended process stopped; does nothing when all was told. Rejects with the signal's reason when that aborts.
+   * Adds feed, audit and search entries of a published batch, emits its events and runs `afterWrite`, in chunks.
+   * Resumes after a restart; does nothing when complete. Rejects with the signal's reason when it aborts.
    */
-  announceBatch(id: string, by: By, signal?: AbortSignal): Promise<void>;
-  behaviourOf(resource: AnyResource): Behaviour;
-  /** Writes a copy of the database to `path`, which must not exist; others read and write meanwhile. */
-  copyTo(path: string): Promise<void>;
-  /** Resolves once nothing is seen that may yet be undone; at once where nobody else has the rows. */
-  settled(): Promise<void>;
-  /** This copy of rows that other processes have too; null where nobody has. */
+  announceBatch(id: string, by: ActorContext, signal?: AbortSignal): Promise<void>;
+  hooksFor(resource: AnyResource): ResourceHooks;
+  /** Online backup: writes a copy of the database to `path`, which must not exist, while reads and writes go on. */
+  backupTo(path: string): Promise<void>;
+  /** Resolves when no visible write can still be rolled back; immediately without a shared log. */
+  whenSettled(): Promise<void>;
+  /** The replica of rows shared with other processes; null without a shared log. */
   readonly shared: SharedCopy | null;
   /** Commits what is queued, then closes the file. */
   close(): Promise<void>;
 }
 
-/** A copy of rows that other processes have too. */
+/** A replica of rows shared with other processes. */
 export interface SharedCopy {
-  /** Up to where it has all; 0 for one that was never shared. */
-  at(): number;
-  /** All that is in it, some at a time, which are all that is held of it. */
+  /** Position in the shared log up to which it is complete; 0 if it was never shared. */
+  position(): number;
+  /** All rows in chunks; only one chunk is held in memory. */
   all(): Generator<readonly RowImage[]>;
-  /** The row that has a key, null for none; undefined for a table that it does not share. */
+  /** The row with this key, null if there is none; undefined for a table that is not shared. */
   find(table: string, key: string): string | null | undefined;
-  /** How many rows each table has that is shared. */
+  /** Row counts of the shared tables. */
   counts(): ReadonlyMap<string, number>;
-  /** Takes what others wrote, some at a time; `taken` is told after each. Throws UpstreamError. */
+  /** Applies the rows written by others page by page; calls `taken` after each page. Throws UpstreamError. */
   catchUp(taken?: () => void): Promise<void>;
-  /** It has all up to there: what was written up to then was read from it. */
-  note(at: number): void;
+  /** Sets the position, after the rows up to it were exported from this replica. */
+  setPosition(at: number): void;
 }
 
-/** A row that was just written or deleted; one of the two is given, or both. Inner values, secrets sealed. */
-export interface Written {
+/** A row that was just written or deleted: `before`, `after` or both are set. Decoded values, secrets sealed. */
+export interface CapturedWrite {
   resource: AnyResource;
   before: Readonly<Record<string, unknown>> | null;
   after: Readonly<Record<string, unknown>> | null;
 }
 
-/** Takes each written row inside its transaction, but those that another side has: what it throws undoes the write. */
-export type Recorder = (written: Written, tx: Transaction, by: By) => void;
+/**
+ * Called for each written row inside its transaction, except replicated rows; if it throws, the write is rolled back.
+ */
+export type ChangeCapture = (written: CapturedWrite, tx: Transaction, by: ActorContext) => void;
 
-/** A table of a room's own, made at start; `sql` is one STRICT `CREATE TABLE IF NOT EXISTS` plus its indexes. */
-export interface RoomTable {
+/**
+ * An internal table of a module, created at start; `sql` is one STRICT `CREATE TABLE IF NOT EXISTS` plus its indexes.
+ */
+export interface InternalTable {
   name: string;
   sql: string;
 }

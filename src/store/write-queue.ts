@@ -1,52 +1,52 @@
 import type Database from "better-sqlite3";
-import type { Clock } from "../base/clock.ts";
-import { UpstreamError } from "../base/errors.ts";
-import type { Checkpoint } from "./checkpoint.ts";
+import type { Clock } from "../lib/clock.ts";
+import { UpstreamError } from "../lib/errors.ts";
+import type { DiskReserve } from "./disk-reserve.ts";
 import type { Replica } from "./replica.ts";
-import type { SpareRoom } from "./spare-room.ts";
+import type { WalCheckpointer } from "./wal-checkpoint.ts";
 
 /**
- * When a write is safe from a power cut: once its promise resolves, or with the next write that is safe by then, which
- * no cut leaves without it. @source sqlite.org/pragma.html, synchronous: NORMAL loses the end of the log, nothing within
+ * When a write is durable: `immediate` once its promise resolves, `deferred` with the next immediate write, and never
+ * later than that one. @source sqlite.org/pragma.html, synchronous: NORMAL loses the end of the log, nothing within
  */
-export type Safety = "at-once" | "with-next";
+export type Durability = "immediate" | "deferred";
 
-/** A write waiting for its group commit. */
+/** A write that waits for its group commit. */
 interface Job {
-  safety: Safety;
+  durability: Durability;
   run(): void;
   /** After COMMIT. */
   done(): void;
   failed(error: unknown): void;
-  /** Set when `run` threw: the savepoint was undone and nothing of it is committed. */
+  /** Set when `run` threw: its savepoint was rolled back. */
   error?: unknown;
 }
 
-/** Longest time one group keeps the event loop before its COMMIT. */
-const GROUP_MS = 8;
+/** Time budget of one group before its COMMIT. */
+const MAX_GROUP_MS = 8;
 
 /**
- * What the queue needs. `beforeCommit` runs in every transaction but those with an emergency, which nothing may hold up;
- * when it says true, or had to stand back, another one follows, though nobody waits to write. `checkpoint` gets a turn of
- * the event loop to itself, unless an emergency waits, and says whether it needed it. `onRollback` is told when anything
- * was undone; `onFatal` when a commit's outcome is unknown.
+ * Options of the write queue. `beforeCommit` runs in every transaction without emergency writes; if it returns true, or
+ * was skipped, another transaction follows. `checkpoint` gets its own turn of the event loop unless an emergency write
+ * waits. `onRollback` is called after every rollback, `onFatal` when the outcome of a commit is unknown.
  */
 export interface WriteQueueOptions {
   db: Database.Database;
   clock: Clock;
   beforeCommit: () => boolean;
-  checkpoint: Pick<Checkpoint, "isDue" | "run">;
+  checkpoint: Pick<WalCheckpointer, "isDue" | "run">;
   onRollback: () => void;
   onFatal: (error: unknown) => void;
-  /** Who else must have what is committed, before it is; nobody unless given. */
+  /** Replicated mode: rows are published to the shared log before the local COMMIT; default: none. */
   replica?: Replica | null;
-  /** Given up for what is urgent once the disk is full; none unless given. */
-  spareRoom?: Pick<SpareRoom, "release"> | undefined;
+  /** Released for emergency writes once the disk is full; default: none. */
+  diskReserve?: Pick<DiskReserve, "release"> | undefined;
 }
 
 /**
- * The only way into the database: jobs of one turn of the event loop share a transaction, each in a savepoint of its
- * own, emergency ones first. @source performance.md, What the measurements teach
+ * The only way to write to the database. Group commit: the jobs of one turn of the event loop share a transaction, each
+ * in its own savepoint, emergency jobs first. @source docs/decisions/0027-performance-goals.md, What the measurements
+ * teach
  */
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
@@ -56,16 +56,16 @@ export class WriteQueue {
   readonly #release: Database.Statement;
   readonly #lanes: Record<"emergency" | "normal", Job[]> = { emergency: [], normal: [] };
   #scheduled = false;
-  /** `beforeCommit` has more to do, though nobody waits to write. */
-  #behind = false;
+  /** `beforeCommit` has pending work although no job waits. */
+  #hasPendingWork = false;
   #closed = false;
   #fatal = false;
-  /** The transaction that is open, or was last, is one of emergencies alone. */
+  /** The current or last transaction holds emergency jobs only. */
   #isUrgent = false;
-  /** A transaction that waits for others is open, or about to be. */
-  #turn: Promise<void> | null = null;
-  /** What the database does at a COMMIT. */
-  #safety: Safety = "at-once";
+  /** Set while a replicated transaction is open or about to open. */
+  #replicatedWrite: Promise<void> | null = null;
+  /** The durability that the database is set to. */
+  #durability: Durability = "immediate";
 
   constructor(options: WriteQueueOptions) {
     const { db } = options;
@@ -76,14 +76,21 @@ export class WriteQueue {
     this.#release = db.prepare("RELEASE job");
   }
 
-  /** Runs `fn` in the next group; resolves with its value after COMMIT. `committed` runs right after COMMIT, before. */
-  write<T>(fn: () => T, committed: () => void, lane: "emergency" | "normal", safety: Safety = "at-once"): Promise<T> {
+  /**
+   * Runs `fn` in the next group; resolves with its value after COMMIT. `committed` runs between COMMIT and resolution.
+   */
+  write<T>(
+    fn: () => T,
+    committed: () => void,
+    lane: "emergency" | "normal",
+    durability: Durability = "immediate",
+  ): Promise<T> {
     if (this.#closed) return Promise.reject(new UpstreamError("starting", "The database is closed."));
     if (this.#fatal) return Promise.reject(outcomeUnknown());
     return new Promise((resolve, reject) => {
       let value: T;
       this.#lanes[lane].push({
-        safety,
+        durability,
         run: () => {
           value = fn();
         },
@@ -97,50 +104,53 @@ export class WriteQueue {
     });
   }
 
-  /** Has `beforeCommit` run soon. */
+  /** Schedules a run of `beforeCommit`. */
   wake(): void {
-    this.#behind = true;
+    this.#hasPendingWork = true;
     if (!this.#closed) this.#schedule();
   }
 
-  /** Commits everything queued and takes nothing more. */
+  /** Commits everything queued, then refuses further writes. */
   async stop(): Promise<void> {
     const { replica } = this.#options;
-    while (this.#turn !== null || this.#isWaiting()) {
-      if (this.#turn !== null) await this.#turn;
-      else if (replica) await this.#together(replica);
+    while (this.#replicatedWrite !== null || this.#hasJobs()) {
+      if (this.#replicatedWrite !== null) await this.#replicatedWrite;
+      else if (replica) await this.#drainReplicated(replica);
       else this.#drain();
     }
     this.#closed = true;
   }
 
-  /** Resolves once nothing is seen that may yet be undone: others are asked while a transaction is open. */
+  /**
+   * Resolves when no replicated transaction is open: while it waits for the shared log, reads see rows that may be
+   * rolled back.
+   */
   async settled(): Promise<void> {
-    while (this.#turn !== null) await this.#turn;
+    while (this.#replicatedWrite !== null) await this.#replicatedWrite;
   }
 
-  #isWaiting(): boolean {
+  #hasJobs(): boolean {
     return this.#lanes.emergency.length + this.#lanes.normal.length > 0;
   }
 
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.#options.clock.soon(() => {
+    this.#options.clock.defer(() => {
       this.#scheduled = false;
-      // Whoever has the turn looks once more when it ends.
-      if (this.#closed || this.#turn !== null) return;
+      // The replicated transaction schedules the next group when it ends.
+      if (this.#closed || this.#replicatedWrite !== null) return;
       const { replica, checkpoint } = this.#options;
       const isFree = this.#lanes.emergency.length > 0 || !checkpoint.run();
-      if (isFree && replica) void this.#together(replica);
+      if (isFree && replica) void this.#drainReplicated(replica);
       else if (isFree) this.#drain();
-      if (!this.#turn) this.#goOn();
+      if (!this.#replicatedWrite) this.#scheduleNext();
     });
   }
 
-  #goOn(): void {
+  #scheduleNext(): void {
     if (this.#closed) return;
-    if (this.#behind || this.#isWaiting() || this.#options.checkpoint.isDue()) this.#schedule();
+    if (this.#hasPendingWork || this.#hasJobs() || this.#options.checkpoint.isDue()) this.#schedule();
   }
 
   #drain(): void {
@@ -155,29 +165,29 @@ export class WriteQueue {
     this.#groupDone(jobs);
   }
 
-  /** As `#drain`, where others must have what was written before it is committed here. */
-  #together(replica: Replica): Promise<void> {
-    const turn = this.#inTurn(replica).finally(() => {
-      this.#turn = null;
-      this.#goOn();
+  /** As `#drain`, but publishes the rows to the shared log before the local COMMIT. */
+  #drainReplicated(replica: Replica): Promise<void> {
+    const write = this.#runReplicatedGroup(replica).finally(() => {
+      this.#replicatedWrite = null;
+      this.#scheduleNext();
     });
-    this.#turn = turn;
-    return turn;
+    this.#replicatedWrite = write;
+    return write;
   }
 
-  async #inTurn(replica: Replica): Promise<void> {
+  async #runReplicatedGroup(replica: Replica): Promise<void> {
     const jobs: Job[] = [];
     try {
-      const turn = await replica.begin();
+      const write = await replica.beginWrite();
       try {
         this.#runGroup(jobs);
-        await turn.keep();
+        await write.publish();
         this.#commit.run();
-        turn.kept();
+        write.confirm();
       } catch (error) {
-        // Before anybody else may write: this copy must not hold what nobody has.
+        // Roll back before the write lock is released: this replica must not hold rows that are not in the log.
         if (this.#options.db.inTransaction) this.#options.db.exec("ROLLBACK");
-        await turn.leave();
+        await write.abort();
         throw error;
       }
     } catch (error) {
@@ -190,37 +200,37 @@ export class WriteQueue {
   #runGroup(jobs: Job[]): void {
     const { clock, beforeCommit } = this.#options;
     const urgent = this.#lanes.emergency.length > 0;
-    this.#behind = false;
+    this.#hasPendingWork = false;
     this.#isUrgent = urgent;
-    this.#promise(urgent);
+    this.#applyDurability(urgent);
     this.#begin.run();
     const began = clock.monotonicMs();
-    // An emergency goes from transaction to transaction: what others write would be in each of its commits.
+    // Emergency jobs get their own transaction, so that other jobs do not slow its commit.
     for (let job = this.#next(urgent); job; job = this.#next(urgent)) {
       jobs.push(job);
       this.#runJob(job);
-      if (clock.monotonicMs() - began > GROUP_MS || this.#isStricter(urgent)) break;
+      if (clock.monotonicMs() - began > MAX_GROUP_MS || this.#needsStricterDurability(urgent)) break;
     }
-    this.#behind = urgent || beforeCommit();
+    this.#hasPendingWork = urgent || beforeCommit();
   }
 
-  /** The COMMIT waits for the disk unless nobody in its group does; with others who have the rows it always does. */
-  #promise(isUrgent: boolean): void {
+  /** The COMMIT waits for the disk if any job of the group needs it; in replicated mode always. */
+  #applyDurability(isUrgent: boolean): void {
     const { db, replica } = this.#options;
     const { emergency, normal } = this.#lanes;
     const group = isUrgent ? emergency : normal;
-    const isAwaited = replica || group.length === 0 || group.some(({ safety }) => safety === "at-once");
-    const safety = isAwaited ? "at-once" : "with-next";
-    if (safety === this.#safety) return;
-    db.exec(`PRAGMA synchronous = ${safety === "at-once" ? "FULL" : "NORMAL"}`);
-    this.#safety = safety;
+    const isAwaited = replica || group.length === 0 || group.some(({ durability }) => durability === "immediate");
+    const durability = isAwaited ? "immediate" : "deferred";
+    if (durability === this.#durability) return;
+    db.exec(`PRAGMA synchronous = ${durability === "immediate" ? "FULL" : "NORMAL"}`);
+    this.#durability = durability;
   }
 
-  /** What came meanwhile is promised more than this group keeps: it has the next. */
-  #isStricter(isUrgent: boolean): boolean {
-    if (this.#safety === "at-once") return false;
+  /** True when the next job needs more durability than this group has; it goes into the next group. */
+  #needsStricterDurability(isUrgent: boolean): boolean {
+    if (this.#durability === "immediate") return false;
     const next = this.#lanes.emergency[0] ?? (isUrgent ? undefined : this.#lanes.normal[0]);
-    return next?.safety === "at-once";
+    return next?.durability === "immediate";
   }
 
   #groupDone(jobs: readonly Job[]): void {
@@ -240,8 +250,8 @@ export class WriteQueue {
     try {
       job.run();
     } catch (error) {
-      // A full disk or an I/O error ends the whole transaction, not only the savepoint.
-      if (!db.inTransaction || isDiskFault(error)) throw error;
+      // A full disk or an I/O error rolls back the whole transaction, not only the savepoint.
+      if (!db.inTransaction || isDiskError(error)) throw error;
       db.exec("ROLLBACK TO job");
       this.#options.onRollback();
       job.error = error;
@@ -254,15 +264,15 @@ export class WriteQueue {
     onRollback();
     if (db.inTransaction) db.exec("ROLLBACK");
     const code = (error as { code?: string }).code ?? "";
-    // Where nothing could begin, such as for want of room for the rows of others, it is for whoever waits.
+    // If the transaction could not begin, for example for want of disk space, the waiting jobs decide.
     const isUrgent = jobs.length > 0 ? this.#isUrgent : this.#lanes.emergency.length > 0;
-    if (code === "SQLITE_FULL" && isUrgent && this.#options.spareRoom?.release()) {
-      // In the room that is free now; what was refused for a reason of its own stays so.
+    if (code === "SQLITE_FULL" && isUrgent && this.#options.diskReserve?.release()) {
+      // Retry in the freed space; jobs that failed on their own stay failed.
       this.#lanes.emergency.unshift(...jobs.filter((job) => !("error" in job)));
       for (const job of jobs) if ("error" in job) job.failed(job.error);
       return;
     }
-    // Nothing could even begin: whoever waits must hear of it instead of having it tried for ever.
+    // The transaction could not begin: fail the waiting jobs instead of retrying forever.
     if (jobs.length === 0) jobs.push(...this.#lanes.emergency.splice(0), ...this.#lanes.normal.splice(0));
     if (code.startsWith("SQLITE_IOERR")) {
       this.#fatal = true;
@@ -271,12 +281,12 @@ export class WriteQueue {
       onFatal(error);
       return;
     }
-    const fault = code === "SQLITE_FULL" ? new UpstreamError("storage-full", "The disk is full.", {}, error) : error;
-    for (const job of jobs) job.failed("error" in job ? job.error : fault);
+    const reported = code === "SQLITE_FULL" ? new UpstreamError("storage-full", "The disk is full.", {}, error) : error;
+    for (const job of jobs) job.failed("error" in job ? job.error : reported);
   }
 }
 
-function isDiskFault(error: unknown): boolean {
+function isDiskError(error: unknown): boolean {
   const code = (error as { code?: string }).code ?? "";
   return code === "SQLITE_FULL" || code.startsWith("SQLITE_IOERR");
 }
@@ -284,7 +294,7 @@ function isDiskFault(error: unknown): boolean {
 function outcomeUnknown(cause?: unknown): UpstreamError {
   return new UpstreamError(
     "outcome-unknown",
-    "The disk failed: whether the change was kept is unknown. Ask again after the restart.",
+    "Disk error: the outcome of the change is unknown. Re-read the resource after the restart before retrying.",
     {},
     cause,
   );

@@ -1,65 +1,90 @@
 import type Database from "better-sqlite3";
-import type { Clock } from "../base/clock.ts";
-import { BugError, faulty, forbidden, notFound } from "../base/errors.ts";
-import { newId } from "../base/ids.ts";
-import { followedBy } from "../schema/catalogue.ts";
+import type { Clock } from "../lib/clock.ts";
+import { BugError, forbidden, notFound, validationError } from "../lib/errors.ts";
+import { newId } from "../lib/ids.ts";
+import { visibilityReferences } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import type { Layout } from "./layout.ts";
-import type { Records } from "./records.ts";
+import type { ChangeRecords } from "./change-records.ts";
+import type { Tables } from "./drizzle-tables.ts";
 import { createRowLimits } from "./row-limits.ts";
+import type { AnyRow } from "./row-shape.ts";
 import { prepareRowStatements, type RowStatements } from "./row-statements.ts";
-import { createRowValues, viewOf } from "./row-values.ts";
-import type { AnyRow } from "./rows.ts";
+import { createRowValues, referenceViewerFor } from "./row-values.ts";
 import type { SearchIndex } from "./search-index.ts";
-import type { AppliedRow, Behaviour, By, Once, Reader, Recorder, Secrets, Transaction } from "./store.ts";
-import type { Tables } from "./tables.ts";
-import { guardHidden, guardUnique, inUse, throwFaults, unseen } from "./write-faults.ts";
+import type {
+  ActorContext,
+  AppliedRow,
+  ChangeCapture,
+  IdempotencyStore,
+  ResourceHooks,
+  Secrets,
+  StoreReader,
+  Transaction,
+} from "./store.ts";
+import type { TableLayout } from "./table-layout.ts";
+import {
+  guardStagedReferences,
+  guardUnique,
+  inUseError,
+  referenceNotFoundError,
+  throwFieldErrors,
+} from "./write-errors.ts";
 
-/** What writing rows needs. */
-export interface WriterOptions {
+/** Dependencies of the writer. */
+export interface WriterDeps {
   db: Database.Database;
   tables: Tables;
-  reader: Reader;
-  records: Records;
-  searchIndex: Pick<SearchIndex, "touch">;
-  once: Pick<Once, "mark">;
+  reader: StoreReader;
+  records: ChangeRecords;
+  searchIndex: Pick<SearchIndex, "markChanged">;
+  idempotency: Pick<IdempotencyStore, "recordRow">;
   secrets: Secrets;
   clock: Clock;
-  behaviourOf(resource: AnyResource): Behaviour;
-  /** Internal key of a new row of a table; null where the database chooses it. */
-  keyFor(table: string): number | null;
-  /** The open transaction, handed to behaviours. */
+  hooksFor(resource: AnyResource): ResourceHooks;
+  /** Internal key of a new row of a table; null when the database assigns it. */
+  nextKeyFor(table: string): number | null;
+  /** The open transaction, passed to hooks. */
   transaction(): Transaction;
-  /** Who takes what is written; null for nobody. Looked up at each write. */
-  recorder(): Recorder | null;
-  /** Tells a changed row after COMMIT. */
+  /** Captures written rows for replication; null when not linked. Looked up at each write. */
+  changeCapture(): ChangeCapture | null;
+  /** Queues the event `row.changed` for after COMMIT. */
   changed(seq: number, resource: AnyResource, id: string, op: "create" | "update" | "delete"): void;
-  /** What will be told after COMMIT so far. */
-  told: { count(): number; forgetFrom(count: number): void };
+  /** Events queued for after COMMIT. */
+  pendingEvents: { count(): number; forgetFrom(count: number): void };
 }
 
 /** Checked writes of rows; every call runs inside the open transaction. */
 export interface Writer {
-  create(resource: AnyResource, input: object, by: By, system: object): AnyRow;
-  update(resource: AnyResource, id: string, input: object, by: By, system: object): AnyRow;
-  /** As `create`, under the internal key `pk`, told to nobody: `announce` follows once the row may be seen. */
-  createHidden(resource: AnyResource, input: object, by: By, system: object, pk: number): AnyRow;
-  /** What follows the creation of a row that was hidden: feed, audit, search, events and `afterWrite`. */
-  announce(resource: AnyResource, row: AnyRow, by: By): void;
-  /** References for which `leave` says so are left as they are: a rehearsal, which is undone. */
-  remove(resource: AnyResource, id: string, by: By, leave?: (from: AnyResource, field: string) => boolean): void;
-  /** As `create`, `update` or (with null) `remove`, of a row that another side has; what throws is undone. */
-  apply(resource: AnyResource, id: string, row: object | null, by: By): void;
-  /** As `apply` of each row, in order, or none of them: false when one was refused, for whatever reason. */
-  applyAll(rows: readonly AppliedRow[], by: By): boolean;
-  /** Throws forbidden unless `by` may change the row in the acting domain; rows that are not there pass. */
-  requireChangeable(resource: AnyResource, id: string, by: By): void;
-  /** Must be called when anything written was rolled back. */
-  forget(): void;
+  create(resource: AnyResource, input: object, by: ActorContext, system: object): AnyRow;
+  update(resource: AnyResource, id: string, input: object, by: ActorContext, system: object): AnyRow;
+  /**
+   * As `create`, with the internal key `pk` and without feed, audit and events; `announce` follows once the row is
+   * published.
+   */
+  createStaged(resource: AnyResource, input: object, by: ActorContext, system: object, pk: number): AnyRow;
+  /** Completes the creation of a staged row: feed, audit, search, events and `afterWrite`. */
+  announce(resource: AnyResource, row: AnyRow, by: ActorContext): void;
+  /** `skip` leaves references untouched; only for dry runs. */
+  remove(
+    resource: AnyResource,
+    id: string,
+    by: ActorContext,
+    skip?: (from: AnyResource, field: string) => boolean,
+  ): void;
+  /** Applies a replicated row: creates, updates or (null) removes it. Rolls back its own changes if it throws. */
+  apply(resource: AnyResource, id: string, row: object | null, by: ActorContext): void;
+  /** As `apply` for each row in order, all or none: false when any row was refused. */
+  applyAll(rows: readonly AppliedRow[], by: ActorContext): boolean;
+  /**
+   * Permission check: throws forbidden unless `by` may change the row in the acting domain; passes for missing rows.
+   */
+  assertChangeable(resource: AnyResource, id: string, by: ActorContext): void;
+  /** Must be called after a rollback. */
+  resetCaches(): void;
 }
 
-/** Makes the writer. */
-export function createWriter(options: WriterOptions): Writer {
+/** Creates the writer. */
+export function createWriter(options: WriterDeps): Writer {
   const { db, tables, reader, records, clock } = options;
   const statements = new Map<string, RowStatements>();
   const savepoint = {
@@ -70,30 +95,36 @@ export function createWriter(options: WriterOptions): Writer {
   const limits = createRowLimits(reader, clock);
   const values = createRowValues(tables, reader);
 
-  const statementsOf = (layout: Layout): RowStatements => {
+  const statementsOf = (layout: TableLayout): RowStatements => {
     const found = statements.get(layout.table) ?? prepareRowStatements(db, tables, layout);
     statements.set(layout.table, found);
     return found;
   };
 
-  function create(resource: AnyResource, input: object, by: By, system: object): AnyRow {
-    const row = createHidden(resource, input, by, system, options.keyFor(tables.layout(resource).table));
+  function create(resource: AnyResource, input: object, by: ActorContext, system: object): AnyRow {
+    const row = createStaged(resource, input, by, system, options.nextKeyFor(tables.layout(resource).table));
     record(resource, null, row, by);
-    behave("afterWrite", resource, null, row, input, by);
+    runHook("afterWrite", resource, null, row, input, by);
     return row;
   }
 
-  function announce(resource: AnyResource, row: AnyRow, by: By): void {
+  function announce(resource: AnyResource, row: AnyRow, by: ActorContext): void {
     record(resource, null, row, by);
     const given = Object.entries(row).filter(([name, value]) => name in resource.fields && value !== null);
-    behave("afterWrite", resource, null, row, Object.fromEntries(given), by);
+    runHook("afterWrite", resource, null, row, Object.fromEntries(given), by);
   }
 
-  /** Stores the row and no more; the database chooses the key where `pk` is null. */
-  function createHidden(resource: AnyResource, input: object, by: By, system: object, pk: number | null): AnyRow {
+  /** Stores the row without its records; the database assigns the key when `pk` is null. */
+  function createStaged(
+    resource: AnyResource,
+    input: object,
+    by: ActorContext,
+    system: object,
+    pk: number | null,
+  ): AnyRow {
     const layout = tables.layout(resource);
     const { checker, secrets, emptyRow } = statementsOf(layout);
-    const { values: given, faults } = checker.check(input as Record<string, unknown>, "create");
+    const { values: given, faults: errors } = checker.validate(input as Record<string, unknown>, "create");
     const now = clock.now();
     const after: AnyRow = {
       pk: 0,
@@ -106,149 +137,167 @@ export function createWriter(options: WriterOptions): Writer {
       ...sealSecrets(secrets, given),
       ...system,
     };
-    throwFaults(faults.filter((fault) => !(fault.field && fault.field in system)));
-    requireOwnGround(resource, after, system, by);
-    behave("beforeWrite", resource, null, after, input, by);
-    const seen = viewOf(by, system, null);
-    const columns = values.columns(layout, after, seen, null);
+    throwFieldErrors(errors.filter(({ field }) => !(field && field in system)));
+    assertParentChangeable(resource, after, system, by);
+    runHook("beforeWrite", resource, null, after, input, by);
+    const viewer = referenceViewerFor(by, system, null);
+    const columns = values.columns(layout, after, viewer, null);
     if (!by.replicated) limits.check(layout, after);
     const { insert, columns: names, links } = statementsOf(layout);
     const inOrder = names.map((name) => columns[name] ?? null);
     after.pk = Number(guardUnique(layout, () => insert.run(inOrder, pk)).lastInsertRowid);
-    values.writeLinks(layout, links, { after, before: null }, seen);
+    values.writeLinks(layout, links, { after, before: null }, viewer);
     return after;
   }
 
-  function update(resource: AnyResource, id: string, input: object, by: By, system: object): AnyRow {
+  function update(resource: AnyResource, id: string, input: object, by: ActorContext, system: object): AnyRow {
     const before = reader.get(resource, id) as AnyRow | null;
     if (!before) throw notFound();
     return change(resource, before, input, by, system);
   }
 
-  function change(resource: AnyResource, before: AnyRow, input: object, by: By, system: object): AnyRow {
+  function change(resource: AnyResource, before: AnyRow, input: object, by: ActorContext, system: object): AnyRow {
     const layout = tables.layout(resource);
-    requireChangeable(resource, before.id, by);
+    assertChangeable(resource, before.id, by);
     const { checker, secrets } = statementsOf(layout);
-    const { values: given, faults } = checker.check(input as Record<string, unknown>, "update");
-    throwFaults(faults);
-    keepHidden(resource, before, given, by);
+    const { values: given, faults: errors } = checker.validate(input as Record<string, unknown>, "update");
+    throwFieldErrors(errors);
+    keepHiddenReferences(resource, before, given, by);
     const after: AnyRow = { ...before, ...mergeObjects(resource, before, sealSecrets(secrets, given)), ...system };
-    behave("beforeWrite", resource, before, after, input, by);
+    runHook("beforeWrite", resource, before, after, input, by);
     if (after.updatedAt === before.updatedAt && JSON.stringify(after) === JSON.stringify(before)) return before;
-    // Strictly later, as it names the version of the row for If-Match.
+    // Strictly increasing, because If-Match uses it as the row version.
     if (!by.replicated) after.updatedAt = Math.max(clock.now(), before.updatedAt + 1);
-    const seen = viewOf(by, system, before);
-    const columns = values.columns(layout, after, seen, before);
+    const viewer = referenceViewerFor(by, system, before);
+    const columns = values.columns(layout, after, viewer, before);
     if (limits.hasEnded(layout, before) && !by.replicated) limits.check(layout, after);
     const { update: write, links } = statementsOf(layout);
     const names = Object.keys(columns);
     if (names.length > 0) guardUnique(layout, () => write(names).run(Object.values(columns), after.pk));
-    values.writeLinks(layout, links, { after, before }, seen);
+    values.writeLinks(layout, links, { after, before }, viewer);
     record(resource, before, after, by);
-    behave("afterWrite", resource, before, after, input, by);
+    runHook("afterWrite", resource, before, after, input, by);
     return after;
   }
 
-  function apply(resource: AnyResource, id: string, row: object | null, by: By): void {
-    const failed = undoing(() => {
+  function apply(resource: AnyResource, id: string, row: object | null, by: ActorContext): void {
+    const failed = inSavepoint(() => {
       const before = reader.get(resource, id) as AnyRow | null;
-      if (row) put(resource, id, { row, before }, by);
+      if (row) upsert(resource, id, { row, before }, by);
       else if (before) remove(resource, id, by);
     });
     if (failed) throw failed.error;
   }
 
-  function applyAll(rows: readonly AppliedRow[], by: By): boolean {
-    return !undoing(() => {
-      for (const run of runsOf(rows)) {
+  function applyAll(rows: readonly AppliedRow[], by: ActorContext): boolean {
+    return !inSavepoint(() => {
+      for (const run of groupByResource(rows)) {
         const [{ resource }] = run;
-        // What behaviours write may be one of the rows to come.
-        const { beforeWrite, afterWrite } = options.behaviourOf(resource);
-        const known = beforeWrite || afterWrite ? null : befores(resource, run);
+        // Hooks may write one of the following rows, so read each row when its turn comes.
+        const { beforeWrite, afterWrite } = options.hooksFor(resource);
+        const known = beforeWrite || afterWrite ? null : readExisting(resource, run);
         for (const { id, row } of run) {
           const before = (known ? known.get(id.toLowerCase()) : reader.get(resource, id)) as AnyRow | undefined | null;
-          put(resource, id, { row, before: before ?? null }, by);
+          upsert(resource, id, { row, before: before ?? null }, by);
         }
       }
     });
   }
 
-  function befores(resource: AnyResource, rows: readonly AppliedRow[]): Map<string, AnyRow> {
+  function readExisting(resource: AnyResource, rows: readonly AppliedRow[]): Map<string, AnyRow> {
     const ids = rows.map(({ id }) => id.toLowerCase());
-    return new Map(reader.byIds(resource, ids).map((row) => [row.id, row as AnyRow]));
+    return new Map(reader.getByIds(resource, ids).map((row) => [row.id, row as AnyRow]));
   }
 
-  function put(resource: AnyResource, id: string, { row, before }: { row: object; before: AnyRow | null }, by: By) {
+  function upsert(
+    resource: AnyResource,
+    id: string,
+    { row, before }: { row: object; before: AnyRow | null },
+    by: ActorContext,
+  ) {
     if (before) change(resource, before, {}, by, row);
     else create(resource, {}, by, { ...row, id });
   }
 
-  /** Does it, or nothing of it; what it failed with. */
-  function undoing(work: () => void): { error: unknown } | null {
-    const told = options.told.count();
+  /** Runs `work` in a savepoint; returns the error after a rollback. */
+  function inSavepoint(work: () => void): { error: unknown } | null {
+    const eventCount = options.pendingEvents.count();
     savepoint.begin.run();
     try {
       work();
     } catch (error) {
-      // A full disk ends the whole transaction.
+      // A full disk rolls back the whole transaction.
       if (!db.inTransaction) throw error;
       savepoint.undo.run();
       savepoint.end.run();
-      options.told.forgetFrom(told);
-      forget();
+      options.pendingEvents.forgetFrom(eventCount);
+      resetCaches();
       return { error };
     }
     savepoint.end.run();
     return null;
   }
 
-  function remove(resource: AnyResource, id: string, by: By, leave?: (from: AnyResource, field: string) => boolean) {
+  function remove(
+    resource: AnyResource,
+    id: string,
+    by: ActorContext,
+    skip?: (from: AnyResource, field: string) => boolean,
+  ) {
     const row = reader.get(resource, id) as AnyRow | null;
     if (!row) throw notFound();
-    behave("beforeWrite", resource, row, null, {}, by);
-    for (const { from, field } of tables.catalogue.inbound(resource)) {
-      if (!leave?.(from, field)) detach(from, field, row, by);
+    runHook("beforeWrite", resource, row, null, {}, by);
+    for (const { from, field } of tables.catalogue.inboundReferences(resource)) {
+      if (!skip?.(from, field)) detachReferences(from, field, row, by);
     }
     const layout = tables.layout(resource);
     for (const link of statementsOf(layout).links) link.clear.run(row.pk);
-    guardHidden(() => statementsOf(layout).remove.run(row.pk));
-    limits.forget();
+    guardStagedReferences(() => statementsOf(layout).remove.run(row.pk));
+    limits.resetCounts();
     record(resource, row, null, by);
-    behave("afterWrite", resource, row, null, {}, by);
+    runHook("afterWrite", resource, row, null, {}, by);
   }
 
-  /** Facts are written by rooms about what happened, wherever it did. */
-  function requireChangeable(resource: AnyResource, id: string, by: By): void {
-    const changeable = resource.facts ? "all" : by.scope.changeable.visible(resource);
+  /** Append-only rows are exempt: modules write them for events in any domain. */
+  function assertChangeable(resource: AnyResource, id: string, by: ActorContext): void {
+    const changeable = resource.appendOnly ? "all" : by.scope.changeable.visible(resource);
     if (changeable !== "all" && reader.get(resource, id) && !reader.get(resource, id, by.scope.changeable)) {
       throw forbidden();
     }
   }
 
-  /** A new row changes what it belongs to, which must be the caller's to change. */
-  function requireOwnGround(resource: AnyResource, row: AnyRow, system: object, by: By): void {
-    if (resource.scope !== "parent" || resource.facts) return;
-    for (const name of followedBy(resource)) {
+  /** A new sub-resource changes its parent, so the caller must be allowed to change the parent. */
+  function assertParentChangeable(resource: AnyResource, row: AnyRow, system: object, by: ActorContext): void {
+    if (resource.scope !== "parent" || resource.appendOnly) return;
+    for (const name of visibilityReferences(resource)) {
       const spec = resource.fields[name];
       const id = row[name] as string | null;
       if (spec?.kind !== "ref" || !id || name in system || !tables.catalogue.has(spec.to)) continue;
       const target = tables.catalogue.byName(spec.to);
-      // Whether it is there at all, the reference itself is checked for.
+      // A missing parent is reported by the reference check.
       if (by.scope.changeable.visible(target) === "all") continue;
-      if (!reader.get(target, id, by.scope.inSight)) throw faulty([unseen(name, id)]);
-      if (target.domainField !== "id") requireChangeable(target, id, by);
-      else if (!by.scope.holds(id)) throw forbidden();
+      if (!reader.get(target, id, by.scope.domainVisibility)) throw validationError([referenceNotFoundError(name, id)]);
+      if (target.domainField !== "id") assertChangeable(target, id, by);
+      else if (!by.scope.canAssign(id)) throw forbidden();
     }
   }
 
-  /** own choice: what somebody can't see in a row, that somebody can't take out of it. */
-  function keepHidden(resource: AnyResource, before: AnyRow, values: Record<string, unknown>, by: By): void {
+  /**
+   * A caller cannot remove references that the caller does not see. @source docs/decisions/0401-permission-rules.md,
+   * Delegation
+   */
+  function keepHiddenReferences(
+    resource: AnyResource,
+    before: AnyRow,
+    values: Record<string, unknown>,
+    by: ActorContext,
+  ): void {
     for (const [name, value] of Object.entries(values)) {
       const spec = resource.fields[name];
       if ((spec?.kind !== "ref" && spec?.kind !== "many") || !tables.catalogue.has(spec.to)) continue;
       const target = tables.catalogue.byName(spec.to);
-      if (by.scope.inSight.visible(target) === "all") continue;
-      const isHidden = (id: string): boolean => reader.get(target, id, by.scope.inSight) === null;
+      if (by.scope.domainVisibility.visible(target) === "all") continue;
+      const isHidden = (id: string): boolean => reader.get(target, id, by.scope.domainVisibility) === null;
       const held = before[name] as string | string[] | null;
       if (Array.isArray(held)) {
         const given = (value ?? []) as string[];
@@ -257,8 +306,8 @@ export function createWriter(options: WriterOptions): Writer {
     }
   }
 
-  /** Takes the references to a row that goes away out of the rows that hold them. */
-  function detach(from: AnyResource, field: string, target: AnyRow, by: By): void {
+  /** Detaches the references to a row that is deleted: clears them, cascades, or refuses. */
+  function detachReferences(from: AnyResource, field: string, target: AnyRow, by: ActorContext): void {
     const layout = tables.layout(from);
     const spec = from.fields[field];
     if (spec?.kind === "many") {
@@ -268,66 +317,66 @@ export function createWriter(options: WriterOptions): Writer {
         `SELECT o.id FROM ${link.table} l JOIN ${layout.table} o ON o.pk = l.owner WHERE l.target = ?`,
         target.pk,
       );
-      if (spec.onDelete === "refuse" && owners.length > 0) throw inUse(from, owners.length, by);
-      const befores = heldBefore(from, owners, by);
+      if (spec.onDelete === "refuse" && owners.length > 0) throw inUseError(from, owners.length, by);
+      const befores = readBeforeDetach(from, owners, by);
       db.prepare(`DELETE FROM ${link.table} WHERE target = ?`).run(target.pk);
-      for (const [at, { id }] of owners.entries()) touched(from, id, befores[at] ?? null, by);
+      for (const [at, { id }] of owners.entries()) recordTouched(from, id, befores[at] ?? null, by);
       return;
     }
     const column = layout.columnOf(field);
     if (spec?.kind !== "ref" || !column) return;
     const holders = reader.all<{ id: string }>(`SELECT id FROM ${layout.table} WHERE ${column.name} = ?`, target.pk);
-    if (spec.onDelete === "refuse" && holders.length > 0) throw inUse(from, holders.length, by);
+    if (spec.onDelete === "refuse" && holders.length > 0) throw inUseError(from, holders.length, by);
     if (spec.onDelete === "clear") {
-      const befores = heldBefore(from, holders, by);
+      const befores = readBeforeDetach(from, holders, by);
       db.prepare(`UPDATE main.${layout.table} SET ${column.name} = NULL WHERE ${column.name} = ?`).run(target.pk);
-      for (const [at, { id }] of holders.entries()) touched(from, id, befores[at] ?? null, by);
-    } else if (from.facts) {
+      for (const [at, { id }] of holders.entries()) recordTouched(from, id, befores[at] ?? null, by);
+    } else if (from.appendOnly) {
       db.prepare(`DELETE FROM main.${layout.table} WHERE ${column.name} = ?`).run(target.pk);
     } else {
       for (const { id } of holders) if (reader.get(from, id)) remove(from, id, by);
     }
   }
 
-  /** Rows as they are before a reference is taken out of them; none where nobody asks. */
-  function heldBefore(from: AnyResource, rows: readonly { id: string }[], by: By): (AnyRow | null)[] {
-    return isRecorded(from, by) ? rows.map(({ id }) => reader.get(from, id) as AnyRow | null) : [];
+  /** Rows before a reference is detached; empty if they are not captured. */
+  function readBeforeDetach(from: AnyResource, rows: readonly { id: string }[], by: ActorContext): (AnyRow | null)[] {
+    return isCaptured(from, by) ? rows.map(({ id }) => reader.get(from, id) as AnyRow | null) : [];
   }
 
-  function touched(resource: AnyResource, id: string, before: AnyRow | null, by: By): void {
-    if (before) takeRecord(resource, before, reader.get(resource, id) as AnyRow | null, by);
-    if (!resource.facts) options.changed(records.feed(resource, id, "update"), resource, id, "update");
+  function recordTouched(resource: AnyResource, id: string, before: AnyRow | null, by: ActorContext): void {
+    if (before) captureChange(resource, before, reader.get(resource, id) as AnyRow | null, by);
+    if (!resource.appendOnly) options.changed(records.appendChange(resource, id, "update"), resource, id, "update");
   }
 
-  function isRecorded({ replicate }: AnyResource, by: By): boolean {
-    return !by.replicated && replicate !== "local" && replicate !== "E" && options.recorder() !== null;
+  function isCaptured({ replicate }: AnyResource, by: ActorContext): boolean {
+    return !by.replicated && replicate !== "local" && replicate !== "E" && options.changeCapture() !== null;
   }
 
-  function takeRecord(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: By): void {
-    if (isRecorded(resource, by)) options.recorder()?.({ resource, before, after }, options.transaction(), by);
+  function captureChange(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: ActorContext): void {
+    if (isCaptured(resource, by)) options.changeCapture()?.({ resource, before, after }, options.transaction(), by);
   }
 
-  function record(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: By): void {
-    if (by.once && after) options.once.mark(by.once, resource.name, after.id);
-    takeRecord(resource, before, after, by);
-    if (resource.facts) return;
-    options.searchIndex.touch(resource, before, after);
+  function record(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: ActorContext): void {
+    if (by.idempotencyClaim && after) options.idempotency.recordRow(by.idempotencyClaim, resource.name, after.id);
+    captureChange(resource, before, after, by);
+    if (resource.appendOnly) return;
+    options.searchIndex.markChanged(resource, before, after);
     const op = before === null ? "create" : after === null ? "delete" : "update";
     const { id } = (after ?? before) as AnyRow;
-    const seq = records.feed(resource, id, op);
-    records.audit(resource, before, after, by);
+    const seq = records.appendChange(resource, id, op);
+    records.appendAudit(resource, before, after, by);
     options.changed(seq, resource, id, op);
   }
 
-  function behave(
+  function runHook(
     when: "beforeWrite" | "afterWrite",
     resource: AnyResource,
     before: AnyRow | null,
     after: AnyRow | null,
     input: object,
-    by: By,
+    by: ActorContext,
   ): void {
-    const hook = options.behaviourOf(resource)[when];
+    const hook = options.hooksFor(resource)[when];
     if (!hook) return;
     const op = before === null ? "create" : after === null ? "delete" : "update";
     hook(
@@ -337,7 +386,7 @@ export function createWriter(options: WriterOptions): Writer {
     );
   }
 
-  /** Secrets come in clear from callers alone; rows, and so what the system sets from them, hold them sealed. */
+  /** Seals secrets given in clear by callers; values from rows and system fields are sealed already. */
   function sealSecrets(secrets: readonly string[], given: Record<string, unknown>): Record<string, unknown> {
     const inClear = secrets.filter((field) => typeof given[field] === "string");
     if (inClear.length === 0) return given;
@@ -345,16 +394,16 @@ export function createWriter(options: WriterOptions): Writer {
     return { ...given, ...Object.fromEntries(sealed) };
   }
 
-  function forget(): void {
-    limits.forget();
-    records.forget();
+  function resetCaches(): void {
+    limits.resetCounts();
+    records.resetCache();
   }
 
-  return { create, createHidden, announce, update, remove, apply, applyAll, requireChangeable, forget };
+  return { create, createStaged, announce, update, remove, apply, applyAll, assertChangeable, resetCaches };
 }
 
-/** Rows in order, those of one resource that follow each other together. */
-function runsOf(rows: readonly AppliedRow[]): [AppliedRow, ...AppliedRow[]][] {
+/** Groups consecutive rows of the same resource, keeping the order. */
+function groupByResource(rows: readonly AppliedRow[]): [AppliedRow, ...AppliedRow[]][] {
   const runs: [AppliedRow, ...AppliedRow[]][] = [];
   for (const row of rows) {
     const last = runs.at(-1);
@@ -374,7 +423,7 @@ function mergeObjects(resource: AnyResource, before: AnyRow, values: Record<stri
   return merged;
 }
 
-/** Refuses use after the transaction's end. */
+/** Throws BugError: the transaction has ended. */
 export function closedTransaction(): never {
   throw new BugError("a transaction was used after its end");
 }

@@ -6,25 +6,25 @@
  * Exit code 0 also when a goal was missed: a figure is no verdict on a shared machine.
  */
 import { readArguments } from "../support/harness-arguments.ts";
-import { measureLinks } from "./links.ts";
-import type { Row } from "./row.ts";
+import type { BenchmarkRow } from "./benchmark-row.ts";
+import { measureLinks } from "./link-benchmark.ts";
+import { type MeasuredRow, resultsTable, writeResults } from "./results-table.ts";
 import { areaReport } from "./rows/area-report.ts";
 import { bells } from "./rows/bells.ts";
 import { broadcastToManyPhones } from "./rows/broadcast-to-many-phones.ts";
-import { confirmations } from "./rows/confirmations.ts";
 import { durableCreate } from "./rows/durable-create.ts";
 import { groupMembers } from "./rows/group-members.ts";
 import { livePage } from "./rows/live-page.ts";
 import { phonePush } from "./rows/phone-push.ts";
-import { reading } from "./rows/reading.ts";
-import { catchUp } from "./rows/replication.ts";
+import { readThroughput } from "./rows/read-throughput.ts";
+import { replicationCatchUp } from "./rows/replication.ts";
+import { responses } from "./rows/responses.ts";
 import { rtpPacing } from "./rows/rtp-pacing.ts";
 import { speakerSkew } from "./rows/speaker-skew.ts";
 import { startAndMemory } from "./rows/start-and-memory.ts";
-import { type Measured, tableOf, writeResults } from "./table.ts";
 
-const ROWS: readonly Row[] = [
-  reading,
+const ROWS: readonly BenchmarkRow[] = [
+  readThroughput,
   durableCreate,
   areaReport,
   phonePush,
@@ -32,9 +32,9 @@ const ROWS: readonly Row[] = [
   rtpPacing,
   bells,
   groupMembers,
-  catchUp,
+  replicationCatchUp,
   startAndMemory,
-  confirmations,
+  responses,
   livePage,
   speakerSkew,
 ];
@@ -54,11 +54,11 @@ if (rows.length === 0) {
   process.exit(2);
 }
 
-const results: Measured[] = [];
+const results: MeasuredRow[] = [];
 for (const row of rows) {
   const say = (progress: string): void => void process.stderr.write(`row ${row.number}, ${row.name}: ${progress}\n`);
   say("begins");
   results.push({ number: row.number, name: row.name, figures: await row.measure(say) });
 }
-process.stdout.write(`${tableOf(results)}\n`);
+process.stdout.write(`${resultsTable(results)}\n`);
 if (values.write) writeResults(results);

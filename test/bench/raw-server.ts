@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { ROOT } from "../support/product.ts";
+import { REPOSITORY_ROOT } from "../support/carillon-process.ts";
 
 /** A program of the benches that serves over HTTP, running. */
 export interface RawServer {
@@ -16,7 +16,7 @@ export interface RawServer {
 
 /** Starts `dist/test/bench/<name>.js` with arguments; it prints its port. */
 export async function startRawServer(name: string, ...args: string[]): Promise<RawServer> {
-  const program = resolve(ROOT, `dist/test/bench/${name}.js`);
+  const program = resolve(REPOSITORY_ROOT, `dist/test/bench/${name}.js`);
   const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
   const [port, ...words] = line.split(" ");

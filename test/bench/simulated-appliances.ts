@@ -1,9 +1,9 @@
 import { randomUUID, sign } from "node:crypto";
 import { WebSocket } from "ws";
-import { challengeText } from "../../src/replication/link/challenge.ts";
+import { buildChallenge } from "../../src/sync/protocol/key-challenge.ts";
 
 /** Who a simulated appliance is. */
-export interface Enrolled {
+export interface ApplianceEnrollment {
   endpoint: string;
   token: string;
   key: string;
@@ -26,7 +26,7 @@ export interface SimulatedAppliance {
 type Said = Readonly<Record<string, unknown>> & { t: string };
 
 /** Links it with one device of its own, which plays whatever comes; resolves once it has all rows and the cloud has its device. */
-export function linkAppliance(url: string, own: Enrolled): Promise<SimulatedAppliance> {
+export function linkAppliance(url: string, own: ApplianceEnrollment): Promise<SimulatedAppliance> {
   const { endpoint, token, key } = own;
   const device = deviceOf(own);
   const socket = new WebSocket(url, ["carillon.1"], {
@@ -76,7 +76,7 @@ export function linkAppliance(url: string, own: Enrolled): Promise<SimulatedAppl
       const frame = JSON.parse(String(data)) as Said;
       if (frame.t === "err") reject(new Error(JSON.stringify(frame)));
       if (frame.t === "challenge") {
-        const proof = sign("sha256", Buffer.from(challengeText(endpoint, String(frame.nonce))), key);
+        const proof = sign("sha256", Buffer.from(buildChallenge(endpoint, String(frame.nonce))), key);
         say({ t: "proof", proof: proof.toString("base64") });
         hello();
       } else take(frame);
@@ -86,7 +86,7 @@ export function linkAppliance(url: string, own: Enrolled): Promise<SimulatedAppl
 }
 
 /** A zone, as an appliance tells of it. */
-function deviceOf({ endpoint, extension }: Enrolled) {
+function deviceOf({ endpoint, extension }: ApplianceEnrollment) {
   const now = Date.now();
   const name = `zone:${endpoint}`;
   const facts = { state: null, lastLevel: null, lastSeenAt: null, provenAt: null, provenBy: null, testedAt: null };

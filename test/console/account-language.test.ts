@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 describe("the language of an account", () => {
   let daemon: TestDaemon;
@@ -40,6 +40,6 @@ describe("the language of an account", () => {
     await second.page.getByRole("button", { name: "Abmelden" }).click();
     await second.page.getByRole("button", { name: "Log in" }).waitFor();
     expect(await second.page.evaluate<string>("document.documentElement.lang")).toBe("en");
-    expect([...first.faults, ...second.faults].filter((fault) => !fault.includes("401"))).toEqual([]);
+    expect([...first.errors, ...second.errors].filter((error) => !error.includes("401"))).toEqual([]);
   });
 });

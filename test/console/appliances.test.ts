@@ -3,15 +3,15 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { sendOrder } from "../../src/app/control-socket.ts";
-import { packUpgrade } from "../../src/operations/upgrade-bundle.ts";
+import { packUpgrade } from "../../src/ops/upgrade/upgrade-bundle.ts";
+import { sendControlCommand } from "../../src/wiring/control-socket.ts";
 import { startBrowser } from "../support/browser.ts";
 import { openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 const maker = generateKeyPairSync("ed25519");
 const trusted = maker.publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("base64");
 
@@ -35,7 +35,7 @@ describe("the cloud's appliances", () => {
     const [folder, file] = [makeTempDir(), join(makeTempDir(), "carillon.tgz")];
     writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "9.9.9" }));
     await packUpgrade(folder, maker.privateKey.export({ type: "pkcs8", format: "pem" }).toString(), file);
-    await sendOrder(hub.dataDir, { order: "upgrade.offer", args: { file } });
+    await sendControlCommand(hub.dataDir, { order: "upgrade.offer", args: { file } });
     browser = await startBrowser();
   });
 
@@ -45,7 +45,7 @@ describe("the cloud's appliances", () => {
   });
 
   it("stand on a map by site, told by word and sign, and are upgraded in waves by keys alone", async () => {
-    const { page, open, axe, faults } = await openConsole(browser, hub.url);
+    const { page, open, axe, errors } = await openConsole(browser, hub.url);
     await open("/appliances");
     const map = page.getByRole("region", { name: "Map of the appliances" });
     await map.getByRole("button", { name: /^North campus\. North hall: Not linked yet, North gym/ }).press("Enter");
@@ -70,6 +70,6 @@ describe("the cloud's appliances", () => {
     await upgrade.getByText("Cancelled").waitFor();
     await page.getByRole("button", { name: "Show all" }).press("Enter");
     await list.getByRole("button", { name: "Annex" }).waitFor();
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });

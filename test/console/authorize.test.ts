@@ -6,9 +6,9 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { newConsolePage, startBrowser } from "../support/browser.ts";
 import { PHONE_SIZE } from "../support/console-pages.ts";
 import { startTestDaemon, TEST_ADMIN, type TestDaemon } from "../support/daemon.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 describe("the authorize page, in a browser without scripts", () => {
   let daemon: TestDaemon;
@@ -57,7 +57,7 @@ describe("the authorize page, in a browser without scripts", () => {
   }
 
   it("leads from the application through log-in and consent back to it, with a code that is good", async () => {
-    const { page, faults } = await newConsolePage(browser, daemon.url, { javaScriptEnabled: false });
+    const { page, errors } = await newConsolePage(browser, daemon.url, { javaScriptEnabled: false });
     await page.goto(appUrl);
     await page.getByRole("link", { name: "Connect" }).click();
     await page.waitForSelector("h1:has-text('Log in')");
@@ -74,7 +74,7 @@ describe("the authorize page, in a browser without scripts", () => {
     expect(await audit(page)).toEqual([]);
     expect(await page.getByRole("listitem").allTextContents()).toEqual([
       "create, change and delete notifications",
-      "go on while you are not here",
+      "keep access while you are not logged in",
     ]);
     await page.getByRole("button", { name: "Allow", exact: true }).click();
     await page.waitForURL(`${appUrl}/back**`);
@@ -91,12 +91,12 @@ describe("the authorize page, in a browser without scripts", () => {
     });
     expect(await response.json()).toMatchObject({ token_type: "Bearer", refresh_token: expect.any(String) });
     // The wrong password is answered 401, which browsers write down.
-    expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
+    expect(errors.filter((fault) => !fault.includes("401"))).toEqual([]);
   });
 
   it("asks no second time for the password, in German and on a phone, and leads back when it is denied", async () => {
     const phone: BrowserContextOptions = { locale: "de-DE", viewport: PHONE_SIZE, colorScheme: "dark" };
-    const { page, open, faults } = await newConsolePage(browser, daemon.url, { ...phone, javaScriptEnabled: false });
+    const { page, open, errors } = await newConsolePage(browser, daemon.url, { ...phone, javaScriptEnabled: false });
     const path = authorizeUrl().slice(daemon.url.length);
     await open(path);
     expect(await audit(page, phone)).toEqual([]);
@@ -112,6 +112,6 @@ describe("the authorize page, in a browser without scripts", () => {
     await page.getByRole("button", { name: "Nicht erlauben" }).click();
     await page.waitForURL(`${appUrl}/back**`);
     expect(new URL(page.url()).searchParams.get("error")).toBe("access_denied");
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });

@@ -1,13 +1,13 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { type ApiClient, createApiClient } from "../../src/cli/api-client.ts";
-import { makeBells } from "../support/bells.ts";
+import { type ApiClient, createApiClient } from "../../src/api-client/api-client.ts";
+import { createSampleBells } from "../support/bell-samples.ts";
 import { startBrowser } from "../support/browser.ts";
 import { dragBy, openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 const DAY_MS = 86_400_000;
 const dayAt = (ms: number) => new Date(ms).toISOString().slice(0, 10);
@@ -38,7 +38,7 @@ describe("bells in the console", () => {
     const all = { name: "Everywhere", filterType: "ACCEPT", filters: [] };
     const { id: deviceGroupId } = await api.post<{ id: string }>("/device-groups", all);
     const days = { startDate: dayAt(Date.now() - 30 * DAY_MS), endDate: dayAt(Date.now() + 300 * DAY_MS) };
-    ids = await makeBells(api, { deviceGroupId, ...days });
+    ids = await createSampleBells(api, { deviceGroupId, ...days });
     browser = await startBrowser();
   });
 
@@ -60,7 +60,7 @@ describe("bells in the console", () => {
     page.locator(".week-day").nth(day).getByRole("button", { name });
 
   it("lets a ring be heard, moves it by keys and by dragging, tells what that does before it is saved, and takes it back", async () => {
-    const { page, axe, faults } = await opened(`/bells?since=${MONDAY}`);
+    const { page, axe, errors } = await opened(`/bells?since=${MONDAY}`);
     await ringAt(page, 0, /^08:00, Lesson bell, Upcoming, 2 schedules/).press("Alt+ArrowDown");
     const sheet = page.getByRole("dialog");
     await expect.poll(() => sheet.getByLabel("New time").inputValue()).toMatch(/^08:05/);
@@ -89,11 +89,11 @@ describe("bells in the console", () => {
     await sheet.getByText(/^\d{2,} rings moved/).waitFor();
     await sheet.getByRole("button", { name: "Discard changes" }).click();
     expect(await timesOf(ids.short)).toContain("07:55:00");
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("delays a day of all schools by two hours in four clicks, and undoes it", async () => {
-    const { page, faults } = await opened(`/bells?view=year&since=${MONDAY}&day=${MONDAY}`);
+    const { page, errors } = await opened(`/bells?view=year&since=${MONDAY}&day=${MONDAY}`);
     await page.locator(`[data-day="${MONDAY}"]`).click();
     await page.getByRole("button", { name: "Change this day" }).click();
     await page.getByRole("button", { name: "2 hours" }).click();
@@ -109,11 +109,11 @@ describe("bells in the console", () => {
     await page.locator(`[data-day="${MONDAY}"].rings`).press("ArrowRight");
     await page.locator(`[data-day="${dayAt(MONDAY_MS + DAY_MS)}"]:focus`).waitFor();
     await expect.poll(changes).toEqual([]);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("tells the address of a calendar once, and takes holidays from one", async () => {
-    const { page, faults } = await opened(`/bell-schedules?open=${ids.high}`);
+    const { page, errors } = await opened(`/bell-schedules?open=${ids.high}`);
     await page.getByRole("tab", { name: "Calendar subscriptions" }).click();
     await page.getByLabel("Subscriber").fill("Staff room");
     await page.getByRole("button", { name: "Create address" }).click();
@@ -130,7 +130,7 @@ describe("bells in the console", () => {
       `/bell-schedules/${ids.high}`,
     );
     expect(bellScheduleExceptions).toMatchObject([{ description: "Founders’ day", ringListId: null }]);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("shows the next rings as they are planned by now, to who changes them and in other windows", async () => {
@@ -162,11 +162,11 @@ describe("bells in the console", () => {
     await writer.page.getByText("Saved.").waitFor();
     await writer.page.locator("nav").getByRole("link", { name: "Dashboard" }).click();
     await Promise.all([shown(writer, after), shown(other, after)]);
-    expect([...other.faults, ...writer.faults]).toEqual([]);
+    expect([...other.errors, ...writer.errors]).toEqual([]);
   });
 
   it("says when a rule comes next, and what is next on the first page", async () => {
-    const { page, open, faults } = await opened(`/clearings?open=${ids.clearing}`);
+    const { page, open, errors } = await opened(`/clearings?open=${ids.clearing}`);
     const times = page.getByRole("region", { name: "Next times" }).getByRole("listitem");
     await times.nth(4).waitFor();
     await page.getByRole("checkbox", { name: "Mon" }).uncheck();
@@ -189,6 +189,6 @@ describe("bells in the console", () => {
     await open("/");
     await expect.poll(() => page.locator(".countdown").count()).toBe(5);
     await expect.poll(() => page.locator("header .clock").innerText()).toMatch(/clock (synchronised|not)/);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { sweepPages } from "../support/page-sweep.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { checkPages } from "../support/page-sweep.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 describe("the first bells", () => {
   let daemon: TestDaemon;
@@ -25,11 +25,11 @@ describe("the first bells", () => {
   const list = async <T>(path: string) => (await daemon.call<{ data: T[] }>("GET", path)).body.data;
 
   it("have a sheet without a fault that axe, the browser or the policy knows", async () => {
-    expect(await sweepPages(browser, daemon.url, [{ path: "/bell-schedules?open=ordinary-day" }])).toEqual([]);
+    expect(await checkPages(browser, daemon.url, [{ path: "/bell-schedules?open=ordinary-day" }])).toEqual([]);
   });
 
   it("are led to from each page that has none, and made in one step of an ordinary day", async () => {
-    const { page, open, faults } = await openConsole(browser, daemon.url);
+    const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/bell-schedules");
     await page.getByRole("main").getByRole("link", { name: "Ring lists" }).last().click();
     await page.getByText("No ring lists yet.").waitFor();
@@ -51,6 +51,6 @@ describe("the first bells", () => {
     expect(ringList?.entries.map(({ time }) => time).slice(0, 3)).toEqual(["08:00:00", "08:45:00", "08:55:00"]);
     const [template] = await list<{ deviceGroups: { name: string }[] }>("/message-templates?q=Lesson");
     expect(template).toMatchObject({ name: "Lesson bell", deviceGroups: [{ name: "All devices" }] });
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });

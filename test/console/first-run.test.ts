@@ -3,11 +3,11 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { newConsolePage, startBrowser } from "../support/browser.ts";
-import { peer } from "../support/peers.ts";
-import { type RunningDaemon, serve } from "../support/product.ts";
+import { type RunningDaemon, serveAppliance } from "../support/carillon-process.ts";
+import { externalProgram } from "../support/external-programs.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 describe("the first run", () => {
   let data: string;
@@ -16,7 +16,7 @@ describe("the first run", () => {
 
   beforeAll(async () => {
     data = join(makeTempDir(), "data");
-    daemon = await serve(data);
+    daemon = await serveAppliance(data);
     browser = await startBrowser();
   });
 
@@ -26,7 +26,7 @@ describe("the first run", () => {
   });
 
   it("leads from an empty folder to a test broadcast", async () => {
-    const { page, open, axe, faults } = await newConsolePage(browser, daemon.url);
+    const { page, open, axe, errors } = await newConsolePage(browser, daemon.url);
     await open("/");
     expect(await axe()).toEqual([]);
     await page.getByLabel("Set-up code").fill("00000-00000");
@@ -46,6 +46,6 @@ describe("the first run", () => {
     await page.waitForSelector("text=Speaker test");
     await page.waitForSelector("text=Finished");
     await page.waitForSelector("text=1 of 1 devices");
-    expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
+    expect(errors.filter((fault) => !fault.includes("401"))).toEqual([]);
   });
 });

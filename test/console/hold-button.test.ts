@@ -1,13 +1,13 @@
 import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
-import { createApiClient } from "../../src/cli/api-client.ts";
+import { createApiClient } from "../../src/api-client/api-client.ts";
 import { type ConsolePage, startBrowser } from "../support/browser.ts";
 import { openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { peer } from "../support/peers.ts";
-import { makeSituations } from "../support/situations.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { createSampleScenarios } from "../support/scenario-samples.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 /** Longer than anything is held, in ms of the browser's own clock. */
 const LONG_MS = 4_000;
@@ -23,7 +23,7 @@ describe("a held button", () => {
     browser = await startBrowser();
     const api = createApiClient(daemon.url, daemon.first.token);
     const all = { name: "Everywhere", filterType: "ACCEPT", filters: [] };
-    const ids = await makeSituations(api, (await api.post<{ id: string }>("/device-groups", all)).id);
+    const ids = await createSampleScenarios(api, (await api.post<{ id: string }>("/device-groups", all)).id);
     await api.put(`/scenarios/${ids.fire}`, { confirmationType: "none", customConfirm: null });
   });
 

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { sweepPages } from "../support/page-sweep.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { checkPages } from "../support/page-sweep.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 describe("who may what, in the console", () => {
   /** Takes the calls of webhooks; refuses the first. */
@@ -48,7 +48,7 @@ describe("who may what, in the console", () => {
   }
 
   it("makes a domain below the root, and then offers the switch of the acting domain on every page", async () => {
-    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open("/domains");
     await page.getByRole("button", { name: "New domain" }).waitFor();
     expect(await page.getByRole("combobox", { name: "Acting domain" }).count()).toBe(0);
@@ -64,11 +64,11 @@ describe("who may what, in the console", () => {
     await open("/");
     await page.getByRole("combobox", { name: "Acting domain" }).waitFor();
     expect(await axe()).toEqual([]);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("shows and writes what is of the acting domain alone, live too, and keeps it over a reload", async () => {
-    const { page, open, faults } = await openConsole(browser, daemon.url);
+    const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/lists");
     await page.getByText("Choir of all").waitFor();
     const requested = page.waitForRequest(
@@ -89,11 +89,11 @@ describe("who may what, in the console", () => {
     expect(await page.getByText("Choir of all").count()).toBe(0);
     const inSouth = await daemon.call<{ data: { name: string }[] }>("GET", `/distribution-lists?domain=${ids.south}`);
     expect(inSouth.body.data).toEqual([]);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("puts a list into a domain and moves it to another", async () => {
-    const { page, open, faults } = await openConsole(browser, daemon.url);
+    const { page, open, errors } = await openConsole(browser, daemon.url);
     await open(`/domains?open=${ids.north}`);
     await page.getByRole("tab", { name: "Contents" }).click();
     await page.getByRole("combobox", { name: "Type" }).click();
@@ -111,11 +111,11 @@ describe("who may what, in the console", () => {
         await daemon.call<{ data: { name: string }[] }>("GET", `/distribution-lists/${ids.choir}/domains`)
       ).body.data.map(({ name }) => name);
     await expect.poll(places).toEqual(["South"]);
-    expect(faults.filter((fault) => !fault.includes("400"))).toEqual([]);
+    expect(errors.filter((fault) => !fault.includes("400"))).toEqual([]);
   });
 
   it("says why somebody can or can't, and gives what is missing", async () => {
-    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open("/rights");
     await page.getByRole("combobox", { name: "Person" }).fill("anna");
     await page.getByRole("option", { name: "Anna Adler" }).click();
@@ -135,7 +135,7 @@ describe("who may what, in the console", () => {
     await page.getByRole("button", { name: "Grant to Anna Adler only" }).click();
     await page.getByText("Anna Adler may do this: Send messages live.").waitFor();
     await page.getByText("A personal permission: Send messages live.").waitFor();
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("chooses nobody by keys pressed before those looked for are found", async () => {
@@ -165,7 +165,7 @@ describe("who may what, in the console", () => {
 
   it("gives a group a permission within a domain alone, and a template that it is bound to", async () => {
     const template = await make("/message-templates", { name: "Bus is late", subject: "The bus is late" });
-    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open(`/security-groups?open=${ids.office}`);
     await page.getByRole("tab", { name: "Permissions" }).click();
     await page.getByRole("combobox", { name: "Permission" }).click();
@@ -201,11 +201,11 @@ describe("who may what, in the console", () => {
     expect(group.body).toMatchObject({ allowedMessageTemplateIds: [template] });
     await page.getByRole("button", { name: "Disallow Bus is late" }).click();
     await page.getByText("No restriction").waitFor();
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("copies a group into domains, and ties it to a group of the directory", async () => {
-    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open("/directory-groups?open=new");
     await page.getByLabel("Name").fill("All staff");
     await page.getByLabel("Directory ID").fill("S-1-5");
@@ -235,11 +235,11 @@ describe("who may what, in the console", () => {
       const copies = await daemon.call<{ data: { name: string }[] }>("GET", `/domains/${domain}/security-groups`);
       expect(copies.body.data.map(({ name }) => name)).toEqual(["Office"]);
     }
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("shows the secret of a program once, and makes a new one", async () => {
-    const { page, open, faults } = await openConsole(browser, daemon.url);
+    const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/applications?open=new");
     await page.getByLabel("Name").fill("Timetable");
     await page.getByLabel("Redirect URIs").fill("https://timetable.example/back");
@@ -255,12 +255,12 @@ describe("who may what, in the console", () => {
     const second = await page.getByRole("textbox", { name: "Client secret" }).inputValue();
     expect(second.length).toBeGreaterThan(20);
     expect(second).not.toBe(first);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("shows what a webhook told, and tells it again", async () => {
     const { port } = receiver.address() as AddressInfo;
-    const { page, open, faults } = await openConsole(browser, daemon.url);
+    const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/webhooks?open=new");
     await page.getByLabel("Name").fill("Directory");
     await page.getByLabel("Path").fill("/confirmation-requests/*");
@@ -277,12 +277,12 @@ describe("who may what, in the console", () => {
     await page.getByRole("button", { name: "Send again" }).first().click();
     await page.getByText("HTTP 204").waitFor();
     expect(new Set(calls).size).toBe(1);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("finds in the audit who changed what, keeps the filters in the address, and says that the record is whole", async () => {
     await daemon.call("PUT", `/security-groups/${ids.office}`, { name: "Front office" });
-    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open("/audit");
     await page.getByText("Intact").waitFor();
     await page.getByRole("button", { name: "Changed", exact: true }).click();
@@ -301,7 +301,7 @@ describe("who may what, in the console", () => {
     await page.locator("del", { hasText: "Office" }).waitFor();
     await page.locator("ins", { hasText: "Front office" }).waitFor();
     expect(await axe()).toEqual([]);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("has no fault that axe, the browser or the policy knows, in light, in dark and on a phone", async () => {
@@ -314,6 +314,6 @@ describe("who may what, in the console", () => {
       { path: "/applications?open=new" },
       { path: "/webhooks?open=new" },
     ];
-    expect(await sweepPages(browser, daemon.url, swept)).toEqual([]);
+    expect(await checkPages(browser, daemon.url, swept)).toEqual([]);
   });
 });

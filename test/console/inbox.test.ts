@@ -1,18 +1,18 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { makeBrowser, openPushService, type TestPushService } from "../plugins/push-service.ts";
+import { makeBrowser, openTestWebPushServer, type TestWebPushServer } from "../plugins/web-push-server.ts";
 import { newConsolePage, startBrowser, WINDOW_SIZE } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
 
 type Row = Record<string, unknown> & { id: string };
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 describe("the page of recipients", () => {
   const ann = makeBrowser("/push/ann");
   let gone = false;
-  let service: TestPushService;
+  let service: TestWebPushServer;
   let daemon: TestDaemon;
   let browser: Browser;
   let userId: string;
@@ -30,7 +30,7 @@ describe("the page of recipients", () => {
 
   beforeAll(async () => {
     [service, daemon, browser] = await Promise.all([
-      openPushService([ann], () => ({ status: gone ? 410 : 201 })),
+      openTestWebPushServer([ann], () => ({ status: gone ? 410 : 201 })),
       startTestDaemon(),
       startBrowser(),
     ]);
@@ -99,9 +99,9 @@ describe("the page of recipients", () => {
 
   it("opens by an invitation, can be installed, shows messages and takes an answer; as a desktop it is filled, proves it and is cleared", async () => {
     const { url } = await invite();
-    const { page, faults, axe, atRest } = await newConsolePage(browser, daemon.url, {
+    const { page, errors, axe, idle } = await newConsolePage(browser, daemon.url, {
       viewport: { width: 380, height: 760 },
-      hasty: true,
+      shortTimeouts: true,
     });
     await page.goto(url);
     await page.getByRole("heading", { name: "My messages" }).waitFor();
@@ -128,7 +128,7 @@ describe("the page of recipients", () => {
       .toBe(1);
     const article = page.getByRole("article", { name: subject });
     await expect.poll(() => article.locator(".drill").textContent()).toBe("Drill");
-    await atRest();
+    await idle();
     expect(await axe()).toEqual([]);
     await article.getByRole("button", { name: "I need help" }).click();
     await article.getByText("Help is on its way.").waitFor();
@@ -136,7 +136,7 @@ describe("the page of recipients", () => {
     await page.context().clearCookies();
     await page.setViewportSize(WINDOW_SIZE);
     await fillsDesktop(page, axe);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("lets a person decline messages of a template and take it back", async () => {
@@ -147,7 +147,7 @@ describe("the page of recipients", () => {
     const id = await make("/notifications", first);
     await shown(`/notifications/${id}/recipients`, { data: [{ declined: false }] });
     const { url } = await invite();
-    const { page, faults, axe, atRest } = await newConsolePage(browser, daemon.url, {
+    const { page, errors, axe, idle } = await newConsolePage(browser, daemon.url, {
       viewport: { width: 380, height: 760 },
     });
     await page.goto(url);
@@ -159,13 +159,13 @@ describe("the page of recipients", () => {
     await shown(`/notifications/${second}/recipients`, { data: [{ declined: true }] });
     const back = page.getByRole("button", { name: "Receive messages like Canteen today again" });
     await back.waitFor();
-    await atRest();
+    await idle();
     expect(await axe()).toEqual([]);
     await back.click();
     await article.getByRole("button", { name: "Stop messages of this type" }).waitFor();
     await back.waitFor({ state: "detached" });
     await shown(optOuts, { total: 0 });
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   /** A desktop that was invited is filled with a message, proves it, and is cleared when it is called off. */

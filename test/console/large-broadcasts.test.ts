@@ -1,14 +1,14 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
+import { type BroadcastHarness, startBroadcastHarness } from "../support/broadcast-harness.ts";
 import { startBrowser, WINDOW_SIZE } from "../support/browser.ts";
-import { watchTasks } from "../support/browser-tasks.ts";
 import { openConsole, PHONE_SIZE, scrollList } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { SEEDED_MESSAGE, seedRows } from "../support/many-rows.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { watchLongTasks } from "../support/long-tasks.ts";
+import { SEEDED_NOTIFICATION_ID, seedRows } from "../support/seed-rows.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 /** What the browser calls a long task. @source W3C Long Tasks API */
 const LONG_TASK_MS = 50;
@@ -22,11 +22,11 @@ const CUT = `[...document.querySelectorAll(".table .wraps")]
 const DELIVERIES = 10_000;
 
 describe(`a broadcast to ${PHONES} phones`, () => {
-  let scene: BroadcastScene;
+  let scene: BroadcastHarness;
   let browser: Browser;
 
   beforeAll(async () => {
-    scene = await openScene({ phones: PHONES, zones: 0, offline: OFFLINE }, 1_500);
+    scene = await startBroadcastHarness({ phones: PHONES, zones: 0, offline: OFFLINE }, 1_500);
     browser = await startBrowser();
   });
 
@@ -36,11 +36,11 @@ describe(`a broadcast to ${PHONES} phones`, () => {
   });
 
   it("fills its ledger before one's eyes and says why some stayed silent", async () => {
-    const { page, open, faults } = await openConsole(browser, scene.url());
+    const { page, open, errors } = await openConsole(browser, scene.url());
     const id = await scene.sendText("Assembly");
     const began = performance.now();
     await open(`/broadcasts/${id}`);
-    const tasks = await watchTasks(page);
+    const tasks = await watchLongTasks(page);
     const reach = page.locator(".bar + .soft").first();
     const seen = new Set<string>();
     const isFull = async (): Promise<boolean> => {
@@ -52,7 +52,7 @@ describe(`a broadcast to ${PHONES} phones`, () => {
     while (!(await isFull())) await page.waitForTimeout(100);
     const filledMs = performance.now() - began;
     const { long, worstCpuMs } = await tasks();
-    const failed = (await scene.settled(id)).filter(({ level }) => level === "failed");
+    const failed = (await scene.waitUntilFinished(id)).filter(({ level }) => level === "failed");
     console.log(
       `${PHONES} phones: ledger full ${Math.round(filledMs)} ms after the send in ${seen.size} steps, ${failed.length} silent; ` +
         `longest task ${Math.round(worstCpuMs)} ms of the processor, long by the clock [${long.map(Math.round)}] ms`,
@@ -67,16 +67,18 @@ describe(`a broadcast to ${PHONES} phones`, () => {
       return shown.length > 5 && shown.every((words) => known.has(words));
     };
     await expect.poll(areReasons).toBe(true);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("says how many only show a short message, which ones, and why, on a phone too", async () => {
     const console = await openConsole(browser, scene.url());
-    const { page, open, axe, faults } = console;
+    const { page, open, axe, errors } = console;
     // The sound begins after 0.7 s and phones answer for 1.5 s.
     const id = await scene.send("Short bell", SHORT_SECONDS);
     await open(`/broadcasts/${id}`);
-    const missed = (await scene.settled(id)).filter(({ reason }) => reason?.endsWith(": it only shows the message."));
+    const missed = (await scene.waitUntilFinished(id)).filter(({ reason }) =>
+      reason?.endsWith(": it only shows the message."),
+    );
     expect(missed.length).toBeGreaterThan(10);
     await page.getByText(`${missed.length} phones showed the text only: the audio had ended before`).waitFor();
     await page.getByRole("button", { name: "Show them" }).click();
@@ -88,18 +90,18 @@ describe(`a broadcast to ${PHONES} phones`, () => {
       expect(await page.evaluate<number>("document.scrollingElement.scrollWidth")).toBeLessThanOrEqual(viewport.width);
       expect(await axe()).toEqual([]);
     }
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("is stopped with one click while phones are still being called", async () => {
     const { page, open } = await openConsole(browser, scene.url());
     await open("/");
     const id = await scene.send("Long speech", 240);
-    await expect.poll(async () => (await scene.ledger(id)).length).toBe(PHONES);
+    await expect.poll(async () => (await scene.deliveries(id)).length).toBe(PHONES);
     await page.getByRole("button", { name: "Stop Long speech" }).first().click();
     await page.waitForSelector("text=Stopped: Long speech");
     await page.waitForSelector(".strip", { state: "detached" });
-    const lines = await scene.settled(id);
+    const lines = await scene.waitUntilFinished(id);
     expect(lines).toHaveLength(PHONES);
     expect(lines.filter(({ endedAt }) => endedAt === null)).toEqual([]);
   });
@@ -121,10 +123,10 @@ describe(`the ledger of ${DELIVERIES} deliveries`, () => {
   });
 
   it("is entered anywhere, narrowed to a level and exported whole", async () => {
-    const { page, open, faults } = await openConsole(browser, daemon.url);
-    await open(`/broadcasts/${SEEDED_MESSAGE}?sort=name`);
+    const { page, open, errors } = await openConsole(browser, daemon.url);
+    await open(`/broadcasts/${SEEDED_NOTIFICATION_ID}?sort=name`);
     await page.waitForSelector("text=Room 000000");
-    const tasks = await watchTasks(page);
+    const tasks = await watchLongTasks(page);
     for (const share of [0.5, 0.95, 0.2]) {
       await scrollList(page, share);
       await page.waitForSelector(`text=Room ${String(DELIVERIES * share + (share < 0.5 ? 4 : -2)).padStart(6, "0")}`);
@@ -140,6 +142,6 @@ describe(`the ledger of ${DELIVERIES} deliveries`, () => {
     ]);
     const lines = (await (await download.createReadStream()).toArray()).join("").trim().split("\r\n");
     expect(lines).toHaveLength(DELIVERIES + 1);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });

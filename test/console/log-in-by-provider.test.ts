@@ -3,19 +3,19 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { type ConsolePage, newConsolePage, startBrowser } from "../support/browser.ts";
 import { PHONE_SIZE } from "../support/console-pages.ts";
 import { startTestDaemon, TEST_ADMIN, type TestDaemon } from "../support/daemon.ts";
-import { BASE, type DirectoryPeer, startDirectoryPeer } from "../support/directory-peer.ts";
+import { LDAP_BASE, type LdapPeer, startLdapPeer } from "../support/directory-peer.ts";
+import { externalProgram } from "../support/external-programs.ts";
 import { type OpenIdPeer, startOpenIdPeer } from "../support/openid-peer.ts";
-import { peer } from "../support/peers.ts";
 import { type SamlPeer, startSamlPeer } from "../support/saml-peer.ts";
 
-const { describe, it } = peer("chromium");
-const [slapd, xmlsec1] = [peer("slapd"), peer("xmlsec1")];
+const { describe, it } = externalProgram("chromium");
+const [slapd, xmlsec1] = [externalProgram("slapd"), externalProgram("xmlsec1")];
 
 describe("log-in by identity providers, in a browser", () => {
   let daemon: TestDaemon;
   let browser: Browser;
   let openId: OpenIdPeer;
-  let directory: DirectoryPeer | undefined;
+  let directory: LdapPeer | undefined;
   let saml: SamlPeer | undefined;
   let directoryId: string;
 
@@ -28,17 +28,17 @@ describe("log-in by identity providers, in a browser", () => {
     expect((await daemon.call("PUT", `/identity-providers/${id}`, { issuer, clientSecret })).status).toBe(200);
     openId.people.set("root", { email: TEST_ADMIN.email, email_verified: true, name: "Somebody else" });
     if (slapd.available) {
-      directory = await startDirectoryPeer({ bob: "Bob" }, {});
+      directory = await startLdapPeer({ bob: "Bob" }, {});
       const { secureUrl: url, authority: caCertificates, bindDn, bindPassword } = directory;
       const house = { name: "House", type: "ldap", url, caCertificates, bindDn, bindPassword };
-      directoryId = await make({ ...house, userBase: `ou=people,${BASE}`, selfRegistrationEnabled: true });
+      directoryId = await make({ ...house, userBase: `ou=people,${LDAP_BASE}`, selfRegistrationEnabled: true });
     }
     if (xmlsec1.available) {
       saml = await startSamlPeer();
       const { entryPoint, entityId: idpIssuer, certificate: idpCertificates } = saml;
       const federation = { name: "Federation", type: "saml", entryPoint, idpIssuer, idpCertificates };
       await make({ ...federation, selfRegistrationEnabled: true });
-      saml.says = { nameId: "cat-7", attributes: { mail: ["cat@example.org"], displayName: ["Cat"] } };
+      saml.nextAssertion = { nameId: "cat-7", attributes: { mail: ["cat@example.org"], displayName: ["Cat"] } };
     }
   });
 
@@ -67,7 +67,7 @@ describe("log-in by identity providers, in a browser", () => {
     faults.filter((fault) => !statuses.some((status) => fault.includes(`status of ${status} `)));
 
   it("leads by OpenID Connect to where it began, and at log-out to the provider's, too", async () => {
-    const { page, axe, atRest, faults } = await openDoor(`/identity-providers?open=${directoryId ?? "none"}`);
+    const { page, axe, idle, errors } = await openDoor(`/identity-providers?open=${directoryId ?? "none"}`);
     expect(await axe()).toEqual([]);
     await page.getByRole("link", { name: "Log in with Campus" }).click();
     await page.fill("[name=login]", "root");
@@ -80,7 +80,7 @@ describe("log-in by identity providers, in a browser", () => {
       await page.getByRole("tab", { name: "Connection" }).click();
       await page.getByRole("button", { name: "Test connection" }).click();
       await page.getByText("All checks passed.").waitFor();
-      await atRest();
+      await idle();
       expect(await axe()).toEqual([]);
       await page.keyboard.press("Escape");
     }
@@ -88,20 +88,20 @@ describe("log-in by identity providers, in a browser", () => {
     await page.getByRole("button", { name: "Log out" }).click();
     await page.getByRole("button", { name: "Yes, sign me out" }).click();
     await page.getByRole("link", { name: "Log in with Campus" }).waitFor();
-    expect(beside(faults, 401, 404)).toEqual([]);
+    expect(beside(errors, 401, 404)).toEqual([]);
   });
 
   slapd.it(
     "takes the name and the password that a directory keeps",
     async () => {
-      const { page, faults } = await openDoor("/");
+      const { page, errors } = await openDoor("/");
       await page.getByLabel("E-mail or user name").fill("bob");
       await page.fill("input[type=password]", "pass-bob");
       await page.getByRole("button", { name: "Log in", exact: true }).click();
       await page.waitForSelector(".frame");
       await page.getByRole("button", { name: "Your account and settings" }).click();
       await page.getByRole("dialog", { name: "Bob" }).waitFor();
-      expect(beside(faults, 401, 403)).toEqual([]);
+      expect(beside(errors, 401, 403)).toEqual([]);
     },
     120_000,
   );
@@ -110,7 +110,7 @@ describe("log-in by identity providers, in a browser", () => {
     "says why it refuses what a SAML provider did not sign, in German and on a phone; then lets in",
     async () => {
       const phone = { locale: "de-DE", viewport: PHONE_SIZE, colorScheme: "dark" } as const;
-      const { page, axe, faults } = await openDoor("/", phone);
+      const { page, axe, errors } = await openDoor("/", phone);
       const logIn = async (): Promise<void> => {
         await page.getByRole("link", { name: "Anmelden mit Federation" }).click();
         await page.getByRole("button", { name: "Enter" }).click();
@@ -125,7 +125,7 @@ describe("log-in by identity providers, in a browser", () => {
       await page.waitForSelector(".frame");
       await page.getByRole("button", { name: "Konto und Einstellungen" }).click();
       await page.getByRole("dialog", { name: "Cat" }).waitFor();
-      expect(beside(faults, 400, 401, 403)).toEqual([]);
+      expect(beside(errors, 400, 401, 403)).toEqual([]);
     },
     120_000,
   );

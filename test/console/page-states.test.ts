@@ -3,23 +3,23 @@ import { afterAll, beforeAll, expect } from "vitest";
 import en from "../../src/console/web/i18n/en.json" with { type: "json" };
 import { startBrowser } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { externalProgram } from "../support/external-programs.ts";
 import {
-  type Network,
-  NOTHING_WORDS,
+  EMPTY_STATE_TEXTS,
+  type NetworkState,
   openStatesWindow,
   routerPaths,
   type StatesWindow,
-  sampleOf,
+  samplePaths,
   walkPages,
   withRows,
 } from "../support/page-states.ts";
-import { peer } from "../support/peers.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 /** What the frame reads, so that pages know it. */
 const KNOWN: readonly string[] = [en["active-notifications.none"], en["cloud.none"]];
-const CLAIMS = NOTHING_WORDS.filter((words) => !KNOWN.includes(words));
+const CLAIMS = EMPTY_STATE_TEXTS.filter((words) => !KNOWN.includes(words));
 
 describe("every page of the console", () => {
   let daemon: TestDaemon;
@@ -33,10 +33,10 @@ describe("every page of the console", () => {
     browser = await startBrowser();
     const first = await openStatesWindow(browser, daemon.url);
     paths = await withRows(daemon, await routerPaths(first.page));
-    const faults = await walkPages(sampleOf(paths, 0), open, async (window, path) => {
-      await window.atRest();
-      tops.set(path, (await window.see()).head?.top);
-      return window.faults.splice(0);
+    const faults = await walkPages(samplePaths(paths, 0), open, async (window, path) => {
+      await window.idle();
+      tops.set(path, (await window.snapshot()).head?.top);
+      return window.errors.splice(0);
     });
     expect(faults).toEqual([]);
   });
@@ -50,11 +50,11 @@ describe("every page of the console", () => {
 
   /** Opens pages on a network as told; what `look` finds at those that read anything. */
   async function walk(
-    network: Network,
+    network: NetworkState,
     third: 0 | 1 | 2,
     look: (window: StatesWindow, path: string) => Promise<string[]>,
   ) {
-    const walked = sampleOf(paths, third);
+    const walked = samplePaths(paths, third);
     let count = 0;
     const windows: StatesWindow[] = [];
     const found = await walkPages(
@@ -66,7 +66,7 @@ describe("every page of the console", () => {
         return window;
       },
       async (window, path) => {
-        if (window.read().length === 0) return [];
+        if (window.requestedPaths().length === 0) return [];
         count++;
         return look(window, path);
       },
@@ -81,7 +81,7 @@ describe("every page of the console", () => {
     expect(CLAIMS.length).toBeGreaterThan(50);
     const found = await walk("held", 0, async (window, path) => {
       // The page's own code may still come: until then there is no heading. One that never has any ends at the test's limit.
-      const { head, text, isReading } = await window.seeWhen(({ head }) => Boolean(head));
+      const { head, text, isReading } = await window.snapshotWhen(({ head }) => Boolean(head));
       const isOfRow = /\/[0-9a-f-]{36}/.test(path);
       return [
         ...(isReading ? [] : ["does not say that it reads"]),
@@ -107,9 +107,9 @@ describe("every page of the console", () => {
       window.network("through");
       for (let buttons = await retries(window).count(); buttons > 0; buttons = await retries(window).count()) {
         await retries(window).first().click();
-        await window.atRest();
+        await window.idle();
       }
-      const { faults } = await window.seeWhen(({ isReading }) => !isReading);
+      const { faults } = await window.snapshotWhen(({ isReading }) => !isReading);
       window.network("broken");
       return [...broken, ...faults.map((fault) => `still says ${fault}`)];
     });
@@ -121,7 +121,9 @@ const retries = ({ page }: StatesWindow) => page.locator("main [role=alert] butt
 
 /** What is wrong with how a page says that it could not be read. */
 async function faultsWhere(window: StatesWindow): Promise<string[]> {
-  const { head, text, offersRetry } = await window.seeWhen(({ isReading, faults }) => !isReading && faults.length > 0);
+  const { head, text, offersRetry } = await window.snapshotWhen(
+    ({ isReading, faults }) => !isReading && faults.length > 0,
+  );
   return [
     ...(offersRetry ? [] : ["does not offer to try again"]),
     ...(head ? [] : ["has no heading"]),

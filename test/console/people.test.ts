@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { sweepPages } from "../support/page-sweep.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { checkPages } from "../support/page-sweep.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 const NAMES = ["Anna Adler", "Anna Brandt", "Ben Conrad", "Clara Dietz"];
 
@@ -43,7 +43,7 @@ describe("people in the console", () => {
 
   it("puts everybody found on a list, one with a last day, others by address, and takes one off and back", async () => {
     const members = `/distribution-lists/${ids.get("Teachers")}/user-subscriptions`;
-    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open(`/lists?open=${ids.get("Teachers")}`);
     await page.getByRole("tab", { name: "Members" }).click();
     await page.getByText("No members yet").waitFor();
@@ -69,11 +69,11 @@ describe("people in the console", () => {
     expect(rows.map(({ user }) => user.name).sort()).toEqual(["Anna Adler", "Anna Brandt", "Ben Conrad"]);
     const end = rows.find(({ user }) => user.name === "Anna Brandt")?.subscriptionEndDate;
     expect(end).toBe(new Date("2030-06-01T00:00").toISOString());
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("opens a list for joining and shows the link", async () => {
-    const { page, open, atRest, faults } = await openConsole(browser, daemon.url);
+    const { page, open, idle, errors } = await openConsole(browser, daemon.url);
     const save = async (): Promise<number> => {
       const answer = page.waitForResponse((each) => each.request().method() === "PUT");
       await page.getByRole("button", { name: "Save" }).click();
@@ -86,19 +86,19 @@ describe("people in the console", () => {
     expect(await save()).toBe(200);
     const link = page.getByLabel("Enrolment link");
     await expect.poll(() => link.inputValue()).toContain(`/join/${ids.get("Teachers")}`);
-    await atRest();
+    await idle();
     // The field takes no more than ten years.
     await page.getByLabel("Days of membership").fill("9999");
     expect(await save()).toBe(200);
     const { body } = await daemon.call<{ campaign: object }>("GET", `/distribution-lists/${ids.get("Teachers")}`);
     const campaign = { welcomeMessage: "Good to have you.", defaultNotificationDays: 3_650, enrollmentEndDate: null };
     expect(body.campaign).toMatchObject(campaign);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("adds a device, switches it off, and removes it unless it is taken back", async () => {
     const path = `/users/${ids.get("Clara Dietz")}/devices`;
-    const { page, open, faults } = await openConsole(browser, daemon.url);
+    const { page, open, errors } = await openConsole(browser, daemon.url);
     await open(`/people?open=${ids.get("Clara Dietz")}`);
     await page.getByRole("tab", { name: "Devices" }).click();
     await page.getByRole("combobox", { name: "Channel" }).click();
@@ -120,11 +120,11 @@ describe("people in the console", () => {
     // Whoever leaves the page has made up their mind.
     await page.goto("about:blank");
     await expect.poll(() => list(path)).toEqual([]);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("shows a new token once, which works until it is revoked", async () => {
-    const { page, open, axe, faults } = await openConsole(browser, daemon.url, { hasty: true });
+    const { page, open, axe, errors } = await openConsole(browser, daemon.url, { shortTimeouts: true });
     await open(`/people?open=${ids.get("Clara Dietz")}`);
     await page.getByRole("tab", { name: "API tokens" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("Timetable");
@@ -145,7 +145,7 @@ describe("people in the console", () => {
     expect((await session()).status).toBe(200);
     await expect.poll(async () => (await session()).status).toBe(401);
     await page.getByText("Timetable", { exact: true }).waitFor({ state: "detached" });
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("locks somebody at once, and takes it back", async () => {
@@ -160,7 +160,7 @@ describe("people in the console", () => {
   });
 
   it("gives a group permissions as sentences, takes one back, and puts a member in, by keys alone", async () => {
-    const { page, open, faults } = await openConsole(browser, daemon.url);
+    const { page, open, errors } = await openConsole(browser, daemon.url);
     await open(`/security-groups?open=${ids.get("Office")}`);
     const path = `/security-groups/${ids.get("Office")}/permissions`;
     await page.getByRole("tab", { name: "Details" }).focus();
@@ -191,7 +191,7 @@ describe("people in the console", () => {
     await open(`/people?open=${ids.get("Clara Dietz")}`);
     await page.getByRole("tab", { name: "Permissions" }).click();
     await page.getByRole("button", { name: "Remove from Office" }).waitFor();
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("makes an account with its first password and a group's rights, which logs in and sends what it may", async () => {
@@ -204,7 +204,7 @@ describe("people in the console", () => {
       await make(`/security-groups/${senders}/permissions`, { verb, spec });
     }
     await make("/device-groups", { name: "Everywhere", filterType: "ACCEPT" });
-    const { page, open, faults } = await openConsole(browser, daemon.url);
+    const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/people?open=new");
     const sheet = page.getByRole("dialog");
     await sheet.getByRole("textbox", { name: "Name" }).fill("Dora Ernst");
@@ -223,7 +223,7 @@ describe("people in the console", () => {
     await sheet.getByRole("button", { name: "Add", exact: true }).click();
     await sheet.getByRole("button", { name: "Remove from Senders" }).waitFor();
     expect(JSON.stringify(await list("/users?q=dora"))).not.toContain(password);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
     const own = await openConsole(browser, daemon.url, {}, { email, password });
     await own.open("/send");
     await own.page.getByRole("radio", { name: "DRILL" }).check();
@@ -250,6 +250,6 @@ describe("people in the console", () => {
       { path: `/security-groups?open=${ids.get("Office")}`, tabs: ["Members", "Permissions"] },
       { path: "/security-groups?open=new" },
     ];
-    expect(await sweepPages(browser, daemon.url, swept)).toEqual([]);
+    expect(await checkPages(browser, daemon.url, swept)).toEqual([]);
   });
 });

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { newConsolePage, startBrowser } from "../support/browser.ts";
 import { dragBy, openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { sweepPages } from "../support/page-sweep.ts";
-import { peer } from "../support/peers.ts";
-import { makePlaces } from "../support/places.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { checkPages } from "../support/page-sweep.ts";
+import { createSamplePlaces } from "../support/place-samples.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 interface Pinned {
   pinnedLocation: { coordinates: [number, number] } | null;
@@ -23,7 +23,7 @@ describe("places in the console", () => {
 
   beforeAll(async () => {
     daemon = await startTestDaemon();
-    ids = await makePlaces({
+    ids = await createSamplePlaces({
       post: (path, body) => made("POST", path, body),
       put: (path, body) => made("PUT", path, body),
     });
@@ -44,7 +44,7 @@ describe("places in the console", () => {
   const pinned = async () => (await daemon.call<Pinned>("GET", `/api-devices/${ids.button}`)).body.pinnedLocation;
 
   it("makes a zone from the tree, moves an input on the plan by keys, and tells what goes with a site", async () => {
-    const { page, open, faults } = await openConsole(browser, daemon.url);
+    const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/places");
     await page.getByRole("button", { name: "Expand North campus" }).click();
     await page.getByRole("button", { name: "Expand Main building" }).click();
@@ -64,11 +64,11 @@ describe("places in the console", () => {
     await open(`/places?open=${ids.site}`);
     await page.getByText("2 buildings with their contents").waitFor();
     await page.getByText("3 inputs located here").waitFor();
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("draws an area by hand and in numbers, follows who is inside, and asks nobody for a map", async () => {
-    const { page, open, faults } = await openConsole(browser, daemon.url);
+    const { page, open, errors } = await openConsole(browser, daemon.url);
     const asked = new Set<string>();
     page.on("request", (request) => asked.add(new URL(request.url()).origin));
     await open(`/areas?open=${ids.area}`);
@@ -98,11 +98,11 @@ describe("places in the console", () => {
     await page.getByRole("button", { name: /^Welcome/ }).click();
     await page.getByRole("tab", { name: "History" }).click();
     await page.locator("[role=cell]", { hasText: "Greta Haller" }).waitFor();
-    expect([[...asked], faults]).toEqual([[daemon.url], []]);
+    expect([[...asked], errors]).toEqual([[daemon.url], []]);
   });
 
   it("shows a colour before it is saved, and wears it at the door", async () => {
-    const { page, open, faults } = await openConsole(browser, daemon.url);
+    const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/branding");
     await page.getByLabel("First colour", { exact: true }).fill("#ffdd00");
     await page.getByText("not readable on white").waitFor();
@@ -120,7 +120,7 @@ describe("places in the console", () => {
       "https://help.school.example/",
     );
     await expect.poll(() => door.page.evaluate(colorOf("[type=submit]"))).toBe(green);
-    expect([await door.axe(), door.faults, faults]).toEqual([[], [], []]);
+    expect([await door.axe(), door.errors, errors]).toEqual([[], [], []]);
   });
 
   it("has no fault that axe, the browser or the policy knows", async () => {
@@ -128,6 +128,6 @@ describe("places in the console", () => {
       { path: `/places?open=${ids.site}/${ids.building}/${ids.floor}`, tabs: ["Plan"] },
       { path: `/areas?open=${ids.area}` },
     ];
-    expect(await sweepPages(browser, daemon.url, swept)).toEqual([]);
+    expect(await checkPages(browser, daemon.url, swept)).toEqual([]);
   });
 });

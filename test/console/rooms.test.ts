@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { newConsolePage, startBrowser } from "../support/browser.ts";
 import { CONSOLE_PAGES, logIn, openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, TEST_ADMIN, type TestDaemon } from "../support/daemon.ts";
-import { sweepPages } from "../support/page-sweep.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { checkPages } from "../support/page-sweep.ts";
 import { wavFile } from "../support/wav-file.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 /** Two minutes of silence: long enough to be stopped. */
 const LONG_WAV = wavFile({ rateHz: 8_000, channels: 1, bits: 16 }, Buffer.alloc(120 * 16_000));
@@ -30,7 +30,7 @@ describe("the console", () => {
   const loggedIn = () => openConsole(browser, daemon.url);
 
   it("lets in who knows the password, and out again", async () => {
-    const { page, open, axe, faults } = await newConsolePage(browser, daemon.url);
+    const { page, open, axe, errors } = await newConsolePage(browser, daemon.url);
     await open("/");
     expect(await axe()).toEqual([]);
     await page.fill("input[type=email]", TEST_ADMIN.email);
@@ -42,12 +42,12 @@ describe("the console", () => {
     await page.getByRole("button", { name: "Your account" }).click();
     await page.getByRole("button", { name: "Log out" }).click();
     await page.waitForSelector("input[type=password]");
-    expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
+    expect(errors.filter((fault) => !fault.includes("401"))).toEqual([]);
   });
 
   it("opens every page without a fault that axe, the browser or the policy knows, in light, in dark and on a phone", async () => {
     const swept = CONSOLE_PAGES.map((path) => ({ path }));
-    expect(await sweepPages(browser, daemon.url, swept)).toEqual([]);
+    expect(await checkPages(browser, daemon.url, swept)).toEqual([]);
   }, 600_000);
 
   it("brings its first page in at most 200 kB of packed scripts and styles", async () => {
@@ -67,7 +67,7 @@ describe("the console", () => {
   });
 
   it("sends a drill once on a double click, shows it on every page, and stops it with one click", async () => {
-    const { page, open, axe, faults } = await loggedIn();
+    const { page, open, axe, errors } = await loggedIn();
     await open("/welcome");
     await page.getByLabel("Name").fill("Hall");
     await page.getByLabel("Multicast address").fill("239.255.77.7");
@@ -102,7 +102,7 @@ describe("the console", () => {
     await page.waitForSelector(".strip", { state: "detached" });
     const sent = await daemon.call<{ total: number }>("GET", "/notifications?draft=false");
     expect(sent.body.total).toBe(1);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("asks once more before it sends live", async () => {
@@ -161,7 +161,7 @@ describe("the console", () => {
   });
 
   it("greys what it shows when the connection is lost, and returns by itself", async () => {
-    const { page, open, axe } = await newConsolePage(browser, daemon.url, { hasty: true });
+    const { page, open, axe } = await newConsolePage(browser, daemon.url, { shortTimeouts: true });
     let cut = false;
     const ends: (() => Promise<void>)[] = [];
     await page.routeWebSocket(/\/api\/live/, (socket) => {

@@ -1,14 +1,14 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { type ApiBody, type ApiClient, createApiClient } from "../../src/cli/api-client.ts";
+import { type ApiBody, type ApiClient, createApiClient } from "../../src/api-client/api-client.ts";
 import { startBrowser, WINDOW_SIZE } from "../support/browser.ts";
 import { holdUntil, openConsole, PHONE_SIZE } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { sweepPages } from "../support/page-sweep.ts";
-import { peer } from "../support/peers.ts";
-import { LOCKDOWN_PIN, makeLoadSource, makeSituations, zoneTable } from "../support/situations.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { checkPages } from "../support/page-sweep.ts";
+import { createSampleLoadSource, createSampleScenarios, LOCKDOWN_PIN, zoneTable } from "../support/scenario-samples.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 describe("scenarios, incidents and tables in the console", () => {
   let daemon: TestDaemon;
@@ -25,7 +25,7 @@ describe("scenarios, incidents and tables in the console", () => {
       attributes: { Group: "239.255.79.9", Port: 5_004, Codec: "PCMU", TTL: 1 },
     });
     const all = { name: "Everywhere", filterType: "ACCEPT", filters: [] };
-    ids = await makeSituations(api, (await api.post<{ id: string }>("/device-groups", all)).id);
+    ids = await createSampleScenarios(api, (await api.post<{ id: string }>("/device-groups", all)).id);
     ids.hall = hall.id;
     browser = await startBrowser();
   });
@@ -47,7 +47,7 @@ describe("scenarios, incidents and tables in the console", () => {
   };
 
   it("makes a scenario with a question and tries it without sending anything", async () => {
-    const { page, faults } = await opened("/scenarios?open=new");
+    const { page, errors } = await opened("/scenarios?open=new");
     const sent = (await api.get<{ total: number }>("/notifications?draft=false")).total;
     await page.getByRole("textbox", { name: "Name", exact: true }).first().fill("Water is off");
     await page.getByRole("button", { name: "Water", exact: true }).click();
@@ -68,11 +68,11 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByText("Somebody is at the South door.").waitFor();
     await page.getByText("1 device: Hall").waitFor();
     expect((await api.get<{ total: number }>("/notifications?draft=false")).total).toBe(sent);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("starts a scenario live from the wall, by its PIN and held, and leads back to the tiles", async () => {
-    const { page, axe, faults } = await opened("/launch");
+    const { page, axe, errors } = await opened("/launch");
     await page.getByRole("button", { name: "Lockdown" }).click();
     const start = page.getByRole("button", { name: "Start LIVE" });
     await page.getByText("Missing: Which door?, PIN").waitFor();
@@ -91,12 +91,12 @@ describe("scenarios, incidents and tables in the console", () => {
       "/scenario-notifications?sort=-createdAt",
     );
     expect(started.data[0]).toMatchObject({ drill: false, scenarioId: ids.lockdown });
-    expect(faults.filter((fault) => !fault.includes("400"))).toEqual([]);
+    expect(errors.filter((fault) => !fault.includes("400"))).toEqual([]);
   });
 
   it("shows an incident as it goes on, marked as a drill, up to its end", async () => {
     const console = await opened(`/incidents/${ids.incident}`);
-    const { page, axe, faults } = console;
+    const { page, axe, errors } = console;
     await page.locator("header.drill").getByText("DRILL", { exact: true }).waitFor();
     await page.getByText("Room 214: 24 of 24.").waitFor();
     await api.post(`/incidents/${ids.incident}/activities`, { type: "note", details: { message: "Gym is empty." } });
@@ -133,7 +133,7 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByRole("button", { name: "End incident" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "End incident" }).click();
     await page.locator("header").getByText("Ended", { exact: true }).waitFor();
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("accounts for people, in a drill, by what the plan says of them", async () => {
@@ -143,7 +143,7 @@ describe("scenarios, incidents and tables in the console", () => {
     const [mia, tom] = [await post("/users", { name: "Mia Marsh" }), await post("/users", { name: "Tom Tate" })];
     await post(`/sites/${site.id}/recipients`, { siteRoleId: role.id, userIds: [mia.id, tom.id] });
     const plan = await post("/incident-plans", { name: "Roll call" });
-    const { page, open, faults } = await opened(`/incident-plans?open=${plan.id}`);
+    const { page, open, errors } = await opened(`/incident-plans?open=${plan.id}`);
     await page.getByRole("textbox", { name: "Statuses" }).fill("Safe\nHurt");
     await page.getByRole("textbox", { name: "Locations" }).fill("Yard");
     await choose(page, "People on the roster", "Class 4b");
@@ -158,11 +158,11 @@ describe("scenarios, incidents and tables in the console", () => {
     const said = await api.get<{ data: object[] }>(`/incidents/${incident.id}/roster`);
     expect(said.data).toMatchObject([{ name: "Mia Marsh", status: "Safe", location: "Yard" }, { status: null }]);
     ids.rollCall = incident.id;
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("tells another program of starts, and changes where a zone listens", async () => {
-    const { page, open, faults } = await opened(`/scenarios?open=${ids.fire}`);
+    const { page, open, errors } = await opened(`/scenarios?open=${ids.fire}`);
     await page.getByRole("tab", { name: "Webhooks" }).click();
     await page.getByRole("textbox", { name: "Address" }).fill("https://192.0.2.7/started");
     await page.getByRole("button", { name: "Add call" }).click();
@@ -173,13 +173,13 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByRole("tab", { name: "Change" }).click();
     await page.getByRole("textbox", { name: "Port", exact: true }).fill("70000");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("It is a whole number from 1 to 65535.").first().waitFor();
+    await page.getByText("Must be a whole number from 1 to 65535.").first().waitFor();
     await page.getByRole("textbox", { name: "Port", exact: true }).fill("5006");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved.").waitFor();
     const { data } = await api.get<{ data: object[] }>("/devices?deviceIdentifier=zone:hall");
     expect(data).toMatchObject([{ attributes: { Port: "5006", Codec: "PCMU", TTL: "1" } }]);
-    expect(faults.filter((fault) => !fault.includes("400"))).toEqual([]);
+    expect(errors.filter((fault) => !fault.includes("400"))).toEqual([]);
   });
 
   it("has no fault that axe, the browser or the policy knows where something is kept", async () => {
@@ -188,11 +188,11 @@ describe("scenarios, incidents and tables in the console", () => {
       { path: `/scenarios?open=${ids.fire}`, tabs: ["Webhooks"] },
       { path: `/devices?open=${ids.hall}`, tabs: ["Change"] },
     ];
-    expect(await sweepPages(browser, daemon.url, swept)).toEqual([]);
+    expect(await checkPages(browser, daemon.url, swept)).toEqual([]);
   });
 
   it("tries a table of zones, tells which line does not fit, and makes the rows of a good one", async () => {
-    const { page, faults, open } = await opened("/bulk-uploads?open=new");
+    const { page, errors, open } = await opened("/bulk-uploads?open=new");
     const take = async (names: readonly string[], name: string) => {
       await choose(page, "Type", "Speakers and zones");
       const buffer = Buffer.from(zoneTable(names));
@@ -208,12 +208,12 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByRole("button", { name: "Create 3 rows" }).click();
     await page.getByText("3 rows created.").waitFor();
     expect((await api.get<{ total: number }>("/devices?q=row")).total).toBe(3);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("stops a load that would remove too many, and asks before it does", async () => {
-    const id = await makeLoadSource(api);
-    const { page, axe, faults } = await opened(`/load-definitions?open=${id}`);
+    const id = await createSampleLoadSource(api);
+    const { page, axe, errors } = await opened(`/load-definitions?open=${id}`);
     await page.getByRole("tab", { name: "Import runs" }).click();
     await page.getByRole("button", { name: "Import now" }).click();
     await page.getByText("Stopped: 12 people would be removed").waitFor();
@@ -235,6 +235,6 @@ describe("scenarios, incidents and tables in the console", () => {
       expect(await page.evaluate<number>("document.scrollingElement.scrollWidth")).toBeLessThanOrEqual(viewport.width);
       expect(await axe()).toEqual([]);
     }
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });

@@ -1,15 +1,15 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { makeSchool } from "../../src/cli/demo/school.ts";
-import { registerDevices } from "../../src/cli/register-devices.ts";
-import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
+import { registerDevices } from "../../src/api-client/register-devices.ts";
+import { createDemoSchool } from "../../src/tools/demo/demo-school.ts";
+import { type BroadcastHarness, startBroadcastHarness } from "../support/broadcast-harness.ts";
 import { startBrowser } from "../support/browser.ts";
 import { holdUntil, openConsole } from "../support/console-pages.ts";
-import { eventually } from "../support/patience.ts";
-import { peer } from "../support/peers.ts";
-import { LOCKDOWN_PIN, makeSituations } from "../support/situations.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { createSampleScenarios, LOCKDOWN_PIN } from "../support/scenario-samples.ts";
+import { eventually } from "../support/timeouts.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 const DAY_MS = 86_400_000;
 const dayAt = (ms: number) => new Date(ms).toISOString().slice(0, 10);
@@ -47,7 +47,11 @@ function keyboardOf(page: Page): Keyboard {
   };
   const reach = async (target: Locator) => {
     await target.waitFor();
-    for (let tabs = 0; !(await target.evaluate((it) => it.matches(":focus"))); tabs++) {
+    for (
+      let tabs = 0;
+      !(await target.evaluate((it: unknown) => (it as { matches(selector: string): boolean }).matches(":focus")));
+      tabs++
+    ) {
       if (tabs === MOST_TABS) throw new Error(`Tab does not come to ${target}`);
       await press("Tab");
     }
@@ -81,21 +85,21 @@ function keyboardOf(page: Page): Keyboard {
 }
 
 describe("a day of a school, by keys alone", () => {
-  let scene: BroadcastScene;
+  let scene: BroadcastHarness;
   let browser: Browser;
   let everywhere: string;
   let lessonBell: string;
   let staff: Row[];
 
   beforeAll(async () => {
-    scene = await openScene({ phones: 6, zones: 2 }, 60);
+    scene = await startBroadcastHarness({ phones: 6, zones: 2 }, 60);
     const api = scene.api();
-    await makeSchool(api);
+    await createDemoSchool(api);
     everywhere = (await api.get<{ data: Row[] }>("/device-groups?name=Everywhere")).data[0]?.id ?? "";
     const bell = { name: "Lesson bell", subject: "Lesson bell", alertTone: "chime", deviceGroupIds: [everywhere] };
     lessonBell = (await api.post<Row>("/message-templates", bell)).id;
     await makeRings("School", ["08:00", "08:45", "13:00"], Date.now(), Date.now() + 30 * DAY_MS);
-    const { incident } = await makeSituations(api, everywhere);
+    const { incident } = await createSampleScenarios(api, everywhere);
     // Until an emergency is over, also a drill of one, no bell rings at its devices.
     await api.post(`/incidents/${incident}/activities`, { type: "end-incident" });
     staff = await askStaffInLockdown();
@@ -134,15 +138,15 @@ describe("a day of a school, by keys alone", () => {
   }
 
   async function sitDown(viewport = VIEWPORT) {
-    const { page, open, atRest, faults } = await openConsole(browser, scene.url(), { viewport });
+    const { page, open, idle, errors } = await openConsole(browser, scene.url(), { viewport });
     await open("/");
     /** Nothing may be wider than the screen. */
     const fits = async (step: string) => {
-      await atRest();
+      await idle();
       const width = await page.evaluate<number>("document.scrollingElement.scrollWidth");
       expect(width, step).toBeLessThanOrEqual(viewport.width);
     };
-    return { page, keys: keyboardOf(page), sheet: page.getByRole("dialog"), api: scene.api(), faults, fits };
+    return { page, keys: keyboardOf(page), sheet: page.getByRole("dialog"), api: scene.api(), faults: errors, fits };
   }
 
   it(

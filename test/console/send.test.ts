@@ -1,12 +1,12 @@
 import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
+import { type BroadcastHarness, startBroadcastHarness } from "../support/broadcast-harness.ts";
 import { type ConsoleOptions, type ConsolePage, startBrowser } from "../support/browser.ts";
 import { holdUntil, openConsole } from "../support/console-pages.ts";
-import { eventually } from "../support/patience.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { eventually } from "../support/timeouts.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 /** A microphone that beeps, and nobody to ask for it. */
 const FAKE_MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
@@ -26,11 +26,11 @@ interface Sent {
 }
 
 describe("the send page and what follows a send", () => {
-  let scene: BroadcastScene;
+  let scene: BroadcastHarness;
   let browser: Browser;
 
   beforeAll(async () => {
-    scene = await openScene({ phones: PHONES, zones: 1, offline: OFFLINE }, 100);
+    scene = await startBroadcastHarness({ phones: PHONES, zones: 1, offline: OFFLINE }, 100);
     browser = await startBrowser(FAKE_MICROPHONE);
     const [group] = (await scene.api().get<{ data: { id: string }[] }>("/device-groups")).data;
     const template = { deviceGroupIds: [group?.id], alertTone: "chime" };
@@ -60,7 +60,7 @@ describe("the send page and what follows a send", () => {
   /** An emergency tries for a minute to reach those that are not there. */
   async function stop(id = ""): Promise<void> {
     await scene.api().post(`/notifications/${id}/activities`, { type: "abort" });
-    await scene.settled(id);
+    await scene.waitUntilFinished(id);
   }
 
   /** Presses for a third of what would be holding. */
@@ -68,7 +68,7 @@ describe("the send page and what follows a send", () => {
 
   it("records by microphone, shows and plays it, and sends it", async () => {
     const console = await loggedIn();
-    const { page, open, axe, faults } = console;
+    const { page, open, axe, errors } = console;
     await open("/send");
     await page.getByRole("radio", { name: "DRILL" }).check();
     await choose(console, "Spoken drill");
@@ -91,16 +91,16 @@ describe("the send page and what follows a send", () => {
     await page.waitForURL(/broadcasts\/./);
     const rows = (await sent()).filter(({ subject }) => subject === "Spoken drill");
     expect(rows).toMatchObject([{ drill: true }]);
-    const wav = Buffer.from(await scene.api().bytes(`/notifications/${rows[0]?.id}/audio`));
+    const wav = Buffer.from(await scene.api().download(`/notifications/${rows[0]?.id}/audio`));
     expect([wav.toString("latin1", 0, 4), wav.readUInt16LE(22), wav.readUInt32LE(24)]).toEqual(["RIFF", 1, 16_000]);
     expect((wav.length - 44) / 32_000).toBeCloseTo(seconds, 1);
-    await scene.settled(rows[0]?.id ?? "");
-    expect(faults).toEqual([]);
+    await scene.waitUntilFinished(rows[0]?.id ?? "");
+    expect(errors).toEqual([]);
   });
 
   it("lets somebody speak live, tells when to, and keeps what was said", async () => {
     const console = await loggedIn();
-    const { page, open, axe, faults } = console;
+    const { page, open, axe, errors } = console;
     await open("/speak");
     await page.getByRole("radio", { name: "DRILL" }).check();
     await page.getByRole("combobox", { name: "Device groups" }).click();
@@ -116,14 +116,14 @@ describe("the send page and what follows a send", () => {
     await page.keyboard.press("Escape");
     await page.waitForSelector("text=Live page finished.");
     const [row] = (await sent()).filter(({ subject }) => subject === "Spoken in person");
-    await scene.settled(row?.id ?? "");
-    expect((await scene.ledger(row?.id ?? "")).filter(({ level }) => level === "playing")).toHaveLength(
+    await scene.waitUntilFinished(row?.id ?? "");
+    expect((await scene.deliveries(row?.id ?? "")).filter(({ level }) => level === "playing")).toHaveLength(
       PHONES - OFFLINE,
     );
     await eventually(async () => (await sent()).some(({ id, audio, drill }) => id === row?.id && drill && audio > 0));
-    const wav = Buffer.from(await scene.api().bytes(`/notifications/${row?.id}/audio`));
+    const wav = Buffer.from(await scene.api().download(`/notifications/${row?.id}/audio`));
     expect((wav.length - 44) / 16_000).toBeGreaterThan(1.9);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("says in words that the microphone was refused", async () => {
@@ -143,7 +143,7 @@ describe("the send page and what follows a send", () => {
     await open("/send");
     const samples = Buffer.alloc(32_000);
     for (let at = 0; at < samples.length; at += 2) samples.writeInt16LE(at % 200 < 100 ? 32_767 : -32_768, at);
-    const head = Buffer.from(await scene.api().bytes("/alert-tones/chime/audio")).subarray(0, 44);
+    const head = Buffer.from(await scene.api().download("/alert-tones/chime/audio")).subarray(0, 44);
     head.writeUInt32LE(samples.length + 36, 4);
     head.writeUInt32LE(samples.length, 40);
     await page.setInputFiles("#recording", {
@@ -172,7 +172,7 @@ describe("the send page and what follows a send", () => {
     await page.waitForSelector("text=Play tone");
     await choose(console, "Whom");
     await page.waitForSelector(`.reach-line >> text=${PHONES + 1} devices`);
-    await page.waitForSelector(".reach-line >> text=about");
+    await page.waitForSelector(".reach-line >> text=over in about");
   });
 
   it("asks before what was typed is lost", async () => {
@@ -212,7 +212,7 @@ describe("the send page and what follows a send", () => {
 
   it("sends an emergency with two taps from anywhere, the second one held", async () => {
     const console = await loggedIn();
-    const { page, open, axe, faults } = console;
+    const { page, open, axe, errors } = console;
     await open("/templates");
     await page.getByRole("button", { name: "Lockdown", exact: true }).click();
     await page.getByLabel("Show as an emergency tile").click();
@@ -245,7 +245,7 @@ describe("the send page and what follows a send", () => {
     const clear = await allClears();
     expect(clear).toMatchObject([{ drill: false, parentNotificationId: rows[0]?.id }]);
     await stop(clear[0]?.id);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("sends no emergency by a slip, one by keys, and one by two presses without holding", async () => {
@@ -285,10 +285,10 @@ describe("the send page and what follows a send", () => {
 
   it("sends again to whom it missed, then the all-clear, with one tap each", async () => {
     const console = await loggedIn();
-    const { page, open, axe, faults } = console;
+    const { page, open, axe, errors } = console;
     await scene.campus.reset();
     const id = await scene.send("Fire drill", 1, { drill: "true" });
-    await scene.settled(id);
+    await scene.waitUntilFinished(id);
     await open(`/broadcasts/${id}?level=failed`);
     await page.waitForSelector(`.chip-button[aria-pressed=true] >> text=Failed`);
     await page.waitForSelector(".chart canvas");
@@ -298,12 +298,13 @@ describe("the send page and what follows a send", () => {
     await page.getByRole("button", { name: `Resend to ${OFFLINE} missed` }).dblclick();
     await page.waitForSelector(`text=Resending to ${OFFLINE} devices.`);
     await page.waitForSelector(`text=Sent again to ${OFFLINE} that it had not reached.`);
-    const finished = async () => (await scene.diary(id)).filter(({ type }) => type === "broadcast-finished").length;
+    const finished = async () =>
+      (await scene.activityLog(id)).filter(({ type }) => type === "broadcast-finished").length;
     await eventually(async () => (await finished()) === 2);
     // Those who had it before hear nothing a second time.
     const { phones } = await scene.campus.report();
     expect(phones.filter(({ joinedAt }) => joinedAt !== null).length).toBe(PHONES - OFFLINE);
-    expect((await scene.ledger(id)).filter(({ level }) => level === "failed")).toHaveLength(OFFLINE);
+    expect((await scene.deliveries(id)).filter(({ level }) => level === "failed")).toHaveLength(OFFLINE);
 
     await page.getByRole("button", { name: /Send all-clear/ }).dblclick();
     await page.waitForURL((url) => !url.pathname.endsWith(id));
@@ -312,7 +313,7 @@ describe("the send page and what follows a send", () => {
     await page.waitForSelector("text=Follow-up of");
     const clear = (await sent()).filter(({ subject }) => subject === "All clear: Fire drill");
     expect(clear).toMatchObject([{ drill: true, alertTone: "all-clear1", parentNotificationId: id }]);
-    await scene.settled(clear[0]?.id ?? "");
+    await scene.waitUntilFinished(clear[0]?.id ?? "");
     expect(await axe()).toEqual([]);
     await page.getByRole("link", { name: "Fire drill" }).click();
     await page.waitForSelector("text=Followed by");
@@ -322,7 +323,7 @@ describe("the send page and what follows a send", () => {
     await page.waitForSelector("h1 >> text=All clear: Fire drill");
     const twice = (await sent()).filter(({ subject }) => subject === "All clear: Fire drill");
     expect(twice).toHaveLength(2);
-    for (const { id: one } of twice) await scene.settled(one);
+    for (const { id: one } of twice) await scene.waitUntilFinished(one);
     await page.getByRole("link", { name: "Fire drill" }).click();
     await page.waitForSelector("text=Followed by");
     await page.getByRole("link", { name: "Stay inside" }).click();
@@ -331,7 +332,7 @@ describe("the send page and what follows a send", () => {
     await page.waitForSelector("h1 >> text=Stay inside");
     const [next] = await sent();
     expect(next).toMatchObject({ drill: true, parentNotificationId: id });
-    await scene.settled(next?.id ?? "");
-    expect(faults).toEqual([expect.stringMatching(/ 409 .*\/all-clear$/)]);
+    await scene.waitUntilFinished(next?.id ?? "");
+    expect(errors).toEqual([expect.stringMatching(/ 409 .*\/all-clear$/)]);
   });
 });

@@ -2,15 +2,15 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { type Clock, systemClock } from "../../src/base/clock.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { ALARM_IDS } from "../../src/resources/alarms/alarm-types.ts";
 import { startBrowser } from "../support/browser.ts";
 import { openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { sweepPages } from "../support/page-sweep.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { checkPages } from "../support/page-sweep.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 /** The clock of the machine; what is due in the background, such as the next try of a plugin, can be held back. */
 function holdingClock(): { clock: Clock; hold(): void; goOn(): void } {
@@ -64,7 +64,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
   });
 
   it("tells in words why a plugin fails and when it is tried again, gives it up, and turns it on again by hand", async () => {
-    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open("/system");
     const phones = page.locator(".plugin", { hasText: "ip-phones" });
     await phones.getByText("Failed").waitFor();
@@ -85,15 +85,15 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     tries.goOn();
     await page.locator("[role=dialog]").getByText("Running").waitFor();
     // The log follows by itself.
-    await page.locator(".log").getByText("plugin runs").waitFor();
+    await page.locator(".log").getByText("plugin started").waitFor();
     await page.getByRole("radio", { name: "Warnings and errors" }).check();
-    await page.locator(".log").getByText("plugin runs").waitFor({ state: "detached" });
+    await page.locator(".log").getByText("plugin started").waitFor({ state: "detached" });
     await page.locator(".log").getByText("plugin failed").first().waitFor();
     await page.getByRole("tab", { name: "History" }).click();
     await page.getByText("Restarted manually").waitFor();
     await page.keyboard.press("Escape");
     await page.locator("header").getByText("System OK").waitFor();
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("keeps a plugin's secret out of the page and says what does not fit at its field", async () => {
@@ -113,7 +113,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
   });
 
   it("sets up who is told of an alarm with one click, and keeps some of it quiet after a look at what that hides", async () => {
-    const { page, open, faults } = await openConsole(browser, daemon.url);
+    const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/alarms");
     await page.getByRole("button", { name: "Server severely degraded" }).click();
     const sheet = page.locator("[role=dialog]").first();
@@ -134,14 +134,14 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     await page.getByText("Muted").waitFor();
     const alarm = await daemon.call("GET", `/alarms/${ALARM_IDS.onprem_server_red}?includeActions=true`);
     expect(alarm.body).toMatchObject({ muted: true, alarmActionIds: [expect.any(String), expect.any(String)] });
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("says of an active alarm who sees to it, in its sheet, in the list and on the first page", async () => {
     const { body } = await daemon.call<{ userId: string }>("GET", "/session");
     const expires = new Date(Date.now() + 86_400_000).toISOString();
     await daemon.call("POST", `/users/${body.userId}/tokens`, { name: "Timetable", expires });
-    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open(`/alarms?open=${ALARM_IDS.token_expiration}`);
     const sheet = page.getByRole("dialog");
     await sheet.getByRole("textbox", { name: "Note" }).fill("A new one is on its way");
@@ -156,7 +156,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
       .getByRole("list", { name: "Open alarms" })
       .getByText(/Acknowledged by /)
       .waitFor();
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it("has no fault that axe, the browser or the policy knows, in light, in dark and on a phone", async () => {
@@ -165,6 +165,6 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     ).body.data.find(({ name }) => name === "ip-phones") as { id: string };
     const swept = [{ path: `/system?open=${id}`, tabs: ["Log", "History"] }];
     swept.push({ path: `/alarms?open=${ALARM_IDS.speakers_unregistered}`, tabs: ["History", "Messages", "Muting"] });
-    expect(await sweepPages(browser, daemon.url, swept)).toEqual([]);
+    expect(await checkPages(browser, daemon.url, swept)).toEqual([]);
   });
 });

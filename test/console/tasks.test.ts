@@ -1,22 +1,22 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
+import { type BroadcastHarness, startBroadcastHarness } from "../support/broadcast-harness.ts";
 import { startBrowser } from "../support/browser.ts";
 import { openConsole } from "../support/console-pages.ts";
-import { type CountedHands, countedHands } from "../support/counted-hands.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { createInputCounter, type InputCounter } from "../support/input-counter.ts";
 
-const { describe, it } = peer("chromium");
+const { describe, it } = externalProgram("chromium");
 
 /** Clicks that a task may take. @source console.md, Measure it */
 const MOST_CLICKS = { stop: 1, lockdown: 2, why: 4, addPhone: 6, mayAll: 4 };
 
 describe("what people come to the console for", () => {
-  let scene: BroadcastScene;
+  let scene: BroadcastHarness;
   let browser: Browser;
 
   beforeAll(async () => {
-    scene = await openScene({ phones: 8, zones: 1, offline: 2 }, 60);
+    scene = await startBroadcastHarness({ phones: 8, zones: 1, offline: 2 }, 60);
     browser = await startBrowser();
   });
 
@@ -30,16 +30,16 @@ describe("what people come to the console for", () => {
     task: string,
     most: number,
     path: string,
-    act: (page: Page, hands: CountedHands) => Promise<unknown>,
+    act: (page: Page, hands: InputCounter) => Promise<unknown>,
   ): Promise<void> {
-    const { page, open, faults } = await openConsole(browser, scene.url());
+    const { page, open, errors } = await openConsole(browser, scene.url());
     await open(path);
-    const hands = countedHands(page);
+    const hands = createInputCounter(page);
     await act(page, hands);
     console.log(`${task}: ${hands.clicks} of ${most} clicks, ${hands.keys} keys`);
     expect(hands.clicks).toBeGreaterThan(0);
     expect(hands.clicks).toBeLessThanOrEqual(most);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   }
 
   it("stop what sounds, on whatever page they are", async () => {
@@ -53,7 +53,7 @@ describe("what people come to the console for", () => {
 
   it("ask why a room stayed silent", async () => {
     const id = await scene.send("Good morning", 1);
-    const lines = await scene.settled(id);
+    const lines = await scene.waitUntilFinished(id);
     const silent = lines.find(({ level }) => level === "failed");
     const digits = silent?.deviceIdentifier.slice(-4) ?? "";
     await measure("why did this room stay silent", MOST_CLICKS.why, "/", async (page, hands) => {

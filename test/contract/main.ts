@@ -10,12 +10,12 @@
  * The last line has the figures; exit code 1 when an operation has no test, or one that is not proven.
  */
 import { readArguments } from "../support/harness-arguments.ts";
-import { candidatesOf, proveRoutes } from "./proof.ts";
-import { openRuns } from "./runs.ts";
-import { servedOperations } from "./served.ts";
-import { type ContractRow, faultsOf, provenIn, readRows, writeRows } from "./table.ts";
+import { type ContractRow, provenCount, readRows, tableErrors, writeRows } from "./contract-table.ts";
+import { candidatesOf, proveRoutes } from "./route-proofs.ts";
+import { servedOperations } from "./served-operations.ts";
+import { openTestRuns } from "./test-runs.ts";
 
-const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
+const report = (progress: string): void => void process.stderr.write(`${progress}\n`);
 const { values, positionals } = readArguments("contract", {
   prove: { type: "boolean", default: false },
   open: { type: "boolean", default: false },
@@ -26,9 +26,9 @@ const served = await servedOperations();
 const routeOf = new Map(served.map(({ operation, route }) => [operation, route]));
 if (values.write) await write();
 if (values.prove) await prove();
-const faults = faultsOf(readRows(), served);
-for (const fault of faults) say(fault);
-const figures = { operations: served.length, proven: provenIn(readRows()), faults: faults.length };
+const faults = tableErrors(readRows(), served);
+for (const fault of faults) report(fault);
+const figures = { operations: served.length, proven: provenCount(readRows()), faults: faults.length };
 process.stdout.write(`${JSON.stringify(figures)}\n`);
 process.exit(faults.length === 0 ? 0 : 1);
 
@@ -36,16 +36,16 @@ async function write(): Promise<void> {
   const kept = values.anew ? [] : readRows().filter(({ operation }) => routeOf.has(operation));
   const known = new Set(kept.map(({ operation }) => operation));
   const open = served.filter(({ operation }) => !known.has(operation));
-  const runs = await openRuns();
-  say(`listening to the tests of the API, for ${open.length} operations …`);
-  const heard = open.length === 0 ? [] : await runs.listen(positionals.length === 0 ? undefined : positionals);
-  say(`${heard.length} tests passed`);
+  const runs = await openTestRuns();
+  report(`listening to the tests of the API, for ${open.length} operations …`);
+  const heard = open.length === 0 ? [] : await runs.observe(positionals.length === 0 ? undefined : positionals);
+  report(`${heard.length} tests passed`);
   const candidates = candidatesOf(heard);
   const proven = await proveRoutes(
     open.map(({ route }) => route),
     candidates,
     runs,
-    say,
+    report,
   );
   await runs.close();
   const found = open.flatMap(({ operation, route }): ContractRow[] => {
@@ -65,8 +65,8 @@ async function prove(): Promise<void> {
   const claimed = new Map(
     tried.map(({ operation, file, name }) => [routeOf.get(operation) as string, [{ file, name }]]),
   );
-  const runs = await openRuns();
-  const proven = await proveRoutes([...claimed.keys()], claimed, runs, say);
+  const runs = await openTestRuns();
+  const proven = await proveRoutes([...claimed.keys()], claimed, runs, report);
   await runs.close();
   const seen = new Map(
     tried.map((row) => [row, { ...row, isProven: proven.has(routeOf.get(row.operation) as string) }]),

@@ -1,15 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { writeAlarms } from "../../src/alarms/alarm-behaviour.ts";
+import { seedAlarms } from "../../src/alarms/alarm-hooks.ts";
 import { type Alarms, createAlarms } from "../../src/alarms/alarms.ts";
-import type { Detector, Finding } from "../../src/alarms/detectors.ts";
-import { HOLD } from "../../src/alarms/fault.ts";
-import { ALARM_TABLES } from "../../src/alarms/room-tables.ts";
-import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
-import { createEvents } from "../../src/base/events.ts";
-import { silentLog } from "../../src/base/log.ts";
-import type { Broadcaster } from "../../src/broadcast/broadcaster.ts";
+import type { AlarmDetector, AlarmFinding } from "../../src/alarms/detectors.ts";
+import { DEFAULT_HOLD_OFF } from "../../src/alarms/hold-off.ts";
+import { ALARM_TABLES } from "../../src/alarms/schema.ts";
+import { createEvents } from "../../src/lib/events.ts";
+import { silentLog } from "../../src/lib/log.ts";
+import type { NotificationService } from "../../src/notifications/notification-service.ts";
 import alarmActions from "../../src/resources/alarms/alarm-actions.ts";
 import alarmEvents from "../../src/resources/alarms/alarm-events.ts";
 import { ALARM_IDS, type AlarmType } from "../../src/resources/alarms/alarm-types.ts";
@@ -20,7 +19,8 @@ import domains from "../../src/resources/domains/domains.ts";
 import { createCatalogue } from "../../src/schema/catalogue.ts";
 import { fullScope } from "../../src/store/full-scope.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import type { By, Store } from "../../src/store/store.ts";
+import type { ActorContext, Store } from "../../src/store/store.ts";
+import { BUILT_IN_DECLARATIONS, loadDeclarations } from "../../src/wiring/load-declarations.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 
 /** How much is simulated; equal seeds give equal runs. */
@@ -31,7 +31,7 @@ export interface FlapOptions {
 }
 
 /** What a run came to; a promise that was broken is told in `broken`. */
-export interface FlapRun {
+export interface AlarmFlapRun {
   flaps: number;
   crashes: number;
   /** Events written, messages sent, and events that were muted. */
@@ -45,7 +45,7 @@ export interface FlapRun {
 const TYPES = ["onprem_server_red", "speakers_unregistered"] as const satisfies readonly AlarmType[];
 const STEP_MS = 5_000;
 /** After so long without a change everything that is to be said has been said. */
-const SETTLED_MS = HOLD.raiseMs + HOLD.clearMs + 4 * STEP_MS;
+const SETTLED_MS = DEFAULT_HOLD_OFF.raiseMs + DEFAULT_HOLD_OFF.clearMs + 4 * STEP_MS;
 
 /** One fault that comes and goes, and what its rows must show. */
 interface Flapping {
@@ -61,13 +61,13 @@ interface Flapping {
  * Lets faults of two alarms at two appliances come and go at random times in virtual time while alarms are muted and
  * heard again, crashing before and after commits. Each crash ends the watch for ever; another begins on the same rows.
  */
-export async function flapAlarms({ flaps, crashes, seed }: FlapOptions): Promise<FlapRun> {
+export async function flapAlarms({ flaps, crashes, seed }: FlapOptions): Promise<AlarmFlapRun> {
   const random = createRandom(seed);
   const world = await openWorld();
   const { clock, store, faults } = world;
   const began = clock.now();
   const crashAt = new Set(Array.from({ length: crashes }, (_, at) => Math.floor(((at + random()) * flaps) / crashes)));
-  const run: FlapRun = { flaps: 0, crashes: 0, events: 0, messages: 0, muted: 0, virtualHours: 0, broken: [] };
+  const run: AlarmFlapRun = { flaps: 0, crashes: 0, events: 0, messages: 0, muted: 0, virtualHours: 0, broken: [] };
   let watch = world.begin();
   let lastCrash = 0;
   for (const fault of faults) fault.nextAt = clock.now() + pause(random);
@@ -153,14 +153,14 @@ async function openWorld(): Promise<World> {
     throw error;
   };
   const events = createEvents(fail);
-  const catalogue = createCatalogue(await loadDeclarations([OWN_DECLARATIONS]));
+  const catalogue = createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS]));
   const store = openStore({
     ...{ dataDir, catalogue, clock, events, log: silentLog, onFatal: fail },
-    behaviours: {},
+    hooks: {},
     tables: ALARM_TABLES,
   });
   let rootId: string | null = null;
-  const by: By = {
+  const by: ActorContext = {
     actor: { kind: "system", userId: null, name: "flaps", address: null },
     scope: fullScope(() => rootId),
   };
@@ -171,7 +171,7 @@ async function openWorld(): Promise<World> {
     const { id } = await store.create(endpoints, { extensionId, name }, by);
     for (const alarm of TYPES) faults.push({ alarm, endpointId: id, wrong: false, nextAt: 0, changedAt: clock.now() });
   }
-  await store.write((tx) => writeAlarms(tx, by));
+  await store.write((tx) => seedAlarms(tx, by));
   for (const alarm of TYPES) {
     for (const status of ["ACTIVE", "ACTIVE", "OK"] as const) {
       await store.create(alarmActions, { alarmId: ALARM_IDS[alarm], triggerOnStatus: status }, by);
@@ -221,7 +221,7 @@ function wasMuted(mutes: World["mutes"], at: number): boolean {
   return mutes.filter((each) => each.at < at).at(-1)?.muted ?? false;
 }
 
-function beginMortal(world: Pick<World, "clock" | "store" | "faults" | "sent"> & { by: By }): Mortal {
+function beginMortal(world: Pick<World, "clock" | "store" | "faults" | "sent"> & { by: ActorContext }): Mortal {
   const { clock, store, faults, sent, by } = world;
   let dead = false;
   let fuse: { writes: number; late: boolean } | null = null;
@@ -234,24 +234,24 @@ function beginMortal(world: Pick<World, "clock" | "store" | "faults" | "sent"> &
     return dies ? never() : result;
   };
   const mortal = Object.assign(Object.create(store) as Store, { write });
-  const detector: Detector = {
+  const detector: AlarmDetector = {
     ...{ alarms: TYPES, everyMs: STEP_MS },
-    find: (): Finding[] =>
+    find: (): AlarmFinding[] =>
       faults.flatMap(({ alarm, endpointId, wrong }) =>
         wrong ? [{ alarm, endpointId, code: "it", reason: "It is broken." }] : [],
       ),
   };
-  const send: Broadcaster["send"] = (_input, as) =>
+  const send: NotificationService["send"] = (_input, as) =>
     write((tx) => {
-      if (!as.once) throw new Error("a message without a key");
-      store.once.mark(as.once, "notifications", as.once.key);
-      sent.push(as.once.key);
-      tx.run("UPDATE alarm_marks SET seq = seq WHERE name = ''");
+      if (!as.idempotencyClaim) throw new Error("a message without a key");
+      store.idempotency.recordRow(as.idempotencyClaim, "notifications", as.idempotencyClaim.key);
+      sent.push(as.idempotencyClaim.key);
+      tx.run("UPDATE alarm_watermarks SET seq = seq WHERE name = ''");
     }) as never;
   const events = createEvents(() => undefined);
   const watch: Alarms = createAlarms({
     ...{ store: mortal, clock, events, log: silentLog, by, detectors: [detector], endpointId: () => "" },
-    broadcaster: { send },
+    notificationService: { send },
   });
   watch.start();
   return {
@@ -273,7 +273,7 @@ function judge({ store, faults, sent, mutes }: World): string[] {
   const keys = new Map<string, number>();
   for (const key of sent) keys.set(key, (keys.get(key) ?? 0) + 1);
   if (keys.size < sent.length) broken.push(`${sent.length - keys.size} messages were sent twice`);
-  const waiting = store.one<{ n: number }>("SELECT COUNT(*) AS n FROM alarm_firings")?.n;
+  const waiting = store.one<{ n: number }>("SELECT COUNT(*) AS n FROM alarm_pending_actions")?.n;
   if (waiting !== 0) broken.push(`${waiting} actions still wait`);
   let expected = 0;
   for (const { alarm, endpointId } of faults) {
@@ -281,7 +281,8 @@ function judge({ store, faults, sent, mutes }: World): string[] {
     let raisedAt = Number.NEGATIVE_INFINITY;
     for (const [at, { status, createdAt }] of events.entries()) {
       if (status !== (at % 2 === 0 ? "ACTIVE" : "OK")) broken.push(`event ${at} of ${alarm} is ${status}`);
-      if (status === "ACTIVE" && createdAt - raisedAt < HOLD.clearMs) broken.push(`${alarm} was raised again too soon`);
+      if (status === "ACTIVE" && createdAt - raisedAt < DEFAULT_HOLD_OFF.clearMs)
+        broken.push(`${alarm} was raised again too soon`);
       if (status === "ACTIVE") raisedAt = createdAt;
       if (!wasMuted(mutes, createdAt)) expected += status === "ACTIVE" ? 2 : 1;
     }

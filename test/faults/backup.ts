@@ -5,18 +5,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import Database from "better-sqlite3";
-import { openDataOffline } from "../../src/app/appliance.ts";
-import { sendOrder } from "../../src/app/control-socket.ts";
-import { restoreBackup } from "../../src/app/restore.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { chance } from "../../src/campus/chance.ts";
-import { takenBackup } from "../../src/cli/backup.ts";
-import { proveBackup } from "../../src/operations/take-backup.ts";
+import { takeAndAwaitBackup } from "../../src/cli/backup.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { verifyBackup } from "../../src/ops/backup/take-backup.ts";
 import users from "../../src/resources/people/users.ts";
-import { seedRows } from "../support/many-rows.ts";
-import { initialise, type RunningDaemon, serve } from "../support/product.ts";
-import { createUser } from "./kills.ts";
-import { type Pulse, pulseIn, startIdle, watched, worst } from "./loop-monitor.ts";
+import { seededRandom } from "../../src/tools/simulator/seeded-random.ts";
+import { openApplianceDataOffline } from "../../src/wiring/appliance-data.ts";
+import { sendControlCommand } from "../../src/wiring/control-socket.ts";
+import { restoreBackup } from "../../src/wiring/restore.ts";
+import { type RunningDaemon, runInit, serveAppliance } from "../support/carillon-process.ts";
+import { seedRows } from "../support/seed-rows.ts";
+import { createTestUser } from "./kills.ts";
+import {
+  type LoopStatistics,
+  readLoopStatistics,
+  startIdle,
+  withLoopMonitor,
+  worstLoopStatistics,
+} from "./loop-monitor.ts";
 
 /** What backups under load came to. */
 export interface BackupRun {
@@ -25,12 +31,12 @@ export interface BackupRun {
   backupMs: number;
   bytes: number;
   /** The daemon's loop while four clients write, and while they write and backups are taken, for as long each; the worst. */
-  writing: Pulse;
-  backingUp: Pulse;
+  writing: LoopStatistics;
+  backingUp: LoopStatistics;
   /** The longest time for which a turn kept the loop during a backup, half of the backups: others use the machine too. */
   usuallyHeldMs: number;
   /** A process that does nothing, all that time: what the machine itself keeps everybody waiting. */
-  idle: Pulse;
+  idle: LoopStatistics;
   /** Creates that were answered during the backups. */
   written: number;
   kills: number;
@@ -59,9 +65,9 @@ export async function backupUnderLoad(
   const backups = join(dataDir, "backups");
   const pulse = join(folder, "pulse.json");
   const broken: string[] = [];
-  const { token } = await initialise(dataDir);
+  const { token } = await runInit(dataDir);
   fill(dataDir, rows);
-  let daemon = await watched(pulse, () => serve(dataDir));
+  let daemon = await withLoopMonitor(pulse, () => serveAppliance(dataDir));
   try {
     const beside = await backupsBesideWrites(daemon, token, dataDir, pulse, say);
     const { good, answered, backupMs } = beside;
@@ -73,12 +79,12 @@ export async function backupUnderLoad(
     for (let kill = 0; kill < kills; kill++) {
       const load = startWriters(daemon, token);
       const taking = take(dataDir).catch(() => "");
-      await pause(chance(seed, kill) * backupMs);
+      await pause(seededRandom(seed, kill) * backupMs);
       load.expectEnd();
       await daemon.end("SIGKILL");
       await Promise.all([taking, load.stop()]);
       const left = readdirSync(backups).filter((name) => name.startsWith(".")).length;
-      daemon = await watched(pulse, () => serve(dataDir));
+      daemon = await withLoopMonitor(pulse, () => serveAppliance(dataDir));
       broken.push(...(await leftBy(backups, known)));
       say(`kill ${kill + 1} of ${kills}: ${left} left behind, ${broken.length} promises broken`);
     }
@@ -118,7 +124,7 @@ async function backupsBesideWrites(
   const idlePulse = `${pulse}-idle`;
   const idle = await startIdle(idlePulse);
   const writers = startWriters(daemon, token);
-  const [writing, backingUp]: [Pulse[], Pulse[]] = [[], []];
+  const [writing, backingUp]: [LoopStatistics[], LoopStatistics[]] = [[], []];
   let [good, backupMs, written] = ["", 0, 0];
   let answered: string[] = [];
   try {
@@ -139,7 +145,11 @@ async function backupsBesideWrites(
       say(`${tookMs} ms beside ${made} creates: the loop was held for ${beside} ms at most, without a backup ${alone}`);
     }
     await writers.stop();
-    const pulses = { writing: worst(writing), backingUp: worst(backingUp), idle: await pulseIn(idlePulse) };
+    const pulses = {
+      writing: worstLoopStatistics(writing),
+      backingUp: worstLoopStatistics(backingUp),
+      idle: await readLoopStatistics(idlePulse),
+    };
     const held = backingUp.map(({ heldMaxMs }) => heldMaxMs).sort((one, other) => one - other);
     return { good, answered, backupMs, written, usuallyHeldMs: held[ROUNDS >> 1] ?? Number.NaN, ...pulses };
   } finally {
@@ -156,16 +166,18 @@ function fill(dataDir: string, rows: number): void {
 }
 
 async function take(dataDir: string): Promise<string> {
-  const report = await takenBackup(async (order, args) => (await sendOrder(dataDir, { order, args }))?.result);
+  const report = await takeAndAwaitBackup(
+    async (order, args) => (await sendControlCommand(dataDir, { order, args }))?.result,
+  );
   return report.path;
 }
 
 /** What the daemon's loop did during `work` alone. */
-async function pulseOf(daemon: RunningDaemon, file: string, work: () => Promise<void>): Promise<Pulse> {
+async function pulseOf(daemon: RunningDaemon, file: string, work: () => Promise<void>): Promise<LoopStatistics> {
   daemon.child.kill("SIGUSR2");
   await work();
   await pause(300);
-  return pulseIn(file);
+  return readLoopStatistics(file);
 }
 
 interface Writers {
@@ -181,7 +193,7 @@ function startWriters(daemon: RunningDaemon, token: string): Writers {
   let [stopped, ending] = [false, false];
   const write = async (writer: number): Promise<void> => {
     for (let number = 0; !stopped; number++) {
-      const made = await createUser(daemon, token, `Writer ${writer} ${number}`).catch((error: unknown) => {
+      const made = await createTestUser(daemon, token, `Writer ${writer} ${number}`).catch((error: unknown) => {
         if (!ending) throw error;
         return null;
       });
@@ -210,7 +222,7 @@ async function leftBy(backups: string, known: string): Promise<string[]> {
   if (whole.length === 0) broken.push("no backup is left");
   for (const name of whole) {
     if (hashOf(join(backups, name)) === known) continue;
-    const { faults } = await proveBackup(join(backups, name), backups);
+    const { faults } = await verifyBackup(join(backups, name), backups);
     if (faults.length > 0) broken.push(`${name} is there and damaged: ${faults.join("; ")}`);
   }
   return broken;
@@ -226,7 +238,7 @@ async function restored(
 ): Promise<string[]> {
   const dataDir = join(folder, "restored");
   await restoreBackup({ file: good, dataDir, keyFile, clock: systemClock });
-  const data = await openDataOffline(dataDir, systemClock);
+  const data = await openApplianceDataOffline(dataDir, systemClock);
   const missing = answered.filter((id) => data.store.get(users, id) === null).length;
   const found = data.store.count(users, {});
   await data.close();
@@ -241,12 +253,12 @@ async function flipBits(good: string, folder: string, seed: number, broken: stri
   const damaged = join(folder, "damaged.tar");
   let named = 0;
   for (let flip = 0; flip < FLIPS; flip++) {
-    const at = Math.floor(chance(seed, 1_000_000 + flip) * bytes.length);
+    const at = Math.floor(seededRandom(seed, 1_000_000 + flip) * bytes.length);
     const before = bytes[at] as number;
     bytes[at] = before ^ (1 << (flip % 8));
     writeFileSync(damaged, bytes);
     bytes[at] = before;
-    const { faults } = await proveBackup(damaged, folder);
+    const { faults } = await verifyBackup(damaged, folder);
     if (faults.length > 0) named += 1;
     else if (before !== 0) broken.push(`a bit flipped at ${at} was not found`);
   }

@@ -2,10 +2,16 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type ApiClient, createApiClient, listAll } from "../../src/cli/api-client.ts";
-import { type Initialised, initialise, LOOPBACK_SETTINGS, type RunningDaemon, serve } from "../support/product.ts";
+import { type ApiClient, createApiClient, listAll } from "../../src/api-client/api-client.ts";
+import {
+  type InitOutput,
+  LOOPBACK_SETTINGS,
+  type RunningDaemon,
+  runInit,
+  serveAppliance,
+} from "../support/carillon-process.ts";
 import { listenToSounds } from "../support/sound-listener.ts";
-import { createSetClock } from "./set-clock.ts";
+import { createAdjustableClock } from "./set-clock.ts";
 
 /** What became of a ring; `gone` is one that the schedule does not show. */
 type Fate = "rung" | "late" | "missed" | "gone";
@@ -178,11 +184,11 @@ async function openStage(folder: string, library: string): Promise<Stage> {
   const config = join(folder, "carillon.yaml");
   writeFileSync(config, LOOPBACK_SETTINGS);
   const dataDir = join(folder, "data");
-  const first = await initialise(dataDir);
+  const first = await runInit(dataDir);
   const tomorrow = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS;
-  const clock = createSetClock(join(folder, "clock"), tomorrow + HOUR * 3_600_000 - Date.now());
+  const clock = createAdjustableClock(join(folder, "clock"), tomorrow + HOUR * 3_600_000 - Date.now());
   const env = { LD_PRELOAD: library, ...clock.env };
-  const start = (): Promise<RunningDaemon> => serve(dataDir, ["--config", config], env);
+  const start = (): Promise<RunningDaemon> => serveAppliance(dataDir, ["--config", config], env);
   let daemon = await start();
   const api = (): ApiClient => createApiClient(daemon.url, first.token);
   const listener = await listenToSounds(zone);
@@ -231,7 +237,7 @@ async function openStage(folder: string, library: string): Promise<Stage> {
   };
 }
 
-async function makeBell(api: ApiClient, { extensionId, endpointId }: Initialised, zone: SoundListenerTarget) {
+async function makeBell(api: ApiClient, { extensionId, endpointId }: InitOutput, zone: SoundListenerTarget) {
   const make = async (path: string, body: Record<string, unknown>): Promise<string> =>
     (await api.post<{ id: string }>(path, body)).id;
   const { icopId } = await api.post<{ icopId: string }>(`/extensions/${extensionId}/endpoints/${endpointId}/devices`, {
@@ -275,7 +281,7 @@ interface Skipped {
 }
 
 /** The activities that say which rings of a schedule were missed, by their instants. */
-async function missedRings(api: ApiClient, { extensionId, endpointId }: Initialised, schedule: string) {
+async function missedRings(api: ApiClient, { extensionId, endpointId }: InitOutput, schedule: string) {
   const all = await listAll<Skipped>(api, `/extensions/${extensionId}/endpoints/${endpointId}/activities`);
   const own = all.filter(({ type, value }) => type === "scheduled-broadcast-skipped" && value?.scheduleId === schedule);
   return new Map(own.map(({ value }) => [value?.at ?? "", value?.reason ?? ""]));

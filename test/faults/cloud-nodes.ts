@@ -1,14 +1,14 @@
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ApiClient, createApiClient } from "../../src/cli/api-client.ts";
-import { type Initialised, initialise, type RunningDaemon, runCarillon, startDaemon } from "../support/product.ts";
-import { openWayIn, type WayIn } from "../support/way-in.ts";
-import { openDatabase } from "./database.ts";
-import { createField, type Field, type Place } from "./field/own-network.ts";
+import { type ApiClient, createApiClient } from "../../src/api-client/api-client.ts";
+import { type InitOutput, type RunningDaemon, runCarillon, runInit, spawnDaemon } from "../support/carillon-process.ts";
+import { type FailoverProxy, openFailoverProxy } from "../support/failover-proxy.ts";
+import { createNetworkField, type NetworkField, type NetworkNamespace } from "./field/network-namespaces.ts";
+import { openPostgresMachine } from "./postgres-database.ts";
 
 /** A node of the cloud, in a process and a network of its own. */
 interface Node {
-  place: Place;
+  place: NetworkNamespace;
   dataDir: string;
   daemon: RunningDaemon | null;
 }
@@ -34,24 +34,24 @@ const LINE_SHOWN = 300;
 
 /** Makes it in networks of its own, with all that is its own in `folder`. */
 export async function openCloud(folder: string, say: (progress: string) => void): Promise<Cloud> {
-  const field = createField();
-  const database = await openDatabase(field);
+  const field = createNetworkField();
+  const database = await openPostgresMachine(field);
   const nodes: Node[] = ["north", "south"].map((name) => ({
     ...{ place: field.place(name), dataDir: join(folder, name), daemon: null },
   }));
   const [north, south] = nodes as [Node, Node];
-  const first = await initialise(north.dataDir);
+  const first = await runInit(north.dataDir);
   mkdirSync(south.dataDir);
   copyFileSync(join(north.dataDir, "secret-key"), join(south.dataDir, "secret-key"));
   const start = async (node: Node): Promise<void> => {
     const config = settings(folder, field, node.place);
     const at = ["--data", node.dataDir, "--listen", `0.0.0.0:${API_PORT}`, "--config", config];
-    node.daemon = await startDaemon(["hub", ...at, "--database", database.url], {}, node.place.inside);
+    node.daemon = await spawnDaemon(["hub", ...at, "--database", database.url], {}, node.place.inside);
   };
   await start(north);
   await start(south);
   const targets = nodes.map(({ place }) => ({ host: place.address.zones, port: API_PORT }));
-  const wayIn = await openWayIn(field.own, targets);
+  const wayIn = await openFailoverProxy(field.own, targets);
   say("one node acts, the other stands by");
   const sites: Site[] = [];
   for (const mode of ["adopt", "join"]) sites.push(await openSite(folder, field, mode, north.dataDir, wayIn));
@@ -90,7 +90,7 @@ function endOf(log: string): string {
   return lines.map((line) => line.slice(0, LINE_SHOWN)).join("\n");
 }
 
-function settings(folder: string, { own }: Field, { name, address }: Place): string {
+function settings(folder: string, { own }: NetworkField, { name, address }: NetworkNamespace): string {
   const path = join(folder, `${name}.yaml`);
   const network = { multicastInterface: address.zones };
   // JSON is YAML. The nodes are known by the address in front of them.
@@ -99,7 +99,7 @@ function settings(folder: string, { own }: Field, { name, address }: Place): str
   return path;
 }
 
-function urlOf({ host, port }: WayIn): string {
+function urlOf({ host, port }: FailoverProxy): string {
   return `http://${host}:${port}`;
 }
 
@@ -119,12 +119,18 @@ interface Site {
   daemon: RunningDaemon;
 }
 
-async function openSite(folder: string, field: Field, mode: string, hubDir: string, cloud: WayIn): Promise<Site> {
+async function openSite(
+  folder: string,
+  field: NetworkField,
+  mode: string,
+  hubDir: string,
+  cloud: FailoverProxy,
+): Promise<Site> {
   const dataDir = join(folder, mode);
   const place = field.place(mode);
-  const own: Initialised = await initialise(dataDir);
+  const own: InitOutput = await runInit(dataDir);
   const at = ["--data", dataDir, "--listen", `0.0.0.0:${API_PORT}`, "--config", settings(folder, field, place)];
-  const daemon = await startDaemon(["serve", ...at], {}, place.inside);
+  const daemon = await spawnDaemon(["serve", ...at], {}, place.inside);
   const { stdout } = await runCarillon(["link", "code", "--data", hubDir, "--json"]);
   const { code } = JSON.parse(stdout) as { code: string };
   const to = ["--hub", urlOf(cloud), "--code", code, "--mode", mode];

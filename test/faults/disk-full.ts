@@ -3,10 +3,10 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { initialise, serve } from "../support/product.ts";
+import { runInit, serveAppliance } from "../support/carillon-process.ts";
 
 /** What a full disk did. */
-export interface DiskFull {
+export interface DiskFullRun {
   /** Status and type of the answers to writes on the full disk, each once. */
   refused: string[];
   /** Reads that were answered meanwhile, of how many. */
@@ -26,7 +26,7 @@ const SIZE_MIB = 96;
 const ROUNDS = 50;
 
 /** Fills the disk under a running daemon (a file system of its own in memory; needs root), and makes room again. */
-export async function fillDisk(say: (progress: string) => void): Promise<DiskFull> {
+export async function fillDisk(say: (progress: string) => void): Promise<DiskFullRun> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-full-"));
   execFileSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE_MIB}m,mode=0700`, "carillon-full", folder]);
   try {
@@ -37,10 +37,10 @@ export async function fillDisk(say: (progress: string) => void): Promise<DiskFul
   }
 }
 
-async function onDisk(folder: string, say: (progress: string) => void): Promise<DiskFull> {
+async function onDisk(folder: string, say: (progress: string) => void): Promise<DiskFullRun> {
   const dataDir = join(folder, "data");
-  const { token } = await initialise(dataDir);
-  const daemon = await serve(dataDir);
+  const { token } = await runInit(dataDir);
+  const daemon = await serveAppliance(dataDir);
   const call = async (method: string, path: string, body?: object): Promise<{ status: number; body: Answer }> => {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     const answer = await fetch(`${daemon.url}/api/v1${path}`, {
@@ -52,7 +52,7 @@ async function onDisk(folder: string, say: (progress: string) => void): Promise<
   };
   const create = (name: string) => call("POST", "/users", { name, type: "anonymous" });
   const made: string[] = [];
-  const result: DiskFull = {
+  const result: DiskFullRun = {
     ...{ refused: [], reads: 0, readsAsked: 0, alarmed: false, recoveredMs: -1, lost: 0, survived: true },
   };
   try {

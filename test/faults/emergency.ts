@@ -2,14 +2,20 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { ssrcOf } from "../../src/audio/rtp.ts";
-import type { CampusReport } from "../../src/campus/report.ts";
-import { type ApiClient, createApiClient } from "../../src/cli/api-client.ts";
-import { registerDevices } from "../../src/cli/register-devices.ts";
-import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/onprem.ts";
-import { percentile } from "../bench/row.ts";
-import { processorMsOf } from "../support/processor-time.ts";
-import { initialise, LOOPBACK_SETTINGS, type RunningCampus, serve, startCampus } from "../support/product.ts";
+import { type ApiClient, createApiClient } from "../../src/api-client/api-client.ts";
+import { registerDevices } from "../../src/api-client/register-devices.ts";
+import { ssrcOf } from "../../src/media/rtp.ts";
+import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/on-premises-extension.ts";
+import type { SimulatorReport } from "../../src/tools/simulator/report.ts";
+import { percentile } from "../bench/benchmark-row.ts";
+import {
+  LOOPBACK_SETTINGS,
+  type RunningSimulator,
+  runInit,
+  serveAppliance,
+  spawnSimulatorProcess,
+} from "../support/carillon-process.ts";
+import { cpuTimeMs } from "../support/cpu-time.ts";
 
 /** How emergencies are measured. */
 export interface EmergencyPlan {
@@ -70,10 +76,10 @@ export async function measureEmergencies(
   const folder = await mkdtemp(join(tmpdir(), "carillon-emergency-"));
   const settings = join(folder, "carillon.yaml");
   await writeFile(settings, `${LOOPBACK_SETTINGS}log: {level: warn}\n`);
-  const { token } = await initialise(join(folder, "data"));
-  const daemon = await serve(join(folder, "data"), ["--config", settings]);
+  const { token } = await runInit(join(folder, "data"));
+  const daemon = await serveAppliance(join(folder, "data"), ["--config", settings]);
   const zones = Math.ceil(plan.devices / 10);
-  const campus = await startCampus([
+  const campus = await spawnSimulatorProcess([
     ...["--phones", String(plan.devices - zones), "--zones", String(zones), "--latency", LATENCY],
     ...["--auth-url", daemon.urls["ip-phones/auth"] as string],
   ]);
@@ -90,7 +96,7 @@ export async function measureEmergencies(
 interface Scene {
   plan: EmergencyPlan;
   api: ApiClient;
-  campus: RunningCampus;
+  campus: RunningSimulator;
   /** Of the daemon. */
   pid: number;
   say(progress: string): void;
@@ -169,7 +175,7 @@ interface Emergency {
 }
 
 async function sendEmergency({ plan, api, campus, pid }: Scene, all: string): Promise<Emergency> {
-  const before = processorMsOf(pid);
+  const before = cpuTimeMs(pid);
   const sentAt = Date.now();
   const message = { subject: "Lockdown", body: "Lock the doors. This is no drill.", alertTone: "lockdown" };
   const extensionSettingsOverrides = { [ONPREM_EXTENSION_ID]: { repetitions: REPETITIONS } };
@@ -182,10 +188,10 @@ async function sendEmergency({ plan, api, campus, pid }: Scene, all: string): Pr
     times = timesIn(await reportOf(campus), ssrcOf(id), sentAt);
     if (times.length === plan.devices && times.every(Number.isFinite)) break;
   }
-  return { id, times, processorMs: processorMsOf(pid) - before };
+  return { id, times, processorMs: cpuTimeMs(pid) - before };
 }
 
-function timesIn({ phones, zones }: CampusReport, ssrc: number, sentAt: number): number[] {
+function timesIn({ phones, zones }: SimulatorReport, ssrc: number, sentAt: number): number[] {
   // A phone hears it first in the group where it listened to a notice.
   const stays = [...phones.map((phone) => [...phone.earlier, phone]), ...zones.map((zone) => [zone])];
   return stays.map((own) => {
@@ -207,8 +213,8 @@ async function endRound({ api }: Scene, routine: readonly string[], { id, times 
   return silent > 0 ? [`${silent} devices heard nothing of the emergency`] : [];
 }
 
-async function reportOf({ control }: RunningCampus): Promise<CampusReport> {
-  return (await fetch(`${control}/report`)).json() as Promise<CampusReport>;
+async function reportOf({ control }: RunningSimulator): Promise<SimulatorReport> {
+  return (await fetch(`${control}/report`)).json() as Promise<SimulatorReport>;
 }
 
 async function eachOf<T>(all: readonly T[], work: (one: T, at: number) => Promise<unknown>): Promise<void> {

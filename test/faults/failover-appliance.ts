@@ -1,26 +1,26 @@
 import { join } from "node:path";
-import type { Clock, Timer } from "../../src/base/clock.ts";
-import { createEvents } from "../../src/base/events.ts";
-import { silentLog } from "../../src/base/log.ts";
-import { plannedBell } from "../../src/bells/plan-source.ts";
+import { createFailoverRings } from "../../src/bells/failover-rings.ts";
+import { toOccurrence } from "../../src/bells/plan-source.ts";
 import { createPlanner, type PlanSource } from "../../src/bells/planner.ts";
-import type { RingRow } from "../../src/bells/ring-book.ts";
-import { ringsBetween, type Schedule } from "../../src/bells/rings.ts";
-import { BELL_TABLES } from "../../src/bells/room-tables.ts";
-import { createStandIns } from "../../src/bells/stand-ins.ts";
-import { createTicker, type RingPort, type Ticker } from "../../src/bells/ticker.ts";
-import { createZones } from "../../src/bells/zones.ts";
-import { takenOf } from "../../src/devices/activation-groups.ts";
-import type { Beat } from "../../src/replication/failover/beats.ts";
-import type { CoverGroup } from "../../src/replication/failover/circle.ts";
-import { createFailover, type Failover } from "../../src/replication/failover/failover.ts";
+import type { RingRow } from "../../src/bells/ring-repository.ts";
+import { expandSchedule, type RingSchedule } from "../../src/bells/schedule-expansion.ts";
+import { BELL_TABLES } from "../../src/bells/schema.ts";
+import { createTicker, type RingExecutor, type Ticker } from "../../src/bells/ticker.ts";
+import { createTimeZones } from "../../src/bells/time-zones.ts";
+import { selectLikeness } from "../../src/devices/activation-groups.ts";
+import { createFailover, type Failover } from "../../src/failover/failover.ts";
+import type { PeerHeartbeat } from "../../src/failover/heartbeat.ts";
+import type { FailoverGroup } from "../../src/failover/membership.ts";
+import type { Clock, Timer } from "../../src/lib/clock.ts";
+import { createEvents } from "../../src/lib/events.ts";
+import { silentLog } from "../../src/lib/log.ts";
 import { createCatalogue } from "../../src/schema/catalogue.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { clockOf, type VirtualTime } from "../sim/virtual-time.ts";
 
 /** What was heard of a bell at one appliance. */
-export interface Sounding {
+export interface BellSounding {
   ring: string;
   at: number;
   appliance: string;
@@ -34,12 +34,12 @@ export interface Sounding {
 }
 
 /** What an appliance of the simulation is made of. */
-export interface ApplianceNeeds {
+export interface SimulatedFailoverApplianceDeps {
   id: string;
   time: VirtualTime;
   dataDir: string;
   skewMs: number;
-  groups: readonly CoverGroup[];
+  groups: readonly FailoverGroup[];
   /** Each bell goes to devices, too, that only this appliance has. */
   hasOwnDevices: boolean;
   /** Local times of the bells, of one day, in UTC. */
@@ -47,13 +47,13 @@ export interface ApplianceNeeds {
   soundMs(): number;
   /** From the last ask to the first packet, when devices were asked late. */
   joinMs(): number;
-  send(beat: Beat): void;
-  sounded(sounding: Sounding): void;
+  send(beat: PeerHeartbeat): void;
+  sounded(sounding: BellSounding): void;
   doubled(id: string, why: string): void;
 }
 
 /** An appliance with the product's own ticker and failover; its devices are counted packets. */
-export interface Appliance {
+export interface SimulatedFailoverAppliance {
   readonly id: string;
   readonly isUp: boolean;
   readonly isFrozen: boolean;
@@ -63,7 +63,7 @@ export interface Appliance {
   /** Stops the process where it stands; what is sent to it waits. */
   freeze(): void;
   thaw(): void;
-  take(beat: Beat): void;
+  take(beat: PeerHeartbeat): void;
   failover(): Failover | null;
   close(): Promise<void>;
 }
@@ -76,11 +76,11 @@ interface Message {
 }
 
 /** Makes it, not running. */
-export function makeAppliance(needs: ApplianceNeeds): Appliance {
+export function createFailoverAppliance(needs: SimulatedFailoverApplianceDeps): SimulatedFailoverAppliance {
   const { id, time, groups } = needs;
   /** What lies on the disk beside the database: messages, whether their sound began, and how they were shared out. */
   const messages = new Map<string, Message>();
-  const playing = new Map<string, Sounding>();
+  const playing = new Map<string, BellSounding>();
   let life: { clock: Clock; failover: Failover; ticker: Ticker; end(): void } | null = null;
   let frozen: { held: (() => void)[] } | null = null;
   let boots = 0;
@@ -96,68 +96,71 @@ export function makeAppliance(needs: ApplianceNeeds): Appliance {
     playing.clear();
   };
 
-  function portOf(clock: Clock, failover: Failover): RingPort {
+  function portOf(clock: Clock, failover: Failover): RingExecutor {
     const armedAt = new Map<string, number>();
     const others = new Set<string>();
-    const standIns = createStandIns({
+    const standIns = createFailoverRings({
       clock,
       log: silentLog,
-      left: (ring) => messages.get(ring.id)?.left ?? [],
-      turn: (ring, group) => failover.turn(ring.id, ring.at, [group], group),
+      delegatedGroups: (ring) => messages.get(ring.id)?.left ?? [],
+      duty: (ring, group) => failover.decideDuty(ring.id, ring.at, [group], group),
       async send(ring, ids) {
         const first = Math.max(ring.at, clock.now() + needs.joinMs());
         const parts = ids.map((part) => ({ id: ring.id, part, groups: [part] }));
-        failover.began(parts, first);
+        failover.markStarted(parts, first);
         clock.after(first - clock.now(), () => sound(ring, parts, ids, clock, failover));
         return null;
       },
-      callOff: async () => undefined,
+      abort: async () => undefined,
     });
     return {
       async prepare(ring) {
         if (!messages.has(ring.id)) messages.set(ring.id, { begun: false, ...shareOut(ring, failover) });
         return null;
       },
-      turn(ring) {
+      duty(ring) {
         const { covers = [], isAlsoAlone = false } = messages.get(ring.id) ?? {};
-        const isUntouched = ring.asked === 0 && !standIns.hasStoodIn(ring.id);
-        if (isUntouched && failover.isStale(ring.id, covers, isAlsoAlone)) return "anew";
+        const isUntouched = ring.asked === 0 && !standIns.hasTakenOver(ring.id);
+        if (isUntouched && failover.isDutyStale(ring.id, covers, isAlsoAlone)) return "replan";
         standIns.watch(ring);
-        const turn = failover.turn(ring.id, ring.at, covers);
-        if (turn !== "stand-down") return turn;
+        const turn = failover.decideDuty(ring.id, ring.at, covers);
+        if (turn !== "yield") return turn;
         if (isAlsoAlone) standIns.add(ring, [id]);
         others.add(ring.id);
-        return { standDown: "Another appliance rang it." };
+        return { standDown: "Rung by another appliance." };
       },
       arm(rings) {
         for (const ring of rings) armedAt.set(ring.id, clock.now());
       },
-      begin(rings) {
+      start(rings) {
         for (const ring of rings) {
           const joined = (armedAt.get(ring.id) ?? clock.now()) + needs.joinMs();
           const first = Math.max(ring.at, joined, clock.now() + 10);
           const message = messages.get(ring.id) as Message;
           message.begun = true;
           const whole = [{ id: ring.id, part: null, groups: message.covers }];
-          failover.began(whole, first);
+          failover.markStarted(whole, first);
           const devices = message.isAlsoAlone ? [...message.covers, id] : message.covers;
           clock.after(first - clock.now(), () => sound(ring, whole, devices, clock, failover));
         }
       },
-      async withdraw(ring) {
-        if (!others.delete(ring.id)) await standIns.forget(ring.id);
+      async cancel(ring) {
+        if (!others.delete(ring.id)) await standIns.cancel(ring.id);
         messages.delete(ring.id);
       },
-      hasBegun: (ring) => messages.get(ring.id)?.begun === true,
+      hasStarted: (ring) => messages.get(ring.id)?.begun === true,
       recordMissed: () => undefined,
     };
   }
 
   /** As the product shares a ring's devices out. */
   function shareOut(ring: RingRow, failover: Failover): Omit<Message, "begun"> {
-    const shares = groups.map((group) => ({ id: group.id, like: failover.shareOut(ring.id, group.id).like }));
+    const shares = groups.map((group) => ({
+      id: group.id,
+      like: failover.assignDuty(ring.id, group.id).equivalenceKey,
+    }));
     const likes = shares.map(({ like }) => like);
-    const taken = takenOf(needs.hasOwnDevices ? [id, ...likes] : likes, id);
+    const taken = selectLikeness(needs.hasOwnDevices ? [id, ...likes] : likes, id);
     const idsWhere = (isOurs: boolean): string[] =>
       shares.flatMap((share) => ((share.like === taken) === isOurs ? [share.id] : []));
     return { covers: idsWhere(true), left: idsWhere(false), isAlsoAlone: needs.hasOwnDevices };
@@ -178,7 +181,7 @@ export function makeAppliance(needs: ApplianceNeeds): Appliance {
     needs.sounded(sounding);
     clock.after(lasts, () => {
       playing.delete(key);
-      failover.ended(parts);
+      failover.markEnded(parts);
     });
   }
 
@@ -198,17 +201,17 @@ export function makeAppliance(needs: ApplianceNeeds): Appliance {
       hasCloud: () => false,
       hasNetwork: () => true,
       send: needs.send,
-      heardElsewhere: () => undefined,
+      onPeerSound: () => undefined,
       hasBegun({ id: ring, groups: theirs }) {
         const { begun = false, covers = [] } = messages.get(ring) ?? {};
         return begun && (theirs === null || covers.some((cover) => theirs.has(cover)));
       },
-      doubled: needs.doubled,
-      tookOver: () => undefined,
+      onDuplicate: needs.doubled,
+      onTakeover: () => undefined,
     });
     const planner = createPlanner({ store: disk, clock, source: bellsOf(needs.bells), basis: () => "failover" });
-    const port = portOf(clock, failover);
-    const ticker = createTicker({ store: disk, clock, log: silentLog, planner, port });
+    const ringExecutor = portOf(clock, failover);
+    const ticker = createTicker({ store: disk, clock, log: silentLog, planner, ringExecutor });
     failover.start();
     ticker.start();
     life = {
@@ -249,8 +252,8 @@ export function makeAppliance(needs: ApplianceNeeds): Appliance {
       if (!life) return;
       const { failover } = life;
       // What came meanwhile is read a moment after timers that were due.
-      if (frozen) frozen.held.push(() => life?.clock.after(needs.joinMs() / 2, () => failover.take(beat)));
-      else failover.take(beat);
+      if (frozen) frozen.held.push(() => life?.clock.after(needs.joinMs() / 2, () => failover.receive(beat)));
+      else failover.receive(beat);
     },
     failover: () => life?.failover ?? null,
     async close() {
@@ -260,7 +263,7 @@ export function makeAppliance(needs: ApplianceNeeds): Appliance {
   };
 }
 
-function openDisk({ time, dataDir, id }: ApplianceNeeds): Store {
+function openDisk({ time, dataDir, id }: SimulatedFailoverApplianceDeps): Store {
   const fail = (error: unknown): never => {
     throw error;
   };
@@ -284,7 +287,11 @@ function diskOf(store: Store, isAlive: () => boolean): Store {
 }
 
 /** The clock of one run; while the process stands still, what is due is `held`. */
-function lifeClock({ time, skewMs }: ApplianceNeeds, isAlive: () => boolean, held: () => (() => void)[] | null): Clock {
+function lifeClock(
+  { time, skewMs }: SimulatedFailoverApplianceDeps,
+  isAlive: () => boolean,
+  held: () => (() => void)[] | null,
+): Clock {
   const clock = clockOf(time, { skewMs, drift: 0 }, isAlive);
   const later = (fn: () => void) => (): void => {
     const waiting = held();
@@ -299,17 +306,17 @@ function lifeClock({ time, skewMs }: ApplianceNeeds, isAlive: () => boolean, hel
 }
 
 function bellsOf(times: readonly string[]): PlanSource {
-  const zones = createZones();
+  const zones = createTimeZones();
   const entries = times.map((time) => {
     return { id: `e${time}`, time, messageTemplateId: "m", deviceGroupIds: [], distributionListIds: [] };
   });
   const schedule = {
     ...{ id: "s", timeZone: "UTC", startDate: "2026-01-12", endDate: "2026-01-18", numWeeks: 1 },
     entries: [0, 1, 2, 3, 4, 5, 6].map((entryNum) => ({ entryNum, ringListId: "l" })),
-  } as unknown as Schedule;
+  } as unknown as RingSchedule;
   return {
     owners: () => [{ id: "s", kind: "bell" as const }],
     occurrences: (_reader, _kind, _owner, from, to) =>
-      ringsBetween(schedule, [{ id: "l", entries }], [], from, to, { zones }).map(plannedBell),
+      expandSchedule(schedule, [{ id: "l", entries }], [], from, to, { zones }).map(toOccurrence),
   };
 }

@@ -1,30 +1,30 @@
+import { loadModuleWithBug } from "../sim/bug-loader.ts";
 import type { PlantedBug } from "../sim/planted-bugs.ts";
-import { moduleWith } from "../sim/with-bug.ts";
 import type { killAroundBells } from "./failover.ts";
 
-/** What must be caught. */
+/** Bugs that the failover harness must find. */
 export const FAILOVER_BUGS: readonly PlantedBug[] = [
   {
-    name: "evidence-is-not-heeded",
-    file: "failover/turns.ts",
+    name: "evidence-ignored",
+    file: "src/failover/duty.ts",
     changes: [
-      ['for (const id of starts) note(id, "sounding");', ""],
-      ['for (const id of ends) note(id, "over");', ""],
+      ['for (const id of starts) recordEvidence(id, "sounding");', ""],
+      ['for (const id of ends) recordEvidence(id, "over");', ""],
     ],
   },
   {
     name: "standby-waits-for-ever",
-    file: "failover/turns.ts",
-    changes: [["if (patience > 0 && clock.now() < turnAt)", "if (patience > 0)"]],
+    file: "src/failover/duty.ts",
+    changes: [["if (delayMs > 0 && clock.now() < turnAt)", "if (delayMs > 0)"]],
   },
   {
-    name: "not-played-again-when-the-first-is-gone",
-    file: "failover/turns.ts",
-    changes: [['if (goneMs < patience || !circle.isSettled() || needs.isIsolated()) return "wait";', 'return "wait";']],
+    name: "not-replayed-after-a-loss",
+    file: "src/failover/duty.ts",
+    changes: [['if (goneMs < delayMs || !membership.isSettled() || deps.isIsolated()) return "wait";', 'return "wait";']],
   },
   {
     name: "an-end-counts-as-silence",
-    file: "failover/turns.ts",
+    file: "src/failover/duty.ts",
     changes: [
       [
         "if (began && sounding.delete(key)) over.set(key, { ...began, at: clock.monotonicMs() });",
@@ -33,53 +33,53 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
     ],
   },
   {
-    name: "nobody-is-waited-for-after-a-start",
-    file: "failover/circle.ts",
-    changes: [["if (clock.monotonicMs() - wokenAt >= SETTLING_MS) return true;", "if (wokenAt >= 0) return true;"]],
+    name: "no-settling-after-a-start",
+    file: "src/failover/membership.ts",
+    changes: [["if (clock.monotonicMs() - awakeSince >= SETTLING_MS) return true;", "if (awakeSince >= 0) return true;"]],
   },
   {
-    name: "standing-still-is-not-noticed",
-    file: "failover/circle.ts",
-    changes: [["if (now - lookedAt >= STALLED_MS) wokenAt = now;", ""]],
+    name: "stall-not-detected",
+    file: "src/failover/membership.ts",
+    changes: [["if (now - lastTickAt >= STALL_THRESHOLD_MS) awakeSince = now;", ""]],
   },
   {
-    name: "who-moves-up-does-not-wait",
-    file: "failover/turns.ts",
-    changes: [["const turnAt = Math.min(latest, from);", "const turnAt = Math.min(latest, at + patience, from);"]],
+    name: "no-wait-after-moving-up",
+    file: "src/failover/duty.ts",
+    changes: [["const turnAt = Math.min(latest, from);", "const turnAt = Math.min(latest, at + delayMs, from);"]],
   },
   {
-    name: "nobody-stands-in",
-    file: "failover/failover.ts",
+    name: "no-takeover",
+    file: "src/failover/failover.ts",
     changes: [
       [
-        "return turns.turn({ id, at, groups: groupsOf(groupIds), part });",
-        'return part === null ? turns.turn({ id, at, groups: groupsOf(groupIds) }) : "wait";',
+        "return ringDuty.decide({ id, at, groups: groupsOf(groupIds), part });",
+        'return part === null ? ringDuty.decide({ id, at, groups: groupsOf(groupIds) }) : "wait";',
       ],
     ],
   },
   {
-    name: "a-share-counts-as-the-whole",
-    file: "failover/turns.ts",
+    name: "partial-coverage-counts-as-full",
+    file: "src/failover/duty.ts",
     changes: [
       ["covers: coversOf([...[...over.values()].filter(({ at }) => at >= before), ...sounding.values()]),", ""],
     ],
   },
   {
-    name: "a-share-is-not-made-anew",
-    file: "failover/failover.ts",
+    name: "stale-distribution-kept",
+    file: "src/failover/failover.ts",
     changes: [
-      ["return new Set(isAlsoAlone ? [...likes, ownId] : likes).size > 1;", "return isAlsoAlone && likes.length < 0;"],
+      ["return new Set(isAlsoAlone ? [...keys, ownId] : keys).size > 1;", "return isAlsoAlone && keys.length < 0;"],
     ],
   },
   {
-    name: "roles-go-back-at-once",
-    file: "failover/circle.ts",
-    changes: [["const STABLE_MS = 60_000;", "const STABLE_MS = 0;"]],
+    name: "immediate-failback",
+    file: "src/failover/membership.ts",
+    changes: [["const FAILBACK_DELAY_MS = 60_000;", "const FAILBACK_DELAY_MS = 0;"]],
   },
 ];
 
-/** Plants each bug (or the one named) and kills until it is caught, at most `kills` times. Says which were not. */
-export async function huntFailoverBugs(
+/** Plants each bug (or the named one) and kills until it is found, at most `kills` times. Returns those not found. */
+export async function detectPlantedBugs(
   name: string,
   kills: number,
   seed: number,
@@ -88,7 +88,7 @@ export async function huntFailoverBugs(
   const bugs = FAILOVER_BUGS.filter((bug) => !bug.equivalent && (name === "all" || bug.name === name));
   const missed: string[] = [];
   for (const bug of bugs) {
-    const planted = await moduleWith<{ killAroundBells: typeof killAroundBells }>(
+    const planted = await loadModuleWithBug<{ killAroundBells: typeof killAroundBells }>(
       bug,
       process.cwd(),
       "test/faults/failover.ts",

@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Beat } from "../../src/replication/failover/beats.ts";
-import type { CoverGroup } from "../../src/replication/failover/circle.ts";
-import { createDice, type Dice } from "../sim/dice.ts";
+import type { PeerHeartbeat } from "../../src/failover/heartbeat.ts";
+import type { FailoverGroup } from "../../src/failover/membership.ts";
+import { createRandomSource, type RandomSource } from "../sim/seeded-random.ts";
 import { createVirtualTime, type VirtualTime } from "../sim/virtual-time.ts";
-import { type Appliance, makeAppliance, type Sounding } from "./failover-appliance.ts";
+import { type BellSounding, createFailoverAppliance, type SimulatedFailoverAppliance } from "./failover-appliance.ts";
 
 /** What the kills led to. */
 export interface FailoverFigures {
@@ -70,7 +70,7 @@ export async function killAroundBells(kills: number, seed: number, untilBroken =
   const waits: number[] = [];
   for (let done = 0; done < kills && !(untilBroken && figures.broken.length > 0); done += BELLS_PER_WORLD) {
     const rounds = Math.min(BELLS_PER_WORLD, kills - done);
-    await runWorld({ rounds, number: done / BELLS_PER_WORLD, dice: createDice(seed + done), figures, waits });
+    await runWorld({ rounds, number: done / BELLS_PER_WORLD, dice: createRandomSource(seed + done), figures, waits });
   }
   waits.sort((a, b) => a - b);
   figures.takeoverP50Ms = Math.round(waits[waits.length >> 1] ?? 0);
@@ -98,7 +98,7 @@ const ORDERS: readonly Readonly<Record<string, readonly string[]>>[] = [
 interface World {
   rounds: number;
   number: number;
-  dice: Dice;
+  dice: RandomSource;
   figures: FailoverFigures;
   waits: number[];
 }
@@ -113,18 +113,18 @@ async function runWorld({ rounds, number, dice, figures, waits }: World): Promis
     at += 1_000 * Math.round(between(dice, EVERY_MS.least, EVERY_MS.most) / 1_000);
     bells.push(at);
   }
-  const soundings: Sounding[] = [];
+  const soundings: BellSounding[] = [];
   const noticed = new Set<string>();
   const cut: { from: number; to: number }[] = [];
   // Each bell goes to devices of all groups: who acts for them share it out.
   const orders = Object.entries(ORDERS[number % ORDERS.length] as (typeof ORDERS)[number]);
-  const groups: CoverGroup[] = orders.map(([id, members]) => ({ id, members, timeoutMs: 3_000 }));
-  const members = [...(groups[0] as CoverGroup).members];
+  const groups: FailoverGroup[] = orders.map(([id, members]) => ({ id, members, timeoutMs: 3_000 }));
+  const members = [...(groups[0] as FailoverGroup).members];
   const hasOwnDevices = number % 4 === 3;
   const skewMs = number % 3 === 1 ? SKEW_MS.large : SKEW_MS.usual;
   const appliances = members.map((id) => {
     mkdirSync(join(dataDir, id));
-    return makeAppliance({
+    return createFailoverAppliance({
       ...{ id, time, dataDir, groups, hasOwnDevices, skewMs: between(dice, -skewMs, skewMs) },
       bells: bells.map((at) => new Date(at).toISOString().slice(11, 19)),
       soundMs: () => between(dice, 2_000, 15_000),
@@ -134,7 +134,7 @@ async function runWorld({ rounds, number, dice, figures, waits }: World): Promis
       doubled: (id_) => void noticed.add(id_),
     });
   });
-  const deliver = (beat: Beat): void => {
+  const deliver = (beat: PeerHeartbeat): void => {
     for (const to of appliances) {
       if (to.id === beat.endpoint || isCut(cut, time.now())) continue;
       time.in(dice.happens(0.02) ? between(dice, 50, 400) : between(dice, 1, 8), () => to.take(beat));
@@ -154,7 +154,7 @@ async function runWorld({ rounds, number, dice, figures, waits }: World): Promis
     }
     await time.run(time.now() + EVERY_MS.most);
     const killed = Math.max(...changes.map((each) => each.takeMostPerMinute()));
-    await flap(appliances[0] as Appliance, time);
+    await flap(appliances[0] as SimulatedFailoverAppliance, time);
     const flapping = Math.max(...changes.map((each) => each.takeMostPerMinute()));
     for (const mishap of mishaps) {
       for (const { id, members } of groups) {
@@ -180,10 +180,10 @@ async function runWorld({ rounds, number, dice, figures, waits }: World): Promis
   }
 }
 
-function plan(at: number, dice: Dice, groups: readonly CoverGroup[]): Mishap {
+function plan(at: number, dice: RandomSource, groups: readonly FailoverGroup[]): Mishap {
   // Rings are shared out half a minute ahead.
   const early = groups.length > 1 ? -35_000 : -10_000;
-  const group = groups[dice.below(groups.length)] as CoverGroup;
+  const group = groups[dice.below(groups.length)] as FailoverGroup;
   // Who is back soon shares out anew what others have shared out without it.
   const isSharing = groups.length > 1 && dice.happens(0.2);
   const whenever = at + (dice.happens(0.5) ? between(dice, -3_000, 4_000) : between(dice, early, 15_000));
@@ -200,8 +200,13 @@ function plan(at: number, dice: Dice, groups: readonly CoverGroup[]): Mishap {
 }
 
 /** Ends or stops the one that acts; it is back after a while, at times during the bell. */
-async function strike(mishap: Mishap, appliances: readonly Appliance[], time: VirtualTime): Promise<void> {
-  const first = appliances.find((each) => each.failover()?.isActive(mishap.group)) ?? (appliances[0] as Appliance);
+async function strike(
+  mishap: Mishap,
+  appliances: readonly SimulatedFailoverAppliance[],
+  time: VirtualTime,
+): Promise<void> {
+  const first =
+    appliances.find((each) => each.failover()?.isActive(mishap.group)) ?? (appliances[0] as SimulatedFailoverAppliance);
   mishap.victim = first.id;
   if (mishap.kind === "kill") {
     first.kill();
@@ -213,7 +218,7 @@ async function strike(mishap: Mishap, appliances: readonly Appliance[], time: Vi
 }
 
 /** Ten ends and starts in a hundred seconds, without a bell. */
-async function flap(first: Appliance, time: VirtualTime): Promise<void> {
+async function flap(first: SimulatedFailoverAppliance, time: VirtualTime): Promise<void> {
   for (let times = 0; times < 10; times++) {
     first.kill();
     await time.run(time.now() + 6_000);
@@ -224,7 +229,7 @@ async function flap(first: Appliance, time: VirtualTime): Promise<void> {
 
 interface Judged {
   /** What was heard of the bell at one group's devices. */
-  heard: Sounding[];
+  heard: BellSounding[];
   group: string;
   noticed: ReadonlySet<string>;
   figures: FailoverFigures;
@@ -253,7 +258,7 @@ function judge(mishap: Mishap, { heard, group, noticed, figures, waits, skewMs, 
   }
   if (one.from - at < -500) figures.broken.push(`too early by ${at - one.from} ms: ${told}`);
   if (one.appliance !== first || again.length > 0) figures.takeovers += 1;
-  const wait = again.length > 0 && one.cut ? (again[0] as Sounding).from - one.to : one.from - at;
+  const wait = again.length > 0 && one.cut ? (again[0] as BellSounding).from - one.to : one.from - at;
   if (again.length > 0 || wait > JOIN_MS) waits.push(wait);
   if (one.from - at > TAKEOVER_MS) figures.broken.push(`first heard after ${one.from - at} ms: ${told}`);
   if (again.length === 0) {
@@ -264,12 +269,13 @@ function judge(mishap: Mishap, { heard, group, noticed, figures, waits, skewMs, 
   }
   if (one.cut && wait > TAKEOVER_MS) figures.broken.push(`taken over after ${wait} ms: ${told}`);
   if (noticed.has(one.ring)) figures.noticed += 1;
-  const isCutApart = partition !== null && partition.from < (again[0] as Sounding).from && partition.to > at - 5_000;
+  const isCutApart =
+    partition !== null && partition.from < (again[0] as BellSounding).from && partition.to > at - 5_000;
   if (one.cut && one.to >= one.from) figures.doubledAfterFirstPacket += 1;
   else if (isCutApart) figures.doubledInPartition += 1;
   else if (kind === "freeze" && Math.abs(killedAt - at) <= STARTING_MS + skewMs) figures.doubledAtStandstill += 1;
   // Of those that take over, one may begin before it hears of the other; at the moment itself only one has the role.
-  else if ((again[0] as Sounding).from - one.from > TOLD_MS || one.from - at < JOIN_MS + skewMs)
+  else if ((again[0] as BellSounding).from - one.from > TOLD_MS || one.from - at < JOIN_MS + skewMs)
     figures.broken.push(`doubled for no reason: ${told}`);
   else figures.doubledAfterFirstPacket += 1;
 }
@@ -279,7 +285,7 @@ function isCut(cuts: readonly { from: number; to: number }[], now: number): bool
 }
 
 /** Counts how often it changes who acts, by the word of those that run. */
-function watchRoles(appliances: readonly Appliance[], group: CoverGroup, time: VirtualTime) {
+function watchRoles(appliances: readonly SimulatedFailoverAppliance[], group: FailoverGroup, time: VirtualTime) {
   let changes: number[] = [];
   let before = "";
   let watching = true;
@@ -310,6 +316,6 @@ function watchRoles(appliances: readonly Appliance[], group: CoverGroup, time: V
   };
 }
 
-function between(dice: Dice, least: number, most: number): number {
+function between(dice: RandomSource, least: number, most: number): number {
   return least + dice.below(most - least);
 }

@@ -1,13 +1,13 @@
-import { chance } from "../../src/campus/chance.ts";
-import type { Action } from "../../src/rest/action.ts";
+import type { Action } from "../../src/http/action.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
+import { seededRandom } from "../../src/tools/simulator/seeded-random.ts";
 import {
   fileFields,
   formPairs,
   sampleFile,
   sampleInput,
   UNKNOWN_ID,
-  writableFields,
+  writableSampleFields,
   wrongValues,
 } from "../support/sample-values.ts";
 
@@ -24,7 +24,7 @@ export interface FuzzRequest {
 export type KnownIds = Map<string, string[]>;
 
 /** Numbers in [0, 1) that follow from a seed, one after the other. */
-export interface Dice {
+export interface SeededRandom {
   roll(): number;
   /** True in one of `in` cases. */
   oneIn(cases: number): boolean;
@@ -32,9 +32,9 @@ export interface Dice {
 }
 
 /** The dice of one request. */
-function diceOf(seed: number, request: number): Dice {
+function diceOf(seed: number, request: number): SeededRandom {
   let rolls = 0;
-  const roll = (): number => chance(seed, request, rolls++);
+  const roll = (): number => seededRandom(seed, request, rolls++);
   return {
     roll,
     oneIn: (cases) => roll() * cases < 1,
@@ -128,7 +128,7 @@ export function createFuzz(actions: readonly Action[], seed: number) {
   };
 }
 
-function pathOf(action: Action, dice: Dice, ids: KnownIds): string {
+function pathOf(action: Action, dice: SeededRandom, ids: KnownIds): string {
   const segments = action.at.split("/");
   const filled = segments.map((segment, at) => {
     if (!segment.startsWith("{")) return segment;
@@ -138,7 +138,7 @@ function pathOf(action: Action, dice: Dice, ids: KnownIds): string {
   return dice.oneIn(80) ? `${path}/` : dice.oneIn(200) ? `${path}//x` : path;
 }
 
-function idFor(collection: string, dice: Dice, ids: KnownIds): string {
+function idFor(collection: string, dice: SeededRandom, ids: KnownIds): string {
   if (dice.oneIn(25)) return dice.pick(NASTY);
   if (dice.oneIn(15)) return UNKNOWN_ID;
   const known = ids.get(collection) ?? [];
@@ -146,7 +146,7 @@ function idFor(collection: string, dice: Dice, ids: KnownIds): string {
   return dice.pick(known);
 }
 
-function queryOf(action: Action, dice: Dice, ids: KnownIds): string {
+function queryOf(action: Action, dice: SeededRandom, ids: KnownIds): string {
   const names = [...Object.keys(action.accepts ?? {}), ...Object.keys(action.query ?? {}), "name", "type", "createdAt"];
   const pairs: string[] = [];
   const count = Math.floor(dice.roll() * 4);
@@ -163,7 +163,7 @@ function queryOf(action: Action, dice: Dice, ids: KnownIds): string {
   return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
 }
 
-function queryValue(name: string, dice: Dice, ids: KnownIds): string {
+function queryValue(name: string, dice: SeededRandom, ids: KnownIds): string {
   if (dice.oneIn(3)) return dice.pick(NASTY);
   if (name === "sort") return dice.pick(SORTS);
   if (name === "limit" || name === "skip") return String(Math.floor(dice.roll() * 1_100));
@@ -171,7 +171,7 @@ function queryValue(name: string, dice: Dice, ids: KnownIds): string {
   return dice.pick(["true", "false", "sample", "1", "2026-01-01", "2026-01-01T00:00:00Z", "end", "regular"]);
 }
 
-function headersOf(dice: Dice, ids: KnownIds): Record<string, string> {
+function headersOf(dice: SeededRandom, ids: KnownIds): Record<string, string> {
   const headers: Record<string, string> = {};
   if (dice.oneIn(12)) headers["x-service-domain"] = dice.pick([...(ids.get("domains") ?? []), "no-id", UNKNOWN_ID]);
   if (dice.oneIn(12)) headers["if-match"] = dice.pick(["*", '"a"', 'W/"1-2.3"', ",,,"]);
@@ -184,7 +184,7 @@ function headersOf(dice: Dice, ids: KnownIds): Record<string, string> {
 
 type Body = { type: Record<string, string>; body: Buffer | null };
 
-function bodyOf(action: Action, dice: Dice, ids: KnownIds, serial: number): Body {
+function bodyOf(action: Action, dice: SeededRandom, ids: KnownIds, serial: number): Body {
   const resource = { name: "fuzz", fields: action.accepts ?? {} } as unknown as AnyResource;
   if (dice.oneIn(25)) return garbage(dice);
   const idOf = (name: string): string | null => {
@@ -205,8 +205,8 @@ function bodyOf(action: Action, dice: Dice, ids: KnownIds, serial: number): Body
 }
 
 /** Makes some members wrong, nasty, absent, or of a row that is there. */
-function spoil(input: Record<string, unknown>, resource: AnyResource, dice: Dice, ids: KnownIds): void {
-  for (const [name, field] of writableFields(resource)) {
+function spoil(input: Record<string, unknown>, resource: AnyResource, dice: SeededRandom, ids: KnownIds): void {
+  for (const [name, field] of writableSampleFields(resource)) {
     const fate = dice.roll();
     if (fate < 0.08) {
       const wrong = wrongValues(field);
@@ -219,7 +219,7 @@ function spoil(input: Record<string, unknown>, resource: AnyResource, dice: Dice
   if (dice.oneIn(30)) Object.assign(input, { constructor: { prototype: 1 }, noSuchField: dice.pick(NASTY_VALUES) });
 }
 
-function multipartOf(pairs: readonly [string, string][], resource: AnyResource, dice: Dice): Body {
+function multipartOf(pairs: readonly [string, string][], resource: AnyResource, dice: SeededRandom): Body {
   const boundary = "----fuzz";
   const parts: Buffer[] = pairs.map(([name, value]) =>
     Buffer.from(
@@ -241,7 +241,7 @@ function multipartOf(pairs: readonly [string, string][], resource: AnyResource, 
   return { type: { "content-type": `multipart/form-data; boundary=${boundary}` }, body };
 }
 
-function garbage(dice: Dice): Body {
+function garbage(dice: SeededRandom): Body {
   const type = dice.pick([
     "application/json",
     "application/x-www-form-urlencoded",

@@ -2,17 +2,23 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { Agent, request as send } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
-import type { Action } from "../../src/rest/action.ts";
-import { servedActions } from "../../src/rest/served-actions.ts";
+import type { Action } from "../../src/http/action.ts";
+import { servedActions } from "../../src/http/served-actions.ts";
 import { createCatalogue } from "../../src/schema/catalogue.ts";
-import { type Initialised, initialise, LOOPBACK_SETTINGS, type RunningDaemon, serve } from "../support/product.ts";
+import { BUILT_IN_DECLARATIONS, loadDeclarations } from "../../src/wiring/load-declarations.ts";
+import {
+  type InitOutput,
+  LOOPBACK_SETTINGS,
+  type RunningDaemon,
+  runInit,
+  serveAppliance,
+} from "../support/carillon-process.ts";
 import { createFuzz, type FuzzRequest, type KnownIds } from "./fuzz-requests.ts";
 import { hostileInputs } from "./hostile-requests.ts";
-import { pulseIn, startIdle, watched } from "./loop-monitor.ts";
+import { readLoopStatistics, startIdle, withLoopMonitor } from "./loop-monitor.ts";
 
 /** What a run came to. */
-export interface Fuzzed {
+export interface FuzzRun {
   seed: number;
   requests: number;
   /** Answers by status; `0` counts connections that ended without one. */
@@ -42,16 +48,16 @@ function isLeftOut({ method, at }: Action): boolean {
 }
 
 /** Sends `requests` requests that follow from `seed`, and every hostile one, to a daemon of its own. */
-export async function fuzz(requests: number, seed: number, say: (progress: string) => void): Promise<Fuzzed> {
+export async function fuzz(requests: number, seed: number, say: (progress: string) => void): Promise<FuzzRun> {
   const folder = await mkdtemp(join(tmpdir(), "carillon-fuzz-"));
   try {
-    const first = await initialise(folder);
+    const first = await runInit(folder);
     const settings = join(folder, "settings.yaml");
     await writeFile(settings, SETTINGS);
     const pulse = join(folder, "pulse.json");
     const machinePulse = join(folder, "machine-pulse.json");
     const idle = await startIdle(machinePulse);
-    const daemon = await watched(pulse, () => serve(folder, ["--config", settings]));
+    const daemon = await withLoopMonitor(pulse, () => serveAppliance(folder, ["--config", settings]));
     try {
       return await run({ requests, seed, say, first, daemon, pulse, machinePulse });
     } finally {
@@ -67,14 +73,14 @@ interface Run {
   requests: number;
   seed: number;
   say: (progress: string) => void;
-  first: Initialised;
+  first: InitOutput;
   daemon: RunningDaemon;
   pulse: string;
   machinePulse: string;
 }
 
-async function run({ requests, seed, say, first, daemon, pulse, machinePulse }: Run): Promise<Fuzzed> {
-  const catalogue = createCatalogue(await loadDeclarations([OWN_DECLARATIONS]));
+async function run({ requests, seed, say, first, daemon, pulse, machinePulse }: Run): Promise<FuzzRun> {
+  const catalogue = createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS]));
   const make = createFuzz(
     servedActions(catalogue).filter((action) => !isLeftOut(action)),
     seed,
@@ -97,9 +103,9 @@ async function run({ requests, seed, say, first, daemon, pulse, machinePulse }: 
   const client = async (): Promise<void> => {
     while (next < requests && daemon.child.exitCode === null) {
       const number = next++;
-      if (number === Math.floor(requests / 10)) growthFrom = (await pulseIn(pulse)).rssBytes;
+      if (number === Math.floor(requests / 10)) growthFrom = (await readLoopStatistics(pulse)).rssBytes;
       if (number % 5_000 === 4_999) {
-        const megabytes = Math.round((await pulseIn(pulse)).rssBytes / 1e6);
+        const megabytes = Math.round((await readLoopStatistics(pulse)).rssBytes / 1e6);
         say(`${number + 1} of ${requests} requests, ${faults.length} faults, ${megabytes} MB`);
       }
       const request = make(number, ids);
@@ -112,7 +118,7 @@ async function run({ requests, seed, say, first, daemon, pulse, machinePulse }: 
   agent.destroy();
   // The last pulse is at most 0.2 s old.
   await new Promise((done) => setTimeout(done, 500));
-  const { lagP99Ms, lagMaxMs, rssBytes } = await pulseIn(pulse);
+  const { lagP99Ms, lagMaxMs, rssBytes } = await readLoopStatistics(pulse);
   return {
     seed,
     requests: next,
@@ -121,7 +127,7 @@ async function run({ requests, seed, say, first, daemon, pulse, machinePulse }: 
     alive: daemon.child.exitCode === null && daemon.child.signalCode === null,
     lagP99Ms,
     lagMaxMs,
-    machineLagP99Ms: (await pulseIn(machinePulse)).lagP99Ms,
+    machineLagP99Ms: (await readLoopStatistics(machinePulse)).lagP99Ms,
     growthBytes: rssBytes - (growthFrom ?? rssBytes),
     seconds: (Date.now() - began) / 1_000,
   };
@@ -141,7 +147,7 @@ async function enablePlugins(url: string, token: string): Promise<void> {
   }
 }
 
-function firstIds({ userId, extensionId, endpointId, domainId }: Initialised): KnownIds {
+function firstIds({ userId, extensionId, endpointId, domainId }: InitOutput): KnownIds {
   return new Map([
     ["users", [userId]],
     ["extensions", [extensionId]],

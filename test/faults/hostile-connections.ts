@@ -6,12 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";
-import type { Initialised } from "../support/product.ts";
+import type { InitOutput } from "../support/carillon-process.ts";
 
 /** The daemon that is attacked, and its administrator. */
-export interface Target {
+export interface ConnectionTarget {
   url: string;
-  first: Initialised;
+  first: InitOutput;
 }
 
 /** A hostile input that is more than one request, or none that HTTP knows; what it answers are broken promises in words. */
@@ -19,7 +19,7 @@ export interface HostileStory {
   /** Its number among the forty. @source reliability.md 4 */
   number: number;
   what: string;
-  attack(target: Target): Promise<string[]>;
+  attack(target: ConnectionTarget): Promise<string[]>;
 }
 
 /** The hostile inputs that are played one step after the other. */
@@ -32,7 +32,7 @@ export const HOSTILE_STORIES: readonly HostileStory[] = [
   { number: 40, what: "XML with entities from elsewhere, a billion laughs, 100,000 nested tags", attack: sendXml },
 ];
 
-async function circleGroups(target: Target): Promise<string[]> {
+async function circleGroups(target: ConnectionTarget): Promise<string[]> {
   const group = async (name: string, baseDeviceGroupIds: string[]): Promise<string> =>
     String((await ask(target, "POST", "/device-groups", { name, filterType: "ACCEPT", baseDeviceGroupIds })).body.id);
   const first = await group("circle 1", []);
@@ -47,7 +47,7 @@ async function circleGroups(target: Target): Promise<string[]> {
   ];
 }
 
-async function smuggle(target: Target): Promise<string[]> {
+async function smuggle(target: ConnectionTarget): Promise<string[]> {
   const head = `POST /api/v1/users HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n`;
   const attacks = [
     `${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /api/v1/users HTTP/1.1\r\n\r\n`,
@@ -61,7 +61,7 @@ async function smuggle(target: Target): Promise<string[]> {
 }
 
 /** Slow clients are hung up, and keep nobody else waiting. */
-async function dawdle(target: Target): Promise<string[]> {
+async function dawdle(target: ConnectionTarget): Promise<string[]> {
   const sockets = await Promise.all(Array.from({ length: 300 }, () => dial(target)));
   const closed = new Set<Socket>();
   for (const socket of sockets)
@@ -85,7 +85,7 @@ async function dawdle(target: Target): Promise<string[]> {
 }
 
 /** A rule fires once for a message, and what it sends has no rule of its own. */
-async function escalateInCircles(target: Target): Promise<string[]> {
+async function escalateInCircles(target: ConnectionTarget): Promise<string[]> {
   const made = async (path: string, json: object): Promise<string> =>
     String((await ask(target, "POST", path, json)).body.id);
   const list = await made("/distribution-lists", { name: "circle" });
@@ -99,7 +99,7 @@ async function escalateInCircles(target: Target): Promise<string[]> {
   return after - before <= 2 ? [] : [`${after - before} messages came of one`];
 }
 
-async function floodSocket(target: Target): Promise<string[]> {
+async function floodSocket(target: ConnectionTarget): Promise<string[]> {
   const attacks: ((socket: WebSocket) => void)[] = [
     (socket) => socket.send(Buffer.alloc(20_000_000)),
     (socket) => socket.send(Buffer.from([0xc3, 0x28]), { binary: false }),
@@ -127,7 +127,7 @@ async function floodSocket(target: Target): Promise<string[]> {
 }
 
 /** Sent where XML is read from strangers: as the answer of a log-in by SAML. */
-async function sendXml(target: Target): Promise<string[]> {
+async function sendXml(target: ConnectionTarget): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-xml-"));
   try {
     const names = ["-keyout", join(folder, "key"), "-out", join(folder, "crt"), "-subj", "/CN=idp", "-days", "2"];
@@ -167,7 +167,7 @@ function hostileXml(): string[] {
 }
 
 async function ask(
-  { url, first }: Target,
+  { url, first }: ConnectionTarget,
   method: string,
   path: string,
   json?: object,
@@ -177,7 +177,7 @@ async function ask(
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 }
 
-async function dial({ url }: Target): Promise<Socket> {
+async function dial({ url }: ConnectionTarget): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   // Who does not read does not hear of the end either.
@@ -187,7 +187,7 @@ async function dial({ url }: Target): Promise<Socket> {
 }
 
 /** What comes back for a text that is sent as it stands, within two seconds. */
-async function spoken(target: Target, text: string): Promise<string> {
+async function spoken(target: ConnectionTarget, text: string): Promise<string> {
   const socket = await dial(target);
   let answer = "";
   socket.on("data", (bytes) => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { ApiClient, ApiPage } from "../../src/cli/api-client.ts";
+import type { ApiClient, ApiPage } from "../../src/api-client/api-client.ts";
 import { type Cloud, openCloud } from "./cloud-nodes.ts";
 
 /** What came of it. Times are ms from the mishap until a row that was written after it stood at both appliances. */
@@ -42,7 +42,7 @@ const MISHAPS = [
  * Kills the node that acts, restarts the database and puts its replica in its place in turn, while the cloud and both
  * appliances are written to. Only where `inOwnNetwork` gave null, as root: a database's server does not run as one.
  */
-export async function troubleNodes(rounds: number, say: (progress: string) => void): Promise<HubNodesRun> {
+export async function failNodes(rounds: number, say: (progress: string) => void): Promise<HubNodesRun> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-nodes-"));
   const run: HubNodesRun = {
     rounds,

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chance } from "../../src/campus/chance.ts";
-import { initialise, type RunningDaemon, serve } from "../support/product.ts";
+import { seededRandom } from "../../src/tools/simulator/seeded-random.ts";
+import { type RunningDaemon, runInit, serveAppliance } from "../support/carillon-process.ts";
 
 /** What a series of kills came to. */
-export interface Kills {
+export interface KillRun {
   kills: number;
   /** Creates that were answered with 200. */
   answered: number;
@@ -21,23 +21,23 @@ const LONGEST_LOAD_MS = 400;
  * Kills the daemon (SIGKILL) `kills` times at moments that follow from `seed` while eight clients create users, starts it
  * again each time, and looks for every create that had been answered.
  */
-export async function killUnderLoad(kills: number, seed: number, say: (progress: string) => void): Promise<Kills> {
+export async function killUnderLoad(kills: number, seed: number, say: (progress: string) => void): Promise<KillRun> {
   const dataDir = await mkdtemp(join(tmpdir(), "carillon-kills-"));
-  const result: Kills = { kills: 0, answered: 0, lost: [] };
+  const result: KillRun = { kills: 0, answered: 0, lost: [] };
   try {
-    const { token } = await initialise(dataDir);
-    let daemon = await serve(dataDir);
+    const { token } = await runInit(dataDir);
+    let daemon = await serveAppliance(dataDir);
     try {
       while (result.kills < kills) {
         const answered = await createUntilKilled(
           daemon,
           token,
           result.kills,
-          chance(seed, result.kills) * LONGEST_LOAD_MS,
+          seededRandom(seed, result.kills) * LONGEST_LOAD_MS,
         );
         result.kills += 1;
         result.answered += answered.size;
-        daemon = await serve(dataDir);
+        daemon = await serveAppliance(dataDir);
         result.lost.push(...(await missing(daemon, token, answered)));
         say(`${result.kills} of ${kills} kills, ${result.answered} creates answered, ${result.lost.length} lost`);
       }
@@ -63,7 +63,7 @@ async function createUntilKilled(
   const client = async (): Promise<void> => {
     while (!killed) {
       const name = `Round ${round} user ${number++}`;
-      const id = await createUser(daemon, token, name).catch((error: unknown) => {
+      const id = await createTestUser(daemon, token, name).catch((error: unknown) => {
         // The connection breaks with the kill; anything before it is a fault of the daemon.
         if (!killed) throw error;
         return null;
@@ -72,7 +72,7 @@ async function createUntilKilled(
     }
   };
   const first = `Round ${round} first user`;
-  answered.set(await createUser(daemon, token, first), first);
+  answered.set(await createTestUser(daemon, token, first), first);
   const clients = Array.from({ length: CLIENTS }, client);
   const kill = new Promise<void>((done) => setTimeout(done, afterMs)).then(() => {
     killed = true;
@@ -83,7 +83,7 @@ async function createUntilKilled(
 }
 
 /** Creates a user and gives its id; throws an Error when that is refused. */
-export async function createUser(daemon: RunningDaemon, token: string, name: string): Promise<string> {
+export async function createTestUser(daemon: RunningDaemon, token: string, name: string): Promise<string> {
   const response = await fetch(`${daemon.url}/api/v1/users`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },

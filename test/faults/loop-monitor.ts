@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 
 /** What a watched process said of itself last. */
-export interface Pulse {
+export interface LoopStatistics {
   /** 99th percentile of the event loop's delay since the start of the watch, in ms. */
   lagP99Ms: number;
   lagMaxMs: number;
@@ -16,7 +16,7 @@ export interface Pulse {
 }
 
 /** What one turn of an event loop may take. */
-export const LONG_TURN_MS = 20;
+export const MAX_TURN_MS = 20;
 
 const RESOLUTION_MS = 10;
 
@@ -40,7 +40,7 @@ if (isMainThread && file) {
     const [[worked, waited], now] = [times(), performance.now()];
     turnMaxMs = Math.max(turnMaxMs, worked - workedMs);
     heldMaxMs = Math.max(heldMaxMs, now - at - (waited - waitedMs) - 1);
-    if (worked - workedMs > ${LONG_TURN_MS}) longTurns++;
+    if (worked - workedMs > ${MAX_TURN_MS}) longTurns++;
     [workedMs, waitedMs, at] = [worked, waited, now];
   }, 1).unref();
   process.on("SIGUSR2", () => {
@@ -57,7 +57,7 @@ if (isMainThread && file) {
 }`;
 
 /** Lets `start` begin a process whose pulse goes to `file`. */
-export async function watched<T>(file: string, start: () => Promise<T>): Promise<T> {
+export async function withLoopMonitor<T>(file: string, start: () => Promise<T>): Promise<T> {
   const { NODE_OPTIONS: before } = process.env;
   process.env.NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(WATCH)}`;
   process.env.CARILLON_PULSE = file;
@@ -73,18 +73,18 @@ export async function watched<T>(file: string, start: () => Promise<T>): Promise
 /** A process that does nothing: its pulse says what the machine itself keeps everybody waiting. */
 export async function startIdle(file: string): Promise<{ stop(): void }> {
   const idle = ["-e", "setInterval(() => undefined, 1e6)"];
-  const child = await watched(file, async () => spawn(process.execPath, idle, { stdio: "ignore" }));
+  const child = await withLoopMonitor(file, async () => spawn(process.execPath, idle, { stdio: "ignore" }));
   return { stop: () => void child.kill() };
 }
 
 /** The pulse in `file`. */
-export async function pulseIn(file: string): Promise<Pulse> {
-  return JSON.parse(await readFile(file, "utf8")) as Pulse;
+export async function readLoopStatistics(file: string): Promise<LoopStatistics> {
+  return JSON.parse(await readFile(file, "utf8")) as LoopStatistics;
 }
 
 /** The worst of each figure. */
-export function worst(pulses: readonly Pulse[]): Pulse {
-  const most = (name: keyof Pulse): number => Math.max(...pulses.map((pulse) => pulse[name]));
+export function worstLoopStatistics(pulses: readonly LoopStatistics[]): LoopStatistics {
+  const most = (name: keyof LoopStatistics): number => Math.max(...pulses.map((pulse) => pulse[name]));
   return {
     ...{ lagP99Ms: most("lagP99Ms"), lagMaxMs: most("lagMaxMs"), turnMaxMs: most("turnMaxMs") },
     ...{ heldMaxMs: most("heldMaxMs"), longTurns: most("longTurns"), rssBytes: most("rssBytes") },

@@ -64,32 +64,32 @@
 
 import { loadavg } from "node:os";
 import { readArguments } from "../support/harness-arguments.ts";
-import { zonesByMeaning } from "../support/zone-oracle.ts";
+import { timeZoneAliases } from "../support/time-zone-oracle.ts";
 import { flapAlarms } from "./alarm-flaps.ts";
-import { limitOfAnswers, stormOfAnswers } from "./answers.ts";
 import { backupUnderLoad } from "./backup.ts";
-import { changeManySchedules } from "./bells.ts";
-import { bulk } from "./bulk.ts";
-import { callMany } from "./calls.ts";
+import { changeManySchedules } from "./bulk-schedule-changes.ts";
+import { interruptBulkUpload } from "./bulk-upload.ts";
 import { CLOCK_STORIES, libfaketime, playClockStories } from "./clock.ts";
-import { breakDisk } from "./disk.ts";
+import { injectDiskFailures } from "./disk-failures.ts";
 import { fillDisk } from "./disk-full.ts";
 import { measureEmergencies } from "./emergency.ts";
 import { killAroundBells } from "./failover.ts";
-import { huntFailoverBugs } from "./failover-bugs.ts";
-import { soundWhileCatchingUp } from "./field/catch-up.ts";
-import { troubleCloud } from "./field/cloud.ts";
-import { killActing } from "./field/cover.ts";
-import { inOwnNetwork } from "./field/own-network.ts";
-import { exhaustFiles } from "./files.ts";
+import { detectPlantedBugs } from "./failover-bugs.ts";
+import { measureSoundDuringCatchUp } from "./field/catch-up.ts";
+import { injectCloudFaults } from "./field/cloud.ts";
+import { killActiveAppliance } from "./field/failover.ts";
+import { reexecInNamespace } from "./field/network-namespaces.ts";
 import { fuzz } from "./fuzz.ts";
-import { troubleNodes } from "./hub-nodes.ts";
-import { bringHostileInputs } from "./inputs.ts";
+import { sendHostileInputs } from "./hostile-inputs.ts";
+import { failNodes } from "./hub-nodes.ts";
 import { killUnderLoad } from "./kills.ts";
-import { LONG_TURN_MS } from "./loop-monitor.ts";
+import { MAX_TURN_MS } from "./loop-monitor.ts";
+import { exhaustOpenFiles } from "./open-files.ts";
+import { maxResponseRate, runResponseStorm } from "./response-storm.ts";
+import { runAll } from "./run-all.ts";
+import { callMany } from "./sip-calls.ts";
 import { underSystemd } from "./systemd.ts";
-import { runWhole } from "./whole.ts";
-import { compareAllZones } from "./zones.ts";
+import { compareAllZones } from "./time-zones.ts";
 
 /** What no hostile input may keep the daemon busy for. */
 const LONGEST_TURN_MS = 250;
@@ -107,9 +107,9 @@ if (!/^\d{1,9}$/.test(values.seed) || [number, rows].some((each) => each !== und
   usage();
 
 if (what === undefined) {
-  process.exitCode = (await runWhole(say)) ? 0 : 1;
+  process.exitCode = (await runAll(say)) ? 0 : 1;
 } else if (what === "inputs") {
-  const { verdicts, ...figures } = await bringHostileInputs(number === undefined ? null : Number(number), say);
+  const { verdicts, ...figures } = await sendHostileInputs(number === undefined ? null : Number(number), say);
   const broken = verdicts.filter((verdict) => verdict.broken.length > 0);
   process.stdout.write(
     `${JSON.stringify({ inputs: verdicts.length, ...figures, broken: broken.map(({ number }) => number) })}\n`,
@@ -117,14 +117,14 @@ if (what === undefined) {
   process.exitCode =
     broken.length === 0 && verdicts.length > 0 && figures.alive && figures.turnMaxMs <= LONGEST_TURN_MS ? 0 : 1;
 } else if (what === "disk") {
-  const run = await breakDisk({ creates: 400, cuts: Number(number ?? 1_000), starts: 10 }, seed, say);
+  const run = await injectDiskFailures({ creates: 400, cuts: Number(number ?? 1_000), starts: 10 }, seed, say);
   process.stdout.write(`${JSON.stringify(run)}\n`);
   const { answered, power, control, takenAfterwards, endedMs, exitCode, lost, unmade } = run;
   const bites = answered > 0 && control.losing > 0 && run.unawaited > 0 && run.starts > 0;
   const kept = bites && power.losing + power.corrupt + lost + takenAfterwards + unmade === 0;
   process.exitCode = kept && endedMs <= 2_000 && exitCode === DISK_FAULT ? 0 : 1;
 } else if (what === "files") {
-  const run = await exhaustFiles(say);
+  const run = await exhaustOpenFiles(say);
   process.stdout.write(`${JSON.stringify(run)}\n`);
   process.exitCode = run.survived && run.recoveredMs >= 0 && run.recoveredMs <= 10_000 && run.lost === 0 ? 0 : 1;
 } else if (what === "kills") {
@@ -141,9 +141,9 @@ if (what === undefined) {
   process.exitCode = kept ? 0 : 1;
 } else if (what === "answers") {
   const plan = { recipients: Number(number ?? 10_000), within: 5, escalatesAfter: 45, seed };
-  const { broken, ...figures } = await stormOfAnswers(plan, say);
+  const { broken, ...figures } = await runResponseStorm(plan, say);
   for (const promise of broken) say(promise);
-  const limitPerProcessorSecond = await limitOfAnswers();
+  const limitPerProcessorSecond = await maxResponseRate();
   const ofLimit = Math.round((figures.perProcessorSecond / limitPerProcessorSecond) * 100) / 100;
   process.stdout.write(`${JSON.stringify({ ...figures, limitPerProcessorSecond, ofLimit, broken: broken.length })}\n`);
   process.exitCode = broken.length === 0 && figures.seconds <= plan.within ? 0 : 1;
@@ -157,7 +157,7 @@ if (what === undefined) {
   process.stdout.write(`${JSON.stringify(figures)}\n`);
   process.exitCode = figures.answered === figures.calls && figures.endedWell ? 0 : 1;
 } else if (what === "bulk") {
-  const figures = await bulk(Number(number ?? 100_000), say);
+  const figures = await interruptBulkUpload(Number(number ?? 100_000), say);
   process.stdout.write(`${JSON.stringify(figures)}\n`);
   process.exitCode = figures.broken.length === 0 && figures.pulse.longTurns === 0 ? 0 : 1;
 } else if (what === "flaps") {
@@ -166,7 +166,7 @@ if (what === undefined) {
   process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
   process.exitCode = broken.length === 0 ? 0 : 1;
 } else if (what === "failover" && values.bug !== undefined) {
-  const { bugs, missed } = await huntFailoverBugs(values.bug, Number(number ?? 300), seed, say);
+  const { bugs, missed } = await detectPlantedBugs(values.bug, Number(number ?? 300), seed, say);
   process.stdout.write(`${JSON.stringify({ bugs, caught: bugs - missed.length, missed })}\n`);
   process.exitCode = bugs > 0 && missed.length === 0 ? 0 : 1;
 } else if (what === "failover") {
@@ -184,7 +184,7 @@ if (what === undefined) {
   process.exitCode = broken === 0 && stories.length > 0 ? 0 : 1;
 } else if (what === "zones") {
   const { differences, ...figures } = await compareAllZones();
-  for (const { name, meaning, isKnown } of zonesByMeaning())
+  for (const { name, meaning, isKnown } of timeZoneAliases())
     say(`${name} stands for ${meaning}; the runtime ${isKnown ? "has a zone of that name" : "lacks it"}`);
   for (const difference of differences.slice(0, 100)) say(difference);
   process.stdout.write(`${JSON.stringify({ ...figures, differences: differences.length })}\n`);
@@ -195,10 +195,10 @@ if (what === undefined) {
   process.exitCode = broken.length === 0 && figures.pulse.longTurns === 0 ? 0 : 1;
 } else if (what === "phones") {
   // Its support is that of the test runner's.
-  const { measurePhones } = await import("./phones-at-scale.ts");
+  const { measurePhones } = await import("./call-manager-phones-at-scale.ts");
   const { broken, ...figures } = await measurePhones(Number(number ?? 20_000), say);
   process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
-  process.exitCode = broken.length === 0 && figures.pulse.turnMaxMs < LONG_TURN_MS ? 0 : 1;
+  process.exitCode = broken.length === 0 && figures.pulse.turnMaxMs < MAX_TURN_MS ? 0 : 1;
 } else if (what === "systemd") {
   const run = await underSystemd(say);
   process.stdout.write(`${JSON.stringify(run)}\n`);
@@ -218,28 +218,28 @@ if (what === undefined) {
   process.stdout.write(`${JSON.stringify({ ...run, broken: run.broken.length })}\n`);
   const { backingUp, usuallyHeldMs, broken, named } = run;
   // A stall of the machine or of a disk that others use too comes now and then, one of the backup's own comes with each.
-  const kept = backingUp.turnMaxMs <= LONG_TURN_MS && usuallyHeldMs <= LONG_TURN_MS;
+  const kept = backingUp.turnMaxMs <= MAX_TURN_MS && usuallyHeldMs <= MAX_TURN_MS;
   process.exitCode = broken.length === 0 && named > 0 && kept ? 0 : 1;
 } else if (what === "cloud") {
   await playInField(
-    () => troubleCloud(Number(number ?? 5), seed, say),
+    () => injectCloudFaults(Number(number ?? 5), seed, say),
     ({ answered, agreedMs }) => answered > 0 && agreedMs >= 0,
   );
 } else if (what === "cover") {
   await playInField(
-    () => killActing(Number(number ?? 20), seed, say),
+    () => killActiveAppliance(Number(number ?? 20), seed, say),
     ({ bells }) => bells > 0,
   );
 } else if (what === "catch-up") {
   const faketime = libfaketime();
   if (!faketime) fail("Install Debian's faketime first.");
   await playInField(
-    () => soundWhileCatchingUp({ rows: Number(rows ?? 10_000), rounds: Number(number ?? 5), faketime }, say),
+    () => measureSoundDuringCatchUp({ rows: Number(rows ?? 10_000), rounds: Number(number ?? 5), faketime }, say),
     ({ emergencies }) => emergencies > 0,
   );
 } else if (what === "hub-nodes") {
   await playInField(
-    () => troubleNodes(Number(number ?? 6), say),
+    () => failNodes(Number(number ?? 6), say),
     ({ answered }) => answered > 0,
   );
 } else {
@@ -254,7 +254,7 @@ async function playInField<T extends { broken: string[] }>(
   play: () => Promise<T>,
   isWhole: (run: T) => boolean,
 ): Promise<void> {
-  const code = await inOwnNetwork().catch((error: Error) => fail(error.message));
+  const code = await reexecInNamespace().catch((error: Error) => fail(error.message));
   if (code !== null) process.exit(code);
   const run = await play().catch((error: Error) => ({ broken: [`it broke off: ${error.stack}`] }) as T);
   for (const promise of run.broken) say(`BROKEN: ${promise}`);

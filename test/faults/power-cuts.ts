@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { chance } from "../../src/campus/chance.ts";
-import { LOG_FRAME_HEADER_BYTES, LOG_HEADER_BYTES } from "../../src/store/checkpoint.ts";
+import { WAL_FRAME_HEADER_BYTES, WAL_HEADER_BYTES } from "../../src/store/wal-checkpoint.ts";
+import { seededRandom } from "../../src/tools/simulator/seeded-random.ts";
 
 /** Something that was done to a file, with the place in the log behind it. */
 interface Deed {
@@ -14,14 +14,14 @@ interface Deed {
 }
 
 /** A create that was answered when the log was so long. */
-export interface Answered {
+export interface AcknowledgedCreate {
   resource: "users" | "notifications";
   id: string;
   logBytes: number;
 }
 
 /** What the disk held after a cut in the middle of messages. */
-export interface Midway {
+export interface MidMessageCut {
   files: ReadonlyMap<string, Buffer>;
   /** Ids of the messages that stood between their stages: nobody need have been answered by then. */
   messages: readonly string[];
@@ -38,7 +38,7 @@ export interface Cuts {
    */
   corrupt: number;
   /** The first of those that left a message between its stages, at most as many as were asked for. */
-  midway: Midway[];
+  midway: MidMessageCut[];
 }
 
 /** Of a write that nobody asked the disk to keep, power leaves all, nothing, or some of its sectors. */
@@ -46,7 +46,7 @@ const SECTOR = 512;
 const HEAD = 24;
 
 /** The records that the shim wrote. @source disk-shim.c */
-export function deedsIn(log: Buffer): Deed[] {
+export function parseOperations(log: Buffer): Deed[] {
   const deeds: Deed[] = [];
   for (let from = 0; from + HEAD <= log.length; ) {
     const kind = String.fromCharCode(log.readUInt32LE(from)) as Deed["kind"];
@@ -74,7 +74,7 @@ export function cutPower(
   plan: {
     before: ReadonlyMap<string, Buffer>;
     deeds: readonly Deed[];
-    answered: readonly Answered[];
+    answered: readonly AcknowledgedCreate[];
     folder: string;
     /** Devices that each message goes to. */
     devices: number;
@@ -84,7 +84,7 @@ export function cutPower(
   const { before, deeds, answered, folder, devices } = plan;
   const result: Cuts = { cuts: 0, losing: 0, corrupt: 0, midway: [] };
   // Moments in order, so that what was kept for good is brought forward once.
-  const moments = Array.from({ length: cuts }, (_, at) => Math.floor(chance(seed, at) * deeds.length)).sort(
+  const moments = Array.from({ length: cuts }, (_, at) => Math.floor(seededRandom(seed, at) * deeds.length)).sort(
     (a, b) => a - b,
   );
   const kept = new Map(
@@ -95,7 +95,7 @@ export function cutPower(
   for (const [number, moment] of moments.entries()) {
     for (; done < moment; done++) open = advance(kept, open, deeds, done, isLazy);
     const left = new Map([...kept].map(([name, { bytes, size }]) => [name, { bytes: Buffer.from(bytes), size }]));
-    for (const [at, deed] of open.entries()) endure(left, deed, chance(seed, number, at));
+    for (const [at, deed] of open.entries()) endure(left, deed, seededRandom(seed, number, at));
     const upTo = deeds[moment - 1]?.end ?? 0;
     const due = answered.filter(({ logBytes }) => logBytes <= upTo);
     const { isWhole, lost, between } = look(left, folder, due, devices);
@@ -150,7 +150,7 @@ function bytesOf(files: ReadonlyMap<string, Image>): Map<string, Buffer> {
 
 /** Messages of which something is there without what was written before it: first the devices, then the stage, then the ledger. */
 const TORN = `SELECT count(*) FROM notifications n
-  WHERE (SELECT count(*) FROM broadcast_targets WHERE notification = n.pk)
+  WHERE (SELECT count(*) FROM notification_targets WHERE notification = n.pk)
     + (SELECT count(*) FROM deliveries WHERE notification_pk = n.pk) <> CASE n.stage WHEN 'resolve' THEN 0 ELSE ? END`;
 
 const BETWEEN = "SELECT id FROM notifications WHERE stage IN ('resolve', 'partition', 'prepare', 'queue')";
@@ -158,7 +158,7 @@ const BETWEEN = "SELECT id FROM notifications WHERE stage IN ('resolve', 'partit
 function look(
   files: ReadonlyMap<string, Image>,
   folder: string,
-  due: readonly Answered[],
+  due: readonly AcknowledgedCreate[],
   devices: number,
 ): { isWhole: boolean; lost: number; between: readonly string[] } {
   for (const [name, bytes] of bytesOf(files)) writeFileSync(join(folder, name), bytes);
@@ -170,7 +170,7 @@ function look(
         .prepare(sql)
         .pluck()
         .get(...params);
-    const idsOf = (table: Answered["resource"]): Set<string> =>
+    const idsOf = (table: AcknowledgedCreate["resource"]): Set<string> =>
       new Set(db.prepare(`SELECT id FROM ${table}`).pluck().all() as string[]);
     const ids = { users: idsOf("users"), notifications: idsOf("notifications") };
     const halves = (["users", "notifications"] as const).map((table) =>
@@ -191,12 +191,12 @@ function look(
 }
 
 /** COMMITs after which more was written to the log without asking the disk to keep it first. @source sqlite.org/fileformat2.html, 4.1 */
-export function unawaited(deeds: readonly Deed[]): number {
+export function unsyncedOperations(deeds: readonly Deed[]): number {
   let [count, isOpen] = [0, false];
   for (const { kind, name, at, data } of deeds) {
     if (!name.endsWith("-wal")) continue;
     if (kind === "s") isOpen = false;
-    if (kind !== "w" || at < LOG_HEADER_BYTES || data.length !== LOG_FRAME_HEADER_BYTES) continue;
+    if (kind !== "w" || at < WAL_HEADER_BYTES || data.length !== WAL_FRAME_HEADER_BYTES) continue;
     if (isOpen) count += 1;
     isOpen = data.readUInt32BE(4) !== 0;
   }
@@ -204,6 +204,6 @@ export function unawaited(deeds: readonly Deed[]): number {
 }
 
 /** The database's files as they lie in a folder. */
-export function filesIn(dataDir: string): Map<string, Buffer> {
+export function readDataFiles(dataDir: string): Map<string, Buffer> {
   return new Map([["carillon.db", readFileSync(join(dataDir, "carillon.db"))]]);
 }

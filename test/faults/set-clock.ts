@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 
 /** A wall clock for a process: this machine's with an offset that libfaketime reads from a file at each look. */
-export interface SetClock {
+export interface AdjustableClock {
   /** What the process's environment must hold beside LD_PRELOAD. */
   env: NodeJS.ProcessEnv;
   now(): number;
@@ -11,7 +11,7 @@ export interface SetClock {
 }
 
 /** Makes it, ahead of this machine's clock by `aheadMs`; `file` is its own. */
-export function createSetClock(file: string, aheadMs: number): SetClock {
+export function createAdjustableClock(file: string, aheadMs: number): AdjustableClock {
   const offsets: { since: number; ms: number }[] = [];
   const set = (ms: number): void => {
     // Nobody ever reads half of it.

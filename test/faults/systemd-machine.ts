@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT } from "../support/product.ts";
+import { REPOSITORY_ROOT } from "../support/carillon-process.ts";
 
 /** A user id that nothing on a machine has by accident. */
 export const USER_ID = 64_231;
@@ -23,7 +23,7 @@ export interface MachineParts {
 }
 
 /** A machine with a systemd of its own. */
-export interface Machine {
+export interface SystemdMachine {
   log(): string;
   /** Runs a program in it as root and resolves with what it printed and its exit code. */
   run(program: string, ...args: string[]): Promise<{ code: number; output: string }>;
@@ -36,8 +36,8 @@ export interface Machine {
 function writeUnits({ folder, settings, key, version }: MachineParts): void {
   const units = join(folder, "units");
   mkdirSync(units);
-  for (const name of readdirSync(join(ROOT, "systemd"))) {
-    const unit = readFileSync(join(ROOT, "systemd", name), "utf8").replace(/^#(LoadCredential=)/m, "$1");
+  for (const name of readdirSync(join(REPOSITORY_ROOT, "systemd"))) {
+    const unit = readFileSync(join(REPOSITORY_ROOT, "systemd", name), "utf8").replace(/^#(LoadCredential=)/m, "$1");
     writeFileSync(join(units, name), unit);
   }
   writeFileSync(join(units, "alone.target"), "[Unit]\nDefaultDependencies=no\nRequires=carillon.service\n");
@@ -76,7 +76,7 @@ mkdir -p ${VERSIONS}/versions ${VERSIONS}/node_modules
 cp -P ${folder}/current ${VERSIONS}/current
 ln -s ${VERSIONS}/current /opt/carillon
 mount --rbind /mnt/versions ${VERSIONS}/versions
-mount --bind ${ROOT}/node_modules ${VERSIONS}/node_modules
+mount --bind ${REPOSITORY_ROOT}/node_modules ${VERSIONS}/node_modules
 mount -o remount,bind,ro ${VERSIONS}/node_modules
 [ ${process.execPath} = /usr/bin/node ] || mount --bind ${process.execPath} /usr/bin/node
 mount --rbind /mnt/lib /var/lib
@@ -92,7 +92,7 @@ exec /lib/systemd/systemd --system --unit=alone.target --log-target=console --lo
 }
 
 /** Starts a machine; needs root. */
-export function startMachine(parts: MachineParts): Machine {
+export function startSystemdMachine(parts: MachineParts): SystemdMachine {
   writeUnits(parts);
   const apart = ["--fork", "--pid", "--mount", "--uts", "--ipc", "--cgroup", "--kill-child"];
   const env = { PATH: process.env.PATH ?? "", container: "carillon" };
@@ -106,7 +106,7 @@ export function startMachine(parts: MachineParts): Machine {
   const closed = once(child, "close");
   /** The process that is number 1 within. */
   const first = (): string => readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim();
-  const run: Machine["run"] = (program, ...args) =>
+  const run: SystemdMachine["run"] = (program, ...args) =>
     new Promise((resolve) => {
       const into = [
         "--target",

@@ -13,13 +13,18 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { sendOrder } from "../../src/app/control-socket.ts";
-import { createApiClient } from "../../src/cli/api-client.ts";
-import { registerDevices } from "../../src/cli/register-devices.ts";
-import { packUpgrade } from "../../src/operations/upgrade-bundle.ts";
-import { initialise, LOOPBACK_SETTINGS, type RunningCampus, startCampus } from "../support/product.ts";
-import { copyVersion, makerOfVersions } from "../support/versions.ts";
-import { type Machine, startMachine, USER_ID } from "./systemd-machine.ts";
+import { createApiClient } from "../../src/api-client/api-client.ts";
+import { registerDevices } from "../../src/api-client/register-devices.ts";
+import { packUpgrade } from "../../src/ops/upgrade/upgrade-bundle.ts";
+import { sendControlCommand } from "../../src/wiring/control-socket.ts";
+import {
+  LOOPBACK_SETTINGS,
+  type RunningSimulator,
+  runInit,
+  spawnSimulatorProcess,
+} from "../support/carillon-process.ts";
+import { copyVersion, createVersionSigner } from "../support/version-builder.ts";
+import { type SystemdMachine, startSystemdMachine, USER_ID } from "./systemd-machine.ts";
 
 /** What a real systemd made of the service. */
 export interface SystemdRun {
@@ -59,15 +64,15 @@ export async function underSystemd(say: (progress: string) => void): Promise<Sys
   const folder = mkdtempSync(join(tmpdir(), "carillon-systemd-"));
   chmodSync(folder, 0o755);
   const dataDir = join(folder, "state");
-  const { token } = await initialise(dataDir);
+  const { token } = await runInit(dataDir);
   const key = readFileSync(join(dataDir, "secret-key"));
   rmSync(join(dataDir, "secret-key"));
   giveTo(dataDir, USER_ID);
   const settings = await prepareVersions(folder);
   const authUrl = `http://127.0.0.1:${PORT + 1}/auth`;
-  const campus = await startCampus(["--phones", "20", "--zones", "2", "--auth-url", authUrl]);
+  const campus = await spawnSimulatorProcess(["--phones", "20", "--zones", "2", "--auth-url", authUrl]);
   const began = performance.now();
-  const machine = startMachine({ folder, settings, key, version: OLD });
+  const machine = startSystemdMachine({ folder, settings, key, version: OLD });
   try {
     await answering(token, 30_000);
     const readyMs = Math.round(performance.now() - began);
@@ -78,7 +83,7 @@ export async function underSystemd(say: (progress: string) => void): Promise<Sys
     say(`hang: works again after ${hangMs} ms`);
     const crashMs = await workingAfter("SIGKILL", token);
     say(`crash: works again after ${crashMs} ms`);
-    const { result } = (await sendOrder(dataDir, { order: "runs", args: {} })) as {
+    const { result } = (await sendControlCommand(dataDir, { order: "runs", args: {} })) as {
       result: { ending: string | null }[];
     };
     const endings = result.map(({ ending }) => ending).reverse();
@@ -99,7 +104,7 @@ export async function underSystemd(say: (progress: string) => void): Promise<Sys
 async function prepareVersions(folder: string): Promise<string> {
   copyVersion(join(folder, "versions", OLD), OLD);
   mkdirSync(join(folder, "bundles"));
-  const { pem, trusted } = makerOfVersions();
+  const { pem, trusted } = createVersionSigner();
   for (const { version, illness } of UPGRADES) {
     const made = copyVersion(join(folder, "making"), version);
     if (illness !== "") {
@@ -116,7 +121,7 @@ trust: {upgrades: ["${trusted}"]}
 }
 
 /** The shipped timer's backup onto another disk. */
-async function furtherBackup(machine: Machine): Promise<string[]> {
+async function furtherBackup(machine: SystemdMachine): Promise<string[]> {
   const { code, output } = await machine.run("systemctl", "start", "carillon-backup.service");
   if (code !== 0) return [`the further backup failed: ${output}`];
   const { output: files } = await machine.run("ls", "/var/backups/carillon");
@@ -124,7 +129,7 @@ async function furtherBackup(machine: Machine): Promise<string[]> {
 }
 
 /** Installs each of the upgrades and looks which version runs then, and whether users made before are still there. */
-async function upgrades(machine: Machine, token: string, say: (progress: string) => void): Promise<string[]> {
+async function upgrades(machine: SystemdMachine, token: string, say: (progress: string) => void): Promise<string[]> {
   const api = createApiClient(`http://127.0.0.1:${PORT}`, token);
   const broken: string[] = [];
   let runs: string = OLD;
@@ -184,7 +189,7 @@ function daemons(): number[] {
   });
 }
 
-async function broadcast(token: string, devices: RunningCampus["devices"]): Promise<number> {
+async function broadcast(token: string, devices: RunningSimulator["devices"]): Promise<number> {
   const api = createApiClient(`http://127.0.0.1:${PORT}`, token);
   await registerDevices(api, devices);
   const group = await api.post<{ id: string }>("/device-groups", { name: "All", filterType: "ACCEPT" });

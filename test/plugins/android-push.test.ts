@@ -1,14 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/android-push/index.ts";
 import type { DeliveryItem } from "../../src/plugin-api/index.ts";
-import {
-  type AndroidAnswer,
-  type AndroidSent,
-  openAndroidService,
-  type TestAndroidService,
-} from "./android-service.ts";
-import { itemOf } from "./appliance.ts";
+import { type FcmRequest, type FcmScriptedResponse, openTestFcmServer, type TestFcmServer } from "./fcm-server.ts";
 import { type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { itemOf } from "./test-appliance.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -16,10 +11,10 @@ afterEach(async () => {
 });
 
 async function open(
-  answer?: (sent: AndroidSent, count: number) => AndroidAnswer,
+  answer?: (sent: FcmRequest, count: number) => FcmScriptedResponse,
   knows = true,
-): Promise<{ service: TestAndroidService; push: InlinePlugin }> {
-  const service = await openAndroidService(answer, knows);
+): Promise<{ service: TestFcmServer; push: InlinePlugin }> {
+  const service = await openTestFcmServer(answer, knows);
   closing.push(service.close);
   const { address, serviceAccount } = service;
   const config = { address, serviceAccount, atOnce: 40 };
@@ -54,7 +49,7 @@ describe("android-push", () => {
     await Promise.all([push.outcome(1, "accepted"), push.outcome(2, "accepted")]);
     const [urgent, drill] = [1, 2].map((id) =>
       service.sent.find(({ message }) => message.token === `registration-token:${id}`),
-    ) as [AndroidSent, AndroidSent];
+    ) as [FcmRequest, FcmRequest];
     expect(urgent.message).toMatchObject({
       notification: { title: "Fire", body: expect.stringMatching(/…$/) },
       data: { emergency: "true", drill: "false", answerUrl: answers.url },

@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/apple-push/index.ts";
 import type { DeliveryItem } from "../../src/plugin-api/index.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
-import { type AppleAnswer, type AppleSent, openAppleService, type TestAppleService } from "./apple-service.ts";
-import { itemOf } from "./appliance.ts";
+import { type ApnsRequest, type ApnsScriptedResponse, openTestApnsServer, type TestApnsServer } from "./apns-server.ts";
 import { type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { itemOf } from "./test-appliance.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -13,11 +13,11 @@ afterEach(async () => {
 });
 
 async function open(
-  answer?: (sent: AppleSent, count: number) => AppleAnswer,
+  answer?: (sent: ApnsRequest, count: number) => ApnsScriptedResponse,
   more: object = {},
   { takes, clock }: { takes?: number; clock?: FakeClock } = {},
-): Promise<{ service: TestAppleService; push: InlinePlugin }> {
-  const service = await openAppleService(answer, takes);
+): Promise<{ service: TestApnsServer; push: InlinePlugin }> {
+  const service = await openTestApnsServer(answer, takes);
   closing.push(service.close);
   const push = await runInline(plugin, { config: { ...service.config, ...more }, ...(clock && { clock }) });
   closing.push(() => push.close());
@@ -45,7 +45,7 @@ describe("apple-push", () => {
     await Promise.all([1, 2, 3].map((id) => push.outcome(id, "accepted")));
     const [urgent, drill, routine] = [1, 2, 3].map((id) =>
       service.sent.find(({ deviceToken }) => Number.parseInt(deviceToken, 16) === id),
-    ) as [AppleSent, AppleSent, AppleSent];
+    ) as [ApnsRequest, ApnsRequest, ApnsRequest];
     expect(urgent.payload).toMatchObject({
       aps: {
         alert: { title: "Fire", body: expect.stringMatching(/…$/) },

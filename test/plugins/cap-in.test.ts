@@ -2,18 +2,18 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { intersectsCircle } from "../../plugins/cap-in/geometry.ts";
 import plugin from "../../plugins/cap-in/index.ts";
-import { touches } from "../../plugins/cap-in/shape.ts";
-import { readCertificates, signedPart } from "../../plugins/cap-in/signature.ts";
-import { documentOf } from "../../plugins/cap-out/document.ts";
+import { parseCertificates, verifiedContent } from "../../plugins/cap-in/signature.ts";
+import { capDocument } from "../../plugins/cap-out/cap-document.ts";
 import type { TriggerInput } from "../../src/plugin-api/index.ts";
-import { createFakeClock, FAKE_START, type FakeClock } from "../support/fake-clock.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { createFakeClock, FAKE_CLOCK_START, type FakeClock } from "../support/fake-clock.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { openFeedServer, type TestFeedServer } from "./cap/feed-server.ts";
 import { makeSigner } from "./cap/signing.ts";
-import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
-import { keptState } from "./kept-state.ts";
+import { type HandleHostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { withMemoryState } from "./memory-state.ts";
 
 const HERE = {
   id: "0198f3a0-0000-7000-8000-00000000e001",
@@ -75,7 +75,11 @@ async function open(): Promise<TestFeedServer> {
   return server;
 }
 
-async function run(feeds: unknown, config: object = {}, answer: AnswerCall = keptState(areasOf)): Promise<Run> {
+async function run(
+  feeds: unknown,
+  config: object = {},
+  answer: HandleHostCall = withMemoryState(areasOf),
+): Promise<Run> {
   const clock = createFakeClock();
   const given = { feeds, tokens: null, trustedCertificates: null, language: "en", ...config };
   const options = { answer, clock, watches: ["areas-of-interest"], allowedTargets: ["127.0.0.0/8"] };
@@ -89,7 +93,7 @@ async function run(feeds: unknown, config: object = {}, answer: AnswerCall = kep
   return { cap, clock, until, triggered };
 }
 
-const areasOf: AnswerCall = ({ method }) => (method === "resources.list" ? AREAS : undefined);
+const areasOf: HandleHostCall = ({ method }) => (method === "resources.list" ? AREAS : undefined);
 
 describe("cap-in", () => {
   it("makes an input of each alert once, whatever the feed and however often it is asked", async () => {
@@ -98,7 +102,7 @@ describe("cap-in", () => {
     server.pages.set("/atom", atomXml("a1", "/a2", "http://192.0.2.1/unknown"));
     server.pages.set("/a1", alertXml());
     server.pages.set("/a2", alertXml({ identifier: "A2", event: "Flood" }));
-    const answer = keptState(areasOf);
+    const answer = withMemoryState(areasOf);
     const feeds = [
       { ...FEED, url: server.url("/atom") },
       { ...FEED, name: "Again", url: server.url("/rss") },
@@ -204,7 +208,7 @@ describe("cap-in", () => {
     const server = await open();
     server.pages.set("/alert", alertXml());
     let refusals = 1;
-    const answer = keptState((call) =>
+    const answer = withMemoryState((call) =>
       call.method === "trigger" && refusals-- > 0 ? new Error("the disk is full") : areasOf(call),
     );
     const { clock, until, triggered, cap } = await run([{ ...FEED, url: server.url("/alert") }], {}, answer);
@@ -233,7 +237,7 @@ describe("cap-in", () => {
     for (const [name, alert] of Object.entries(alerts))
       server.pages.set(`/${name}`, alertXml({ identifier: name, ...alert }));
     server.pages.set("/atom", atomXml(...Object.keys(alerts).filter((name) => name !== "flood")));
-    const answer = keptState(areasOf);
+    const answer = withMemoryState(areasOf);
     const feeds = [{ ...FEED, url: server.url("/atom") }];
     const first = await run(feeds, {}, answer);
     await first.until(() => first.cap.statuses.length > 0);
@@ -281,29 +285,34 @@ describe("cap-in", () => {
     const [signer, other] = [await makeSigner("State office"), await makeSigner("Somebody")];
     const letterhead = { senderName: null, contact: null, language: "en-US" };
     const place = { areaDesc: "Town", polygons: [], circles: [], geocodes: [] };
-    const said = { identifier: "S1", sender: "a@b.example", sentAt: FAKE_START, expiresAt: FAKE_START + 60_000 };
+    const said = {
+      identifier: "S1",
+      sender: "a@b.example",
+      sentAt: FAKE_CLOCK_START,
+      expiresAt: FAKE_CLOCK_START + 60_000,
+    };
     const kind = { category: "Fire", event: "Fire", urgency: "Immediate", severity: "Severe", certainty: "Observed" };
     const rest = { headline: "Fire", description: "", instruction: null, responseType: null, references: [], place };
     const alert = { ...said, ...kind, ...rest, name: "s", notificationId: "n", scope: "Public" } as const;
-    const signed = documentOf({ ...alert, status: "Actual", msgType: "Alert" }, letterhead, {
+    const signed = capDocument({ ...alert, status: "Actual", msgType: "Alert" }, letterhead, {
       ...{ key: signer.signingKey, certificate: signer.certificate },
     });
-    const trusted = readCertificates(`${other.certificate}\n${signer.certificate}`);
-    expect(signedPart(signed, trusted, FAKE_START)).toContain("<identifier>S1</identifier>");
+    const trusted = parseCertificates(`${other.certificate}\n${signer.certificate}`);
+    expect(verifiedContent(signed, trusted, FAKE_CLOCK_START)).toContain("<identifier>S1</identifier>");
     const wrapped = signed.replace(
       /(<\?.*\?>\s*)(<alert[^>]*>)([\s\S]*)(<Signature xmlns[\s\S]*<\/Signature>)<\/alert>/,
       "$1$2$3<x>$2$3</alert></x>$4</alert>",
     );
     for (const [text, certificates, words] of [
       [signed.replace("Severe", "Minor"), trusted, "its signature is wrong"],
-      [signed, readCertificates(other.certificate), "nobody who is trusted"],
+      [signed, parseCertificates(other.certificate), "nobody who is trusted"],
       [signed, [], "nobody who is trusted"],
       [signed.replace(/<Signature[\s\S]*<\/Signature>/, ""), trusted, "it is not signed"],
       [wrapped, trusted, "its signature is wrong"],
       [`<!DOCTYPE alert [<!ENTITY a "b">]>${signed.replace(/<\?.*\?>/, "")}`, trusted, "DOCTYPE"],
     ] as const)
-      expect(() => signedPart(text, certificates, FAKE_START), words).toThrow(words);
-    expect(() => signedPart(signed, trusted, Date.parse("2100-01-01"))).toThrow("not valid now");
+      expect(() => verifiedContent(text, certificates, FAKE_CLOCK_START), words).toThrow(words);
+    expect(() => verifiedContent(signed, trusted, Date.parse("2100-01-01"))).toThrow("not valid now");
 
     const server = await open();
     server.pages.set("/atom", atomXml("good", "bad"));
@@ -316,7 +325,7 @@ describe("cap-in", () => {
     expect(cap.statuses[0]?.reason).toContain("/bad: it is not signed");
   });
 
-  peer("xmlsec1").it("knows what another program has signed", async () => {
+  externalProgram("xmlsec1").it("knows what another program has signed", async () => {
     const { signingKey, certificate } = await makeSigner("State office");
     const folder = makeTempDir();
     const [key, pem, template, signed] = ["k.pem", "c.pem", "t.xml", "s.xml"].map((name) => join(folder, name));
@@ -340,7 +349,11 @@ describe("cap-in", () => {
       signed as string,
       template as string,
     ]);
-    const part = signedPart(readFileSync(signed as string, "utf8"), readCertificates(certificate), FAKE_START);
+    const part = verifiedContent(
+      readFileSync(signed as string, "utf8"),
+      parseCertificates(certificate),
+      FAKE_CLOCK_START,
+    );
     expect(part).toContain("<cap:event>Tornado</cap:event>");
   });
 
@@ -352,7 +365,7 @@ describe("cap-in", () => {
     ["a circle that does not", { circles: ["48.1,11.5754 3.6"] }, false],
     ["no ring at all", { polygons: ["48,11 x 49,12", ""], circles: ["", "x 1"] }, false],
   ])("%s touches it or not", (_, { polygons = [], circles = [] }: { polygons?: string[]; circles?: string[] }, does) =>
-    expect(touches({ polygons, circles }, { ...HERE, radiusM: 400 })).toBe(does),
+    expect(intersectsCircle({ polygons, circles }, { ...HERE, radiusM: 400 })).toBe(does),
   );
 
   it("says in words what of its configuration can't be used", async () => {

@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { XmlDocument, XsdValidator } from "libxml2-wasm";
 import { afterEach, describe, expect, it } from "vitest";
+import { parseCapArea } from "../../plugins/cap-out/cap-area.ts";
 import plugin from "../../plugins/cap-out/index.ts";
-import { readPlace } from "../../plugins/cap-out/place.ts";
 import type { DeliveryItem, PluginResponse } from "../../src/plugin-api/index.ts";
-import { FAKE_START } from "../support/fake-clock.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { FAKE_CLOCK_START } from "../support/fake-clock.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { itemOf } from "./appliance.ts";
 import { makeSigner } from "./cap/signing.ts";
-import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
-import { keptState } from "./kept-state.ts";
+import { type HandleHostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { withMemoryState } from "./memory-state.ts";
+import { itemOf } from "./test-appliance.ts";
 
 const TOWN = "0198f3a0-0000-7000-8000-00000000f101";
 const FIRST = "0190a1b2-0000-7000-8000-000000000001";
@@ -44,9 +44,9 @@ const USUAL = {
   certificate: null,
 };
 
-const groupsOf: AnswerCall = ({ method }) => (method === "resources.list" ? GROUPS : undefined);
+const groupsOf: HandleHostCall = ({ method }) => (method === "resources.list" ? GROUPS : undefined);
 
-async function run(config: object = {}, answer: AnswerCall = keptState(groupsOf)): Promise<InlinePlugin> {
+async function run(config: object = {}, answer: HandleHostCall = withMemoryState(groupsOf)): Promise<InlinePlugin> {
   const watches = ["collaboration-groups"];
   const started = await runInline(plugin, { config: { ...USUAL, ...config }, answer, watches });
   closing.push(() => started.close());
@@ -55,7 +55,7 @@ async function run(config: object = {}, answer: AnswerCall = keptState(groupsOf)
 
 function alertTo(deliveryId: number, of: Partial<DeliveryItem> = {}, attributes = {}): DeliveryItem {
   const device = { id: TOWN, deviceIdentifier: "Town", attributes };
-  return itemOf(deliveryId, { device, notificationId: FIRST, sentAt: FAKE_START, ...of });
+  return itemOf(deliveryId, { device, notificationId: FIRST, sentAt: FAKE_CLOCK_START, ...of });
 }
 
 const get = (cap: InlinePlugin, path: string, headers = {}): Promise<PluginResponse> =>
@@ -129,12 +129,12 @@ describe("cap-out", () => {
   });
 
   it("says that a message continues another, or holds no more, with references, over restarts", async () => {
-    const answer = keptState(groupsOf);
+    const answer = withMemoryState(groupsOf);
     const first = await run({}, answer);
     first.deliver(alertTo(1), alertTo(2, { notificationId: FIRST }));
     await first.outcome(2, "sent");
     const cap = await run({}, answer);
-    cap.deliver(alertTo(3, { notificationId: SECOND, follows: FIRST, sentAt: FAKE_START + 5_000, drill: true }));
+    cap.deliver(alertTo(3, { notificationId: SECOND, follows: FIRST, sentAt: FAKE_CLOCK_START + 5_000, drill: true }));
     await cap.outcome(3, "sent");
     cap.event("notification.stopped", { notificationId: SECOND, reason: "expired" });
     cap.event("notification.stopped", { notificationId: SECOND, reason: "aborted" });
@@ -191,7 +191,7 @@ describe("cap-out", () => {
       expect((await cap.request({ method: "GET", url: path, headers: shown })).status, path).toBe(404);
   });
 
-  peer("xmlsec1").it("signs each document so that others can check it", async () => {
+  externalProgram("xmlsec1").it("signs each document so that others can check it", async () => {
     const signer = await makeSigner("North School");
     const cap = await run(signer);
     cap.deliver(alertTo(1, { text: { subject: "Feuer", body: "Bitte gehen Sie.\r\n\tJetzt!", short: "" } }));
@@ -238,6 +238,6 @@ describe("cap-out", () => {
       ["geocodes", "SAME"],
       ["geocodes", "=1"],
     ])
-      expect(typeof readPlace({ [name as string]: text as string }, "Site"), text).toBe("string");
+      expect(typeof parseCapArea({ [name as string]: text as string }, "Site"), text).toBe("string");
   });
 });

@@ -1,19 +1,21 @@
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/chat/index.ts";
 import type { DeliveryItem } from "../../src/plugin-api/index.ts";
-import { createFakeClock, FAKE_START } from "../support/fake-clock.ts";
-import { passUntil } from "../support/passing-time.ts";
-import { itemOf } from "./appliance.ts";
-import { type ChatAnswer, type ChatPost, openChatService, type TestChatService } from "./chat-service.ts";
+import { advanceUntil } from "../support/advance-until.ts";
+import { createFakeClock, FAKE_CLOCK_START } from "../support/fake-clock.ts";
+import { type ChatPost, type ChatScriptedResponse, openTestChatServer, type TestChatServer } from "./chat-server.ts";
 import { type InlineOptions, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { itemOf } from "./test-appliance.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-async function open(answer?: (post: ChatPost, count: number) => ChatAnswer | "never"): Promise<TestChatService> {
-  const service = await openChatService(answer);
+async function open(
+  answer?: (post: ChatPost, count: number) => ChatScriptedResponse | "never",
+): Promise<TestChatServer> {
+  const service = await openTestChatServer(answer);
   closing.push(service.close);
   return service;
 }
@@ -62,18 +64,18 @@ describe("chat", () => {
       path === "/busy" && count === 1 ? { status: 429, headers: { "retry-after": "30" } } : { status: 200 },
     );
     const chat = await run(`Busy=${service.url("/busy")}\nOther=${service.url("/other")}`, { clock });
-    const untilMs = (ms: number) => ({ notAfter: FAKE_START + ms });
+    const untilMs = (ms: number) => ({ notAfter: FAKE_CLOCK_START + ms });
     chat.deliver(postTo(1, "Busy", {}, untilMs(60_000)));
-    await passUntil(clock, () => service.posts.length > 0);
+    await advanceUntil(clock, () => service.posts.length > 0);
     await clock.advance(50);
     chat.deliver(postTo(2, "Busy", {}, untilMs(20_000)), postTo(3, "Busy", {}, untilMs(60_000)), postTo(4, "Other"));
-    await passUntil(clock, () => chat.levels(4).length > 0, 60);
+    await advanceUntil(clock, () => chat.levels(4).length > 0, 60);
     chat.stop("aborted", 3);
     expect(service.posts.map(({ path }) => path)).toEqual(["/busy", "/other"]);
     await clock.advance(29_000);
-    await passUntil(clock, () => chat.levels(1).length > 0, 60);
+    await advanceUntil(clock, () => chat.levels(1).length > 0, 60);
     expect(service.posts.map(({ path }) => path)).toEqual(["/busy", "/other", "/busy"]);
-    await passUntil(clock, () => chat.levels(2).length > 0, 60);
+    await advanceUntil(clock, () => chat.levels(2).length > 0, 60);
     expect([1, 2, 3, 4].map((each) => chat.levels(each))).toEqual([["accepted"], ["failed"], [], ["accepted"]]);
   });
 
@@ -81,10 +83,10 @@ describe("chat", () => {
     const clock = createFakeClock();
     const service = await open(() => ({ status: 429, headers: { "retry-after": "30" } }));
     const chat = await run(`A=${service.url("/a")}\nB=${service.url("/b")}`, { clock });
-    chat.deliver(postTo(1, "A", {}, { notAfter: FAKE_START + 20_000 }), postTo(2, "B"));
-    await passUntil(clock, () => service.posts.length === 2 && chat.levels(1).length > 0, 60);
+    chat.deliver(postTo(1, "A", {}, { notAfter: FAKE_CLOCK_START + 20_000 }), postTo(2, "B"));
+    await advanceUntil(clock, () => service.posts.length === 2 && chat.levels(1).length > 0, 60);
     chat.stop("aborted", 2);
-    await passUntil(clock, () => chat.levels(2).length > 0, 60);
+    await advanceUntil(clock, () => chat.levels(2).length > 0, 60);
     const [late] = chat.outcomes;
     expect(late).toMatchObject({
       deliveryId: 1,

@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { openDoor } from "../../src/extensions/door.ts";
-import { builtPluginFolder, findPlugins } from "../../src/extensions/installed-plugins.ts";
-import { launchInWorker } from "../../src/extensions/instance.ts";
-import { readManifest } from "../../src/extensions/manifest.ts";
-import { createPluginConfig } from "../../src/extensions/plugin-config.ts";
-import type { DoorInit, FromPlugin, ToPlugin } from "../../src/extensions/wire.ts";
 import type { PluginDefinition, PluginManifest } from "../../src/plugin-api/index.ts";
+import { builtInPluginFolder, findPlugins } from "../../src/plugin-host/installed-plugins.ts";
+import { readManifest } from "../../src/plugin-host/manifest.ts";
+import { createPluginConfig } from "../../src/plugin-host/plugin-config.ts";
+import { launchInWorker } from "../../src/plugin-host/plugin-instance.ts";
+import type { FromPlugin, PluginInit, ToPlugin } from "../../src/plugin-host/plugin-protocol.ts";
+import { createPluginRuntime } from "../../src/plugin-host/plugin-runtime.ts";
 import type { Secrets } from "../../src/store/store.ts";
-import { readTree } from "../rules/source-tree.ts";
-import { pluginsAcrossTheDoor } from "../rules/walls.ts";
+import { pluginBoundaryViolations } from "../rules/module-boundaries.ts";
+import { readSourceTree } from "../rules/source-tree.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
 const PLUGINS = new URL("../../plugins/", import.meta.url);
@@ -32,13 +32,13 @@ async function definitionOf(name: string): Promise<PluginDefinition> {
 }
 
 /** What the host would start the plugin with when nobody has configured it. */
-async function initOf(name: string): Promise<DoorInit> {
+async function initOf(name: string): Promise<PluginInit> {
   const { listens, watches } = manifestOf(name);
   const { config } = await definitionOf(name);
   const port = { host: "127.0.0.1", port: 0, publicUrl: null };
   return {
     plugin: name,
-    config: createPluginConfig(config, plainSecrets).toRun({}).config,
+    config: createPluginConfig(config, plainSecrets).toRuntime({}).config,
     ports: Object.fromEntries(listens.map((each) => [each, port])),
     watches,
     allowedTargets: ["127.0.0.0/8"],
@@ -63,7 +63,7 @@ async function openInline(name: string, change: (definition: PluginDefinition) =
   const receive = (handler: typeof tell): void => {
     tell = handler;
   };
-  await openDoor({ send, receive }, await initOf(name), clock).start(change(await definitionOf(name)));
+  await createPluginRuntime({ send, receive }, await initOf(name), clock).start(change(await definitionOf(name)));
   const stop = (): Promise<void> => {
     tell({ kind: "shutdown" });
     return stopped;
@@ -81,18 +81,18 @@ async function expectClosed(urls: readonly string[]): Promise<void> {
 
 it("there are plugins, and the built ones are found", () => {
   expect(names.length).toBeGreaterThan(1);
-  const { installed, refused } = findPlugins(builtPluginFolder());
+  const { installed, refused } = findPlugins(builtInPluginFolder());
   expect(refused).toEqual([]);
   expect(installed.map(({ manifest }) => manifest.name)).toEqual([...names].sort());
 });
 
 describe.each(names)("%s", (name) => {
   it("has a manifest without fault", () => {
-    expect(readManifest(textOf(name, "plugin.json"), name).faults).toBeUndefined();
+    expect(readManifest(textOf(name, "plugin.json"), name).errors).toBeUndefined();
   });
 
   it("names the packages it imports, and nothing else of Carillon's but the door", () => {
-    expect(pluginsAcrossTheDoor(readTree([`plugins/${name}`], () => true))).toEqual([]);
+    expect(pluginBoundaryViolations(readSourceTree([`plugins/${name}`], () => true))).toEqual([]);
     const { dependencies } = JSON.parse(readFileSync(new URL("../package.json", PLUGINS), "utf8")) as {
       dependencies: Record<string, string>;
     };
@@ -115,7 +115,7 @@ describe.each(names)("%s", (name) => {
       expect(spec.doc, field).toMatch(/\S/);
       if (/password|secret|token/i.test(field)) expect(spec.kind, field).toBe("secret");
     }
-    expect(() => createPluginConfig(config, plainSecrets).toRun({})).not.toThrow();
+    expect(() => createPluginConfig(config, plainSecrets).toRuntime({})).not.toThrow();
   });
 
   it("opens the ports it names, and leaves no port and no timer when it is stopped", async () => {
@@ -125,7 +125,7 @@ describe.each(names)("%s", (name) => {
       manifestOf(name).listens,
     );
     await stop();
-    expect(clock.pending()).toBe(0);
+    expect(clock.pendingTimers()).toBe(0);
     await expectClosed(urlsOf(said));
   });
 
@@ -138,7 +138,7 @@ describe.each(names)("%s", (name) => {
       },
     }));
     expect(said.at(-1)).toMatchObject({ kind: "fault", message: "the last step failed" });
-    expect(clock.pending()).toBe(0);
+    expect(clock.pendingTimers()).toBe(0);
     await expectClosed(urlsOf(said));
   });
 
@@ -146,7 +146,7 @@ describe.each(names)("%s", (name) => {
     const init = await initOf(name);
     const said: FromPlugin[] = [];
     const end = new Promise<string>((resolve) => {
-      const launch = launchInWorker(new URL(`${name}/index.js`, builtPluginFolder()), 128, () => {});
+      const launch = launchInWorker(new URL(`${name}/index.js`, builtInPluginFolder()), 128, () => {});
       const instance = launch(init, {
         onMessage(message) {
           said.push(message);
@@ -156,7 +156,7 @@ describe.each(names)("%s", (name) => {
         onEnd: resolve,
       });
     });
-    expect(await end).toBe("it ended by itself with code 0");
+    expect(await end).toBe("the process exited with code 0");
     expect(said.at(-1)).toEqual({ kind: "stopped" });
   });
 });

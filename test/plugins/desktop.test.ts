@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { createDesktopScreens } from "../../plugins/desktop/desktop-screens.ts";
 import plugin from "../../plugins/desktop/index.ts";
-import { createScreens } from "../../plugins/desktop/screens.ts";
 import { runsOf } from "../../src/console/web/desktop/screen.ts";
-import { type DeliveryItem, PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
+import { DEFAULT_PROFILE, type DeliveryItem } from "../../src/plugin-api/index.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
-import { itemOf } from "./appliance.ts";
-import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { type HandleHostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { itemOf } from "./test-appliance.ts";
 
 const RECIPIENT = "0198f3a0-0000-7000-8000-00000000aaaa";
 
@@ -25,7 +25,7 @@ interface Desk {
   ask(version: string, path?: string, more?: object): Promise<{ status: number; body: any }>;
 }
 
-async function open(answer: AnswerCall = () => null): Promise<Desk> {
+async function open(answer: HandleHostCall = () => null): Promise<Desk> {
   const clock = createFakeClock();
   const desk = await runInline(plugin, { config: { waitSeconds: 8 }, clock, answer });
   closing.push(() => desk.close());
@@ -100,7 +100,7 @@ describe("desktop", () => {
   it("shows a text as the message's settings say, for its time from when it is seen", async () => {
     const { desk, ask, item, clock } = await open();
     const scroll = { speed: 12, durationMs: null, repetitions: 2 };
-    const profile = { ...PLAIN_PROFILE, concatenatedText: true, durationMs: 30_000, scroll };
+    const profile = { ...DEFAULT_PROFILE, concatenatedText: true, durationMs: 30_000, scroll };
     desk.deliver(item(1, { profile, text: { subject: "Fire", body: "Leave now.", short: "" } }), item(2));
     await clock.advance(60_000);
     const [first, second] = (await ask("")).body.messages;
@@ -130,8 +130,8 @@ describe("desktop", () => {
   });
 
   it("answers who has waited longest when too many ask, so that strangers shut nobody out", async () => {
-    const screens = createScreens({ clock: createFakeClock(), waitMs: 8_000, run: "run" });
-    const wait = async (token: string) => screens.ask(token, (await screens.ask(token, "")).version);
+    const screens = createDesktopScreens({ clock: createFakeClock(), waitMs: 8_000, run: "run" });
+    const wait = async (token: string) => screens.poll(token, (await screens.poll(token, "")).version);
     const own = wait("own");
     for (let at = 0; at < 901; at++) void wait(`stranger ${at}`);
     expect((await own).messages).toEqual([]);

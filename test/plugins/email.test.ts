@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { createTransport } from "nodemailer";
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/email/index.ts";
-import { isAddress } from "../../plugins/email/mail.ts";
-import { issueCertificate, makeAuthority } from "../../src/operations/make-certificate.ts";
+import { isMailAddress } from "../../plugins/email/mail.ts";
+import { createCertificateAuthority, issueServerCertificate } from "../../src/ops/tls/certificate-authority.ts";
 import type { DeliveryItem } from "../../src/plugin-api/index.ts";
-import { freePort } from "../support/free-port.ts";
+import { unusedPort } from "../support/free-port.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { itemOf } from "./appliance.ts";
-import { type AnswerCall, type HostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
-import { type MailServerRules, openMailServer, type TestMailServer } from "./mail-server.ts";
+import { type HandleHostCall, type HostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { type MailServerRules, openTestMailServer, type TestMailServer } from "./mail-server.ts";
+import { itemOf } from "./test-appliance.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 async function open(rules?: MailServerRules): Promise<TestMailServer> {
-  const server = await openMailServer(rules);
+  const server = await openTestMailServer(rules);
   closing.push(server.close);
   return server;
 }
@@ -44,7 +44,7 @@ const USUAL = {
   returnRelays: ["127.0.0.1"],
 };
 
-async function run(config: object, answer?: AnswerCall): Promise<InlinePlugin> {
+async function run(config: object, answer?: HandleHostCall): Promise<InlinePlugin> {
   const started = await runInline(plugin, { config: { ...USUAL, ...config }, ...(answer && { answer }) });
   closing.push(() => started.close());
   return started;
@@ -149,8 +149,8 @@ describe("e-mail", () => {
 
   it("logs in over TLS that it trusts, never in the clear", async () => {
     const now = Date.now();
-    const authority = await makeAuthority("mail", now);
-    const { certificate: cert, key } = await issueCertificate(authority, ["127.0.0.1"], now);
+    const authority = await createCertificateAuthority("mail", now);
+    const { certificate: cert, key } = await issueServerCertificate(authority, ["127.0.0.1"], now);
     const server = await open({
       authOptional: false,
       cert,
@@ -211,7 +211,7 @@ describe("e-mail", () => {
     ["ada@example.org\r\nBcc: eve@example.org", false],
     ["ada", false],
     ["", false],
-  ])("takes %j for an address: %s", (text, is) => expect(isAddress(text)).toBe(is));
+  ])("takes %j for an address: %s", (text, is) => expect(isMailAddress(text)).toBe(is));
 });
 
 describe("mails that come back", () => {
@@ -232,7 +232,7 @@ describe("mails that come back", () => {
 
   it("fail their delivery in the words of the server, and tell whether there is such a mailbox", async () => {
     const server = await open();
-    const returnPort = await freePort();
+    const returnPort = await unusedPort();
     const state = new Map<unknown, unknown>();
     const answer = ({ method, args }: HostCall) =>
       method === "state.get"

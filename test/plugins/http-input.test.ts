@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/http-input/index.ts";
 import type { PluginRequest, PluginResponse } from "../../src/plugin-api/index.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
-import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { type HandleHostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
 
 const SECRET = "correct horse battery";
 const running: InlinePlugin[] = [];
@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const each of running.splice(0)) await each.close();
 });
 
-async function run(sources: unknown, secrets: string | null = null, answer?: AnswerCall): Promise<InlinePlugin> {
+async function run(sources: unknown, secrets: string | null = null, answer?: HandleHostCall): Promise<InlinePlugin> {
   const clock = createFakeClock();
   const started = await runInline(plugin, { config: { sources, secrets }, clock, ...(answer && { answer }) });
   running.push(started);
@@ -18,7 +18,7 @@ async function run(sources: unknown, secrets: string | null = null, answer?: Ans
 }
 
 /** One source of that name, with the secret of this file. */
-const door = (more: object = {}, answer?: AnswerCall): Promise<InlinePlugin> =>
+const door = (more: object = {}, answer?: HandleHostCall): Promise<InlinePlugin> =>
   run([{ name: "Door 1", ...more }], `Other=x\nDoor 1 = ${SECRET}\n`, answer);
 
 function said(body: unknown, more: Partial<PluginRequest> = {}): Partial<PluginRequest> & { url: string } {

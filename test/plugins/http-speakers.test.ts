@@ -2,17 +2,17 @@ import { createHash, createHmac } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { algoHeaders } from "../../plugins/http-speakers/algo.ts";
-import { fill } from "../../plugins/http-speakers/fill.ts";
+import { signedAlgoHeaders } from "../../plugins/http-speakers/algo-driver.ts";
 import plugin from "../../plugins/http-speakers/index.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { type DeliveryItem, PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
-import { deliveryTo } from "./campus-fixture.ts";
+import { fillTemplate } from "../../plugins/http-speakers/template-placeholders.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { DEFAULT_PROFILE, type DeliveryItem } from "../../src/plugin-api/index.ts";
 import { type InlinePlugin, runInline } from "./inline-plugin.ts";
-import { keptState } from "./kept-state.ts";
+import { withMemoryState } from "./memory-state.ts";
+import { deliveryTo } from "./simulator-fixture.ts";
 
 const AUDIO = { group: "0.0.0.0", port: 0, codec: "PCMU", ttl: 1, ssrc: 7 } as const;
-const LOUD = { ...PLAIN_PROFILE, volume: "Maximum" } as const;
+const LOUD = { ...DEFAULT_PROFILE, volume: "Maximum" } as const;
 const PASSWORD = "algo's own";
 const closing: (() => Promise<unknown>)[] = [];
 
@@ -62,7 +62,7 @@ function isSigned({ line, headers, body }: Asked): boolean {
   );
 }
 
-async function run(config: Record<string, unknown>, state = keptState()): Promise<InlinePlugin> {
+async function run(config: Record<string, unknown>, state = withMemoryState()): Promise<InlinePlugin> {
   const running = await runInline(plugin, {
     config: { templates: [], secrets: null, ...config },
     answer: state,
@@ -91,7 +91,7 @@ function algo() {
 describe("Algo endpoints", () => {
   it("sign as the maker's guide does", () => {
     const clock = { now: () => 1_601_312_252_000 };
-    const { Authorization, Date: date } = algoHeaders("GET", "/api/info/about", null, {
+    const { Authorization, Date: date } = signedAlgoHeaders("GET", "/api/info/about", null, {
       clock,
       password: "algo",
       nonce: "49936",
@@ -125,7 +125,7 @@ describe("Algo endpoints", () => {
 
   it("get their volume back after a crash in the middle of a message", async () => {
     const device = await algo();
-    const state = keptState();
+    const state = withMemoryState();
     const first = await run({ secrets: `algo=${PASSWORD}` }, state);
     first.deliver(item("algo:gym", { Url: device.url }, { profile: LOUD }));
     await first.outcome(1, "accepted");
@@ -138,7 +138,7 @@ describe("Algo endpoints", () => {
   it("are told to stop when their stream can't be opened, for nobody else will", async () => {
     const device = await algo();
     const refuse = ({ method }: { method: string }) => (method === "stream.open" ? new Error("no route") : undefined);
-    const running = await run({ secrets: `algo=${PASSWORD}` }, keptState(refuse));
+    const running = await run({ secrets: `algo=${PASSWORD}` }, withMemoryState(refuse));
     running.deliver(item("algo:gym", { Url: device.url, RxPort: "6000" }));
     expect((await running.outcome(1, "failed")).details.reason).toContain("no route");
     expect(device.lines()).toEqual(["POST /api/controls/rx/start", "POST /api/controls/rx/stop"]);
@@ -193,7 +193,7 @@ describe("devices that a template describes", () => {
     const start = { path: "/show", body, type: "application/json" };
     const running = await run({ templates: [{ name: "led", start, stop: { method: "DELETE", path: "/show" } }] });
     const text = { subject: "Fire", body: "Leave\nnow", short: "Fire - Leave now" };
-    const profile = { ...PLAIN_PROFILE, concatenatedText: true, durationMs: 20 };
+    const profile = { ...DEFAULT_PROFILE, concatenatedText: true, durationMs: 20 };
     const scroll = { speed: 12, durationMs: 1_500, repetitions: 3 };
     const at = { Url: device.url, Template: "led" };
     running.deliver(item("http:led", at, { text, audio: null, profile: { ...profile, scroll } }));
@@ -202,11 +202,11 @@ describe("devices that a template describes", () => {
     expect(JSON.parse(device.asked[0]?.body ?? "")).toEqual({ ...told, text: "Fire - Leave now" });
     // One that plays a message of sound alone gets no words.
     const heard = { ...at, RtpPort: "6000" };
-    running.deliver(item("http:led", heard, { text, profile: { ...PLAIN_PROFILE, showsText: false } }));
+    running.deliver(item("http:led", heard, { text, profile: { ...DEFAULT_PROFILE, showsText: false } }));
     await expect.poll(() => device.asked.length, { timeout: 90_000 }).toBe(3);
     expect(JSON.parse(device.asked[2]?.body ?? "")).toMatchObject({ text: "", words: "", for: 0, speed: 0, times: 0 });
     // Where the sound could not be made, the words are all there is.
-    running.deliver(item("http:led", heard, { text, audio: null, profile: { ...PLAIN_PROFILE, showsText: false } }));
+    running.deliver(item("http:led", heard, { text, audio: null, profile: { ...DEFAULT_PROFILE, showsText: false } }));
     await expect.poll(() => device.asked.length, { timeout: 90_000 }).toBe(4);
     expect(JSON.parse(device.asked[3]?.body ?? "")).toMatchObject({ words: text.short });
   });
@@ -231,7 +231,10 @@ describe("devices that a template describes", () => {
 
   it("are not asked where the outbound guard forbids it", async () => {
     const device = await openDevice(() => [200, ""]);
-    const guarded = await runInline(plugin, { config: { templates: [SIGN], secrets: "sign=k" }, answer: keptState() });
+    const guarded = await runInline(plugin, {
+      config: { templates: [SIGN], secrets: "sign=k" },
+      answer: withMemoryState(),
+    });
     closing.push(guarded.close);
     guarded.deliver(item("http:sign", { Url: device.url, Template: "sign" }));
     expect((await guarded.outcome(1, "failed")).details.reason).toMatch(/127\.0\.0\.1/);
@@ -257,11 +260,11 @@ describe("devices that a template describes", () => {
     ["json", '<a> & \\"b\\"'],
     ["text", '<a> & "b"'],
   ] as const)("escapes for %s", (surroundings, expected) => {
-    expect(fill("{{ body }}", () => '<a> & "b"', surroundings)).toBe(expected);
+    expect(fillTemplate("{{ body }}", () => '<a> & "b"', surroundings)).toBe(expected);
   });
 });
 
 it("asks with a clock within the maker's 30 s", () => {
-  const { Date: date } = algoHeaders("GET", "/", null, { clock: systemClock, password: "p", nonce: "1" });
+  const { Date: date } = signedAlgoHeaders("GET", "/", null, { clock: systemClock, password: "p", nonce: "1" });
   expect(Math.abs(Date.parse(date ?? "") - Date.now())).toBeLessThan(30_000);
 });

@@ -1,6 +1,4 @@
-import { type Clock, systemClock } from "../../src/base/clock.ts";
-import { launchInline } from "../../src/extensions/instance.ts";
-import type { FromPlugin, OutcomeNote } from "../../src/extensions/wire.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type {
   DeliveryItem,
   OutcomeLevel,
@@ -10,6 +8,8 @@ import type {
   PluginResponse,
   StopRequest,
 } from "../../src/plugin-api/index.ts";
+import { launchInline } from "../../src/plugin-host/plugin-instance.ts";
+import type { FromPlugin, OutcomeReport } from "../../src/plugin-host/plugin-protocol.ts";
 
 /** A call that the plugin made of its host. */
 export interface HostCall {
@@ -21,7 +21,7 @@ export interface HostCall {
 export interface InlinePlugin {
   readonly urls: Readonly<Record<string, string>>;
   /** Every report so far, oldest first. */
-  readonly outcomes: readonly OutcomeNote[];
+  readonly outcomes: readonly OutcomeReport[];
   readonly statuses: readonly { state: string; reason: string | null }[];
   readonly calls: readonly HostCall[];
   deliver(...items: DeliveryItem[]): void;
@@ -35,16 +35,16 @@ export interface InlinePlugin {
   /** Resolves when the plugin has made `count` calls of its host in all. */
   called(count: number): Promise<void>;
   /** Resolves with the first report of this delivery at this level, already made or still to come. */
-  outcome(deliveryId: number, level: OutcomeLevel): Promise<OutcomeNote>;
+  outcome(deliveryId: number, level: OutcomeLevel): Promise<OutcomeReport>;
   /** Resolves with the delivery's acceptance, else with a failure of it that was not told yet. */
-  answered(deliveryId: number): Promise<OutcomeNote>;
+  answered(deliveryId: number): Promise<OutcomeReport>;
   /** The levels reported of one delivery, in order. */
   levels(deliveryId: number): OutcomeLevel[];
   close(): Promise<void>;
 }
 
 /** What the test says to the plugin's calls: a value, or an error that refuses the call. */
-export type AnswerCall = (call: HostCall) => unknown;
+export type HandleHostCall = (call: HostCall) => unknown;
 
 /** What is special about a run. */
 export interface InlineOptions {
@@ -53,7 +53,7 @@ export interface InlineOptions {
   ports?: readonly string[];
   /** Resources whose rows it may see. */
   watches?: readonly string[];
-  answer?: AnswerCall;
+  answer?: HandleHostCall;
   clock?: Clock;
   /** Networks of this machine that `fetch` may reach. */
   allowedTargets?: readonly string[];
@@ -63,7 +63,7 @@ export interface InlineOptions {
 export async function runInline(plugin: PluginDefinition, options: InlineOptions): Promise<InlinePlugin> {
   const { config, ports = [], watches = [], answer = () => undefined, clock = systemClock } = options;
   const urls: Record<string, string> = {};
-  const outcomes: OutcomeNote[] = [];
+  const outcomes: OutcomeReport[] = [];
   const statuses: { state: string; reason: string | null }[] = [];
   const calls: HostCall[] = [];
   const waiting = new Set<() => void>();
@@ -86,9 +86,9 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     });
 
   /** Thousands of deliveries are waited for at once. */
-  const first = new Map<string, OutcomeNote>();
+  const first = new Map<string, OutcomeReport>();
   const keyOf = (deliveryId: number, level: OutcomeLevel): string => `${deliveryId} ${level}`;
-  const keep = (notes: readonly OutcomeNote[]): void => {
+  const keep = (notes: readonly OutcomeReport[]): void => {
     outcomes.push(...notes);
     for (const note of notes) {
       const key = keyOf(note.deliveryId, note.level);
@@ -96,7 +96,7 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     }
   };
 
-  const takeFailure = (deliveryId: number): OutcomeNote | undefined => {
+  const takeFailure = (deliveryId: number): OutcomeReport | undefined => {
     const key = keyOf(deliveryId, "failed");
     const failure = first.get(key);
     first.delete(key);

@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { createAuthentication } from "../../plugins/ip-phones/authentication.ts";
-import { createCredentials } from "../../plugins/ip-phones/credentials.ts";
-import { createForeignPushes, type ForeignPushes } from "../../plugins/ip-phones/foreign-pushes.ts";
+import { createPushAuthentication } from "../../plugins/ip-phones/push-authentication.ts";
+import {
+  createPushAuthorizationRelay,
+  type PushAuthorizationRelay,
+} from "../../plugins/ip-phones/push-authorization-relay.ts";
+import { createPushCredentials } from "../../plugins/ip-phones/push-credentials.ts";
 
 const PHONE = "SEP001122334455";
 
-function open(foreign: Pick<ForeignPushes, "ask"> = { ask: async () => false }) {
-  const authentication = createAuthentication(createCredentials("bell", "pass"), foreign);
+function open(foreign: Pick<PushAuthorizationRelay, "isAuthorized"> = { isAuthorized: async () => false }) {
+  const authentication = createPushAuthentication(createPushCredentials("bell", "pass"), foreign);
   const request = (query: Record<string, string>) => ({
     ...{ method: "GET", url: `/auth?${new URLSearchParams(query)}`, headers: {} },
     ...{ body: new Uint8Array(), remoteAddress: "10.0.0.9" },
@@ -44,7 +47,7 @@ describe("pushes of others", () => {
 
   function others(answer: (url: URL) => Promise<{ status: number; body: string }>) {
     const asked: URL[] = [];
-    const foreign = createForeignPushes({
+    const foreign = createPushAuthorizationRelay({
       fetch: (url) => {
         asked.push(new URL(url));
         return answer(new URL(url));

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { createDeliveries } from "../../plugins/ip-phones/deliveries.ts";
-import type { Exchange } from "../../plugins/ip-phones/phone-exchange.ts";
-import { createPhoneTurns } from "../../plugins/ip-phones/phone-turns.ts";
+import { createPhoneDeliveries } from "../../plugins/ip-phones/deliveries.ts";
+import type { PhoneExchange } from "../../plugins/ip-phones/phone-client.ts";
+import { createPhoneTaskQueue } from "../../plugins/ip-phones/phone-task-queue.ts";
 import type { PushOutcome } from "../../plugins/ip-phones/pusher.ts";
-import { type AudioTarget, type DeliveryItem, PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
+import { type AudioTarget, DEFAULT_PROFILE, type DeliveryItem } from "../../src/plugin-api/index.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
-import { deliveryTo } from "./campus-fixture.ts";
+import { deliveryTo } from "./simulator-fixture.ts";
 
 const SOUND: AudioTarget = { group: "239.192.16.1", port: 20480, codec: "PCMU", ttl: 1, ssrc: 7 };
 const DEVICE = {
@@ -16,13 +16,13 @@ const DEVICE = {
 };
 
 interface Said {
-  statistics?: () => Exchange;
+  statistics?: () => PhoneExchange;
   push?: () => Promise<PushOutcome>;
   media?: () => Promise<string | null>;
   command?: () => Promise<string | null>;
 }
 
-function statistics(packets: number, remote = "239.192.16.1/20480", status = ""): Exchange {
+function statistics(packets: number, remote = "239.192.16.1/20480", status = ""): PhoneExchange {
   const inner = `<RemoteAddr>${remote}</RemoteAddr><StreamStatus>${status}</StreamStatus><RcvrPackets>${packets}</RcvrPackets>`;
   const body = `<StreamingStatistics>${inner}</StreamingStatistics>`;
   return { answer: { status: 200, body } };
@@ -34,11 +34,13 @@ function stage(said: Said = {}) {
   const log: string[] = [];
   let tellStopped = (): void => {};
   const note = (what: string): void => void log.push(`${clock.monotonicMs()} ${what}`);
-  const deliveries = createDeliveries({
+  const deliveries = createPhoneDeliveries({
     clock,
     outcome: (id, level, details) => note([id, level, details?.reason].filter((part) => part !== undefined).join(" ")),
-    turns: createPhoneTurns(clock, { lanes: () => 10, lastLane: 2 }, (error) => note(String(error))),
-    ask: async () => {
+    tasks: createPhoneTaskQueue(clock, { maxConcurrent: () => 10, maxLowestPriority: 2 }, (error) =>
+      note(String(error)),
+    ),
+    request: async () => {
       note("asks");
       return said.statistics?.() ?? statistics(0);
     },
@@ -47,17 +49,17 @@ function stage(said: Said = {}) {
         note(`pushes ${[page && "page", sound && "sound"].filter(Boolean).join("+")}`);
         return (await said.push?.()) ?? { kind: "accepted" };
       },
-      media: async () => {
+      playMedia: async () => {
         note("asks by the other way");
         return (await said.media?.()) ?? null;
       },
-      command: async (_, items) => {
+      execute: async (_, items) => {
         note(`commands ${items.map(({ url }) => url).join(" ")}`);
         return (await said.command?.()) ?? null;
       },
     },
     events: {
-      expect(onStopped) {
+      subscribe(onStopped) {
         tellStopped = onStopped;
         return "Notify:http:127.0.0.1:80:stream/x";
       },
@@ -67,7 +69,7 @@ function stage(said: Said = {}) {
   });
   // What was asked for begins in a later turn of the event loop, before time goes on.
   const deliver = async (id: number, changes: Partial<DeliveryItem> = {}): Promise<void> => {
-    deliveries.take([deliveryTo(DEVICE, id, { audio: SOUND, ...changes })]);
+    deliveries.start([deliveryTo(DEVICE, id, { audio: SOUND, ...changes })]);
     await clock.advance(0);
   };
   const stop = async (reason: "aborted" | "ended", ...deliveryIds: number[]): Promise<void> => {
@@ -92,7 +94,7 @@ describe("deliveries to phones", () => {
       "25000 commands RTPMRx:Stop Init:Services",
       "25000 1 accepted",
     ]);
-    expect(clock.pending()).toBe(0);
+    expect(clock.pendingTimers()).toBe(0);
   });
 
   it("ask no more once a phone plays", async () => {
@@ -122,7 +124,7 @@ describe("deliveries to phones", () => {
   it("go on asking a phone that does not answer the question", async () => {
     let answers = 0;
     const { clock, log, deliver } = stage({
-      statistics: () => (++answers < 3 ? { fault: { words: "no answer", retryable: true } } : statistics(1)),
+      statistics: () => (++answers < 3 ? { error: { message: "no answer", retryable: true } } : statistics(1)),
     });
     await deliver(1);
     await clock.advance(60_000);
@@ -162,7 +164,7 @@ describe("deliveries to phones", () => {
 
   it("take a text off after its time, unless another has covered it", async () => {
     const { clock, log, deliver } = stage();
-    const profile = { ...PLAIN_PROFILE, durationMs: 5_000 };
+    const profile = { ...DEFAULT_PROFILE, durationMs: 5_000 };
     await deliver(1, { audio: null, profile });
     await clock.advance(3_000);
     await deliver(2, { audio: null });
@@ -183,7 +185,7 @@ describe("deliveries to phones", () => {
 
   it("show nothing of a message of sound alone, but for phones that can't play it or are asked whether they are idle", async () => {
     const { log, deliver, stop } = stage();
-    const profile = { ...PLAIN_PROFILE, showsText: false };
+    const profile = { ...DEFAULT_PROFILE, showsText: false };
     await deliver(1, { profile });
     await stop("ended", 1);
     await deliver(2, { profile, audio: null });
@@ -199,7 +201,7 @@ describe("deliveries to phones", () => {
 
   it("ring where there is no sound", async () => {
     const { log, deliver } = stage();
-    const profile = { ...PLAIN_PROFILE, ringtone: "Analog1.raw" };
+    const profile = { ...DEFAULT_PROFILE, ringtone: "Analog1.raw" };
     await deliver(1, { profile, audio: null });
     await deliver(2, { profile });
     expect(log).toEqual([
@@ -210,7 +212,7 @@ describe("deliveries to phones", () => {
 
   it("hear an emergency while their ring tone is still being played", async () => {
     const { clock, log, deliver } = stage({ command: () => new Promise(() => undefined) });
-    await deliver(1, { profile: { ...PLAIN_PROFILE, ringtone: "Long.raw" }, audio: null });
+    await deliver(1, { profile: { ...DEFAULT_PROFILE, ringtone: "Long.raw" }, audio: null });
     await deliver(2, { priority: 0, class: "emergency" });
     await clock.advance(500);
     expect(log.at(-1)).toBe("500 2 accepted");
@@ -273,7 +275,7 @@ describe("deliveries to phones", () => {
     const ended = log.length;
     await clock.advance(60_000);
     expect(log.slice(ended)).toEqual([]);
-    expect(clock.pending()).toBe(0);
+    expect(clock.pendingTimers()).toBe(0);
   });
 
   it("leave a phone alone that goes on playing, and a routine message that was dropped", async () => {

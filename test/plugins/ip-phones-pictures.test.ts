@@ -2,18 +2,23 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Display, displayFrom, displayName, displayOf } from "../../plugins/ip-phones/display.ts";
-import { createPages } from "../../plugins/ip-phones/pages.ts";
-import { modelOf } from "../../plugins/ip-phones/phone-models.ts";
+import { createPageStore } from "../../plugins/ip-phones/page-store.ts";
+import {
+  displayName,
+  displayOfPhone,
+  type PhoneDisplay,
+  parseDisplayName,
+} from "../../plugins/ip-phones/phone-display.ts";
+import { phoneModelByName } from "../../plugins/ip-phones/phone-models.ts";
 import { fittedSize } from "../../plugins/ip-phones/picture-fitting.ts";
-import { createPictures, type Pictures } from "../../plugins/ip-phones/pictures.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
-import { peer } from "../support/peers.ts";
+import { createPictureStore, type PictureStore } from "../../plugins/ip-phones/picture-store.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { DEFAULT_PROFILE } from "../../src/plugin-api/index.ts";
+import { externalProgram } from "../support/external-programs.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 
 const folder = makeTempDir();
-const COLOUR: Display = { width: 559, height: 265, colours: "colour" };
+const COLOUR: PhoneDisplay = { width: 559, height: 265, colours: "colour" };
 
 describe("a phone's display", () => {
   it.each([
@@ -28,9 +33,9 @@ describe("a phone's display", () => {
     ["CP-8865", "0,0,24,C", "559x265-colour"],
     ["CP-7841", "396,162,1,G", null],
   ])("%s with %j is %s", (model, header, name) => {
-    const display = displayOf(modelOf(model), header);
+    const display = displayOfPhone(phoneModelByName(model), header);
     expect(display && displayName(display)).toBe(name);
-    if (display) expect(displayFrom(displayName(display))).toEqual(display);
+    if (display) expect(parseDisplayName(displayName(display))).toEqual(display);
   });
 
   it("shows a picture in its proportions, upright and never enlarged", () => {
@@ -47,11 +52,14 @@ interface Told {
   faults: string[];
 }
 
-function open(program?: string): { pictures: Pictures; told: Told } {
+function open(program?: string): { pictures: PictureStore; told: Told } {
   const told: Told = { lacks: [], faults: [] };
-  const onLack = (words: string | null): void => void told.lacks.push(words);
-  const onFault = (words: string): void => void told.faults.push(words);
-  return { pictures: createPictures({ clock: systemClock, onLack, onFault, ...(program ? { program } : {}) }), told };
+  const onAvailability = (words: string | null): void => void told.lacks.push(words);
+  const onError = (words: string): void => void told.faults.push(words);
+  return {
+    pictures: createPictureStore({ clock: systemClock, onAvailability, onError, ...(program ? { program } : {}) }),
+    told,
+  };
 }
 
 /** A picture by ffmpeg's own sources. */
@@ -68,7 +76,7 @@ const sizeOf = (png: Uint8Array | null): number[] => {
 /** Bits of a colour and type of colours: 0 grey, 2 red, green and blue. @source PNG (ISO 15948) 11.2.2 */
 const coloursOf = (png: Uint8Array | null): number[] => [...(png ?? new Uint8Array()).subarray(24, 26)];
 
-const ffmpeg = peer("ffmpeg");
+const ffmpeg = externalProgram("ffmpeg");
 
 ffmpeg.describe("pictures of any size", () => {
   it("fit each display, are made once, and stand upright on white", async () => {
@@ -113,12 +121,12 @@ it("without a program, pictures that fit are shown as they are, and others as te
   const { pictures, told } = open("no-such-program");
   const path = join(folder, "small.png");
   writeFileSync(path, pngHead(300, 200));
-  const pages = createPages(() => "http://10.1.2.3:8081/phone/auth", Buffer.from("key"), pictures);
+  const pages = createPageStore(() => "http://10.1.2.3:8081/phone/auth", Buffer.from("key"), pictures);
   const url = pages.add({
     text: { subject: "Fire", body: "Leave", short: "Fire" },
     drill: false,
     imagePath: path,
-    profile: PLAIN_PROFILE,
+    profile: DEFAULT_PROFILE,
   });
   const get = async (path: string, model: string): Promise<{ status: number; body: string }> => {
     const headers = { "x-ciscoipphonemodelname": model };

@@ -1,16 +1,16 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createPace } from "../../plugins/ip-phones/pace.ts";
-import { readPhone } from "../../plugins/ip-phones/phone.ts";
-import { createPhoneClient } from "../../plugins/ip-phones/phone-exchange.ts";
+import { createConcurrencyLimit } from "../../plugins/ip-phones/concurrency-limit.ts";
+import { phoneAddressOf } from "../../plugins/ip-phones/phone.ts";
+import { createPhoneClient } from "../../plugins/ip-phones/phone-client.ts";
 import { createPusher } from "../../plugins/ip-phones/pusher.ts";
 import { createStreamEvents } from "../../plugins/ip-phones/stream-events.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { type Campus, startCampus } from "./campus-fixture.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { type SpawnedSimulator, spawnSimulator } from "./simulator-fixture.ts";
 
 const AUTHORIZATION = `Basic ${Buffer.from("u:p").toString("base64")}`;
-let campus: Campus;
+let campus: SpawnedSimulator;
 let url = "";
 const events = createStreamEvents(() => url);
 
@@ -29,7 +29,7 @@ const server = createServer((request, response) => {
 beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/auth`;
-  campus = await startCampus("--phones", "1", "--auth-url", url);
+  campus = await spawnSimulator("--phones", "1", "--auth-url", url);
 });
 
 afterAll(async () => {
@@ -40,26 +40,26 @@ afterAll(async () => {
 
 it("a phone that is asked by the streaming API tells by itself that a call has ended its stream", async () => {
   const [device] = campus.devices;
-  const { phone } = readPhone({ id: "", ...(device as NonNullable<typeof device>) });
+  const { phone } = phoneAddressOf({ id: "", ...(device as NonNullable<typeof device>) });
   const clock = systemClock;
   const ask = createPhoneClient(
     clock,
     new AbortController().signal,
-    createPace(clock, { least: 1, start: 8, most: 8 }),
+    createConcurrencyLimit(clock, { min: 1, start: 8, max: 8 }),
   );
   const authentication = { respond: () => ({ status: 200 }), verdictFor: () => null, forget: () => {} };
-  const pusher = createPusher({ clock, ask, authentication, authUrl: url, authorization: AUTHORIZATION });
+  const pusher = createPusher({ clock, requestPhone: ask, authentication, authUrl: url, authorization: AUTHORIZATION });
   let tell = (): void => {};
   const told = new Promise<void>((resolve) => {
     tell = resolve;
   });
   const audio = { group: "239.77.1.9", port: 20_480, codec: "PCMU", ttl: 1, ssrc: 7 } as const;
-  const order = { audio, volume: "Maximum", onStopped: events.expect(tell) } as const;
+  const order = { audio, volume: "Maximum", onStopped: events.subscribe(tell) } as const;
   if (!phone) throw new Error("the campus's phone can't be reached");
-  expect(await pusher.media(phone, order)).toBeNull();
+  expect(await pusher.playMedia(phone, order)).toBeNull();
   const joined = await campus.phone(phone.name);
   expect([joined.joinedAt !== null, joined.leftAt, joined.errors]).toEqual([true, null, []]);
-  expect(await pusher.media(phone, order)).toMatch(/does not take streams that way/);
+  expect(await pusher.playMedia(phone, order)).toMatch(/does not take streams that way/);
   await campus.order(`/phones/${phone.name}/call`, { state: "active" });
   await told;
   expect((await campus.phone(phone.name)).leftAt).not.toBeNull();

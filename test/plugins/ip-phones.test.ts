@@ -5,19 +5,19 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import plugin from "../../plugins/ip-phones/index.ts";
 import {
   type AudioTarget,
+  DEFAULT_PROFILE,
   type DeliveryItem,
   type DeliveryProfile,
-  PLAIN_PROFILE,
 } from "../../src/plugin-api/index.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type Campus, type CampusDevice, deliveryTo, startCampus } from "./campus-fixture.ts";
 import { type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { sendSilence } from "./rtp-sender.ts";
+import { deliveryTo, type SimulatorDevice, type SpawnedSimulator, spawnSimulator } from "./simulator-fixture.ts";
 
 const CONFIG = { pushUser: "bell", pushPassword: 's3cret & "more" <é>' };
-const PROFILE: DeliveryProfile = PLAIN_PROFILE;
+const PROFILE: DeliveryProfile = DEFAULT_PROFILE;
 
-let campus: Campus;
+let campus: SpawnedSimulator;
 let phones: InlinePlugin;
 
 /** A group of this run alone: multicast on loopback is heard by every process of the machine. */
@@ -26,7 +26,7 @@ function sound(): AudioTarget {
   return { group: `239.${port >> 8}.${port & 0xff}.251`, port: 20480, codec: "PCMU", ttl: 1, ssrc: 7 };
 }
 
-function device(index: number): CampusDevice {
+function device(index: number): SimulatorDevice {
   const found = campus.devices[index];
   if (!found) throw new Error(`the campus has no device ${index}`);
   return found;
@@ -47,7 +47,7 @@ async function joined(deviceIdentifier: string): Promise<boolean> {
 describe("ip-phones with phones that answer", () => {
   // By turns colour, mono, colour, text only.
   beforeAll(async () => {
-    campus = await startCampus("--phones", "8");
+    campus = await spawnSimulator("--phones", "8");
   });
   afterAll(() => campus.stop());
   beforeEach(async () => {
@@ -270,7 +270,7 @@ describe("ip-phones with phones that answer", () => {
 
 describe("ip-phones and the authentication callback", () => {
   beforeAll(async () => {
-    campus = await startCampus("--phones", "1");
+    campus = await spawnSimulator("--phones", "1");
   });
   afterAll(() => campus.stop());
   beforeEach(async () => {
@@ -319,7 +319,7 @@ describe("ip-phones with phones that prove nothing", () => {
   });
 
   it("never reports more than `accepted` for a phone that counts no packet", async () => {
-    campus = await startCampus("--phones", "1", "--mute", "1");
+    campus = await spawnSimulator("--phones", "1", "--mute", "1");
     phones = await startPlugin();
     const audio = sound();
     phones.deliver(deliveryTo(device(0), 1, { audio }));
@@ -333,7 +333,7 @@ describe("ip-phones with phones that prove nothing", () => {
   });
 
   it("shows the text on a model that plays no sound, and says so", async () => {
-    campus = await startCampus("--phones", "1", "--no-rtp", "1");
+    campus = await spawnSimulator("--phones", "1", "--no-rtp", "1");
     phones = await startPlugin();
     phones.deliver(deliveryTo(device(0), 1, { audio: sound() }));
     const { details } = await phones.outcome(1, "accepted");
@@ -346,7 +346,7 @@ describe("ip-phones with phones that prove nothing", () => {
   });
 
   it("reaches 1,000 phones at once", async () => {
-    campus = await startCampus("--phones", "1000", "--latency", "uniform:5:200");
+    campus = await spawnSimulator("--phones", "1000", "--latency", "uniform:5:200");
     phones = await startPlugin();
     const audio = sound();
     const items = campus.devices.map((each, index) => deliveryTo(each, index + 1, { audio }));

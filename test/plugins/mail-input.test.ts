@@ -3,8 +3,8 @@ import { createTransport, type SendMailOptions } from "nodemailer";
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/mail-input/index.ts";
 import type { TriggerInput } from "../../src/plugin-api/index.ts";
-import { freePort } from "../support/free-port.ts";
-import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { unusedPort } from "../support/free-port.ts";
+import { type HandleHostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
 
 const TOKEN = "correct-horse-battery";
 const closing: (() => Promise<void>)[] = [];
@@ -19,8 +19,8 @@ interface Run {
   triggered(): TriggerInput[];
 }
 
-async function run(config: object = {}, answer?: AnswerCall): Promise<Run> {
-  const port = await freePort();
+async function run(config: object = {}, answer?: HandleHostCall): Promise<Run> {
+  const port = await unusedPort();
   const usual = { listenAddress: "127.0.0.1", port, relays: ["127.0.0.0/8"], senders: ["head@school.example.org"] };
   const rest = { token: TOKEN, authenticationServer: null, perMinute: 30 };
   const input = await runInline(plugin, { config: { ...usual, ...rest, ...config }, ...(answer && { answer }) });

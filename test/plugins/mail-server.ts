@@ -24,7 +24,7 @@ export interface MailServerRules extends SMTPServerOptions {
 }
 
 /** Starts a mail server on a free port, without TLS and log-in unless told. */
-export async function openMailServer({ refuse, ...options }: MailServerRules = {}): Promise<TestMailServer> {
+export async function openTestMailServer({ refuse, ...options }: MailServerRules = {}): Promise<TestMailServer> {
   const mails: ReadMail[] = [];
   let waiting: (() => void)[] = [];
   const server = new SMTPServer({

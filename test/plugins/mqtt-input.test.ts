@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/mqtt-input/index.ts";
-import { createRedeliveries } from "../../plugins/mqtt-input/redeliveries.ts";
-import { isMeant } from "../../plugins/mqtt-input/topics.ts";
+import { createMessageDeduplicator } from "../../plugins/mqtt-input/message-deduplication.ts";
+import { matchesTopicFilter } from "../../plugins/mqtt-input/topic-subscriptions.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
-import { type AnswerCall, type HostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { type HandleHostCall, type HostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { type BrokerRules, openBroker, type TestBroker } from "./mqtt-broker.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -23,7 +23,7 @@ type Kept = Map<unknown, unknown>;
 /** Runs the plugin; its triggers are answered by `trigger`, its state is kept. */
 async function run(
   config: object,
-  { kept = new Map(), trigger, clock }: { kept?: Kept; trigger?: AnswerCall; clock?: FakeClock } = {},
+  { kept = new Map(), trigger, clock }: { kept?: Kept; trigger?: HandleHostCall; clock?: FakeClock } = {},
 ): Promise<InlinePlugin> {
   const answer = (call: HostCall): unknown => {
     if (call.method === "state.get") return kept.get(call.args[0]);
@@ -146,18 +146,18 @@ describe("messages that come twice", () => {
       get: async (key: string) => kept.get(key),
       set: async (k: string, v: unknown) => void kept.set(k, v),
     };
-    const memory = createRedeliveries(state);
-    const first = await memory.keyOf(message);
-    expect(await createRedeliveries(state).keyOf(message)).toBe(first);
-    await memory.taken(first);
-    expect(await createRedeliveries(state).keyOf({ ...message, dup: true })).toBe(first);
-    expect(await memory.keyOf({ ...message, dup: true, payload: Buffer.from("open") })).not.toBe(first);
-    const second = await memory.keyOf(message);
+    const memory = createMessageDeduplicator(state);
+    const first = await memory.eventKeyFor(message);
+    expect(await createMessageDeduplicator(state).eventKeyFor(message)).toBe(first);
+    await memory.acknowledge(first);
+    expect(await createMessageDeduplicator(state).eventKeyFor({ ...message, dup: true })).toBe(first);
+    expect(await memory.eventKeyFor({ ...message, dup: true, payload: Buffer.from("open") })).not.toBe(first);
+    const second = await memory.eventKeyFor(message);
     expect(second).not.toBe(first);
-    expect(await memory.keyOf({ ...message, dup: true })).toBe(second);
-    expect(await memory.keyOf({ ...message, messageId: null, dup: true })).not.toBe(second);
-    for (let messageId = 100; messageId < 150; messageId++) await memory.keyOf({ ...message, messageId });
-    expect(await memory.keyOf({ ...message, dup: true })).not.toBe(second);
+    expect(await memory.eventKeyFor({ ...message, dup: true })).toBe(second);
+    expect(await memory.eventKeyFor({ ...message, messageId: null, dup: true })).not.toBe(second);
+    for (let messageId = 100; messageId < 150; messageId++) await memory.eventKeyFor({ ...message, messageId });
+    expect(await memory.eventKeyFor({ ...message, dup: true })).not.toBe(second);
   });
 
   it.each([
@@ -174,6 +174,6 @@ describe("messages that come twice", () => {
     ["+/x", "$SYS/x", false],
     ["a/b/c", "a/b", false],
   ])("the filter %s and the topic %s: %s", (filter, topic, meant) => {
-    expect(isMeant(filter, topic)).toBe(meant);
+    expect(matchesTopicFilter(filter, topic)).toBe(meant);
   });
 });

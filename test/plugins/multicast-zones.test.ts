@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/multicast-zones/index.ts";
 import type { AudioTarget, DeliveryItem } from "../../src/plugin-api/index.ts";
-import { deliveryTo } from "./campus-fixture.ts";
-import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { type HandleHostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { deliveryTo } from "./simulator-fixture.ts";
 
 const SOUND: AudioTarget = { group: "239.192.16.1", port: 20480, codec: "PCMU", ttl: 16, ssrc: 7 };
 const running: InlinePlugin[] = [];
@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const each of running.splice(0)) await each.close();
 });
 
-async function run(zones: unknown = [], answer?: AnswerCall): Promise<InlinePlugin> {
+async function run(zones: unknown = [], answer?: HandleHostCall): Promise<InlinePlugin> {
   const started = await runInline(plugin, { config: { zones }, ...(answer && { answer }) });
   running.push(started);
   return started;

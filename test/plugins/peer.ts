@@ -1,1 +1,1 @@
-export type { MutePeer, OpenMutePeer, PeerNeeds } from "../../src/plugin-api/index.ts";
+export type { MutePeer, OpenMutePeer, PeerDeps } from "../../src/plugin-api/index.ts";

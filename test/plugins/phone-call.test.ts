@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
+import { parseBlockedNumbers, resolveDialling } from "../../plugins/phone-call/dial-plan.ts";
 import plugin from "../../plugins/phone-call/index.ts";
-import { diallingOf, readNever } from "../../plugins/phone-call/numbers.ts";
-import { openAgent } from "../../plugins/sip/agent/agent.ts";
-import { createRegistrar } from "../../plugins/sip/registrar.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { createPluginConfig } from "../../src/extensions/plugin-config.ts";
+import { createSipRegistrar } from "../../plugins/sip/registrar.ts";
+import { openSipUserAgent } from "../../plugins/sip/user-agent/user-agent.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import type { DeliveryItem, VoicePart } from "../../src/plugin-api/index.ts";
-import { itemOf } from "./appliance.ts";
+import { createPluginConfig } from "../../src/plugin-host/plugin-config.ts";
 import { type InlinePlugin, runInline } from "./inline-plugin.ts";
-import { openSpeaker, type ScriptedSpeaker } from "./sip-speaker.ts";
+import { openScriptedSipSpeaker, type ScriptedSipSpeaker } from "./sip-speaker.ts";
+import { itemOf } from "./test-appliance.ts";
 
 const PLAIN = { seal: (plain: string) => plain, open: (sealed: string) => sealed };
 const NOTIFICATION = "0190a1b2-0000-7000-8000-000000000001";
@@ -26,13 +26,13 @@ describe("a call to a telephone", () => {
   async function open(
     { lastsMs = 60_000, ...config }: Record<string, unknown> & { lastsMs?: number },
     ...statuses: number[]
-  ): Promise<{ calls: InlinePlugin; phone: ScriptedSpeaker }> {
-    const phone = await openSpeaker(...statuses);
+  ): Promise<{ calls: InlinePlugin; phone: ScriptedSipSpeaker }> {
+    const phone = await openScriptedSipSpeaker(...statuses);
     closing.push(phone.close);
     const trunk = phone.uri.replace("device@", "");
     const given = { trunk, port: 0, address: "127.0.0.1", firstMediaPort: 22_000, lastMediaPort: 22_999, ...config };
     const calls = await runInline(plugin, {
-      config: createPluginConfig(plugin.config, PLAIN).toRun(given).config,
+      config: createPluginConfig(plugin.config, PLAIN).toRuntime(given).config,
       answer: ({ method }) => (method === "voice.say" || method === "voice.prepare" ? lastsMs : "Well done"),
     });
     closing.push(calls.close);
@@ -163,9 +163,16 @@ describe("a call to a telephone", () => {
       expect(details.reason).toMatch(number.includes("@") ? /no.* telephone number/ : /emergency service/);
     }
     // Digits before a number may make one of an emergency service of it.
-    expect(diallingOf("+112", { plus: "", prefix: "", ...readNever("112") }).fault).toMatch(/emergency/);
-    expect(diallingOf("1833", { plus: "+", prefix: "1", ...readNever("11833") }).fault).toMatch(/emergency/);
-    expect(diallingOf("+49 30 123456", { plus: "00", prefix: "0", ...readNever("112") }).dialled).toBe("0004930123456");
+    expect(
+      resolveDialling("+112", { internationalPrefix: "", outsidePrefix: "", ...parseBlockedNumbers("112") }).error,
+    ).toMatch(/emergency/);
+    expect(
+      resolveDialling("1833", { internationalPrefix: "+", outsidePrefix: "1", ...parseBlockedNumbers("11833") }).error,
+    ).toMatch(/emergency/);
+    expect(
+      resolveDialling("+49 30 123456", { internationalPrefix: "00", outsidePrefix: "0", ...parseBlockedNumbers("112") })
+        .dialled,
+    ).toBe("0004930123456");
     expect(phone.asked).not.toContain("INVITE");
   });
 
@@ -190,22 +197,22 @@ describe("a call to a telephone", () => {
 
   it("registers with the trunk by name and password, and takes it back at the end", async () => {
     const places: (string | null)[] = [];
-    const registrar = createRegistrar({
+    const registrar = createSipRegistrar({
       ...{ clock: systemClock, realm: "trunk", key: randomBytes(32) },
       algorithms: ["SHA-256"],
       accounts: new Map([["school", { user: "school", password: "right", type: "phones" }]]),
       onChange: (_account, contact) => void places.push(contact),
     });
     const nothing = { tls: null, authority: null, onError: () => {} };
-    const agent = await openAgent({
+    const agent = await openSipUserAgent({
       ...nothing,
-      ...{ clock: systemClock, port: 0, address: "127.0.0.1", onRegister: registrar.take },
+      ...{ clock: systemClock, port: 0, address: "127.0.0.1", onRegister: registrar.handleRegister },
     });
     closing.push(agent.close, async () => registrar.stop());
     const run = (password: string) => {
       const trunk = `sip:127.0.0.1:${agent.ports.udp}`;
       const given = { trunk, register: true, user: "school", password, port: 0, address: "127.0.0.1" };
-      return runInline(plugin, { config: createPluginConfig(plugin.config, PLAIN).toRun(given).config });
+      return runInline(plugin, { config: createPluginConfig(plugin.config, PLAIN).toRuntime(given).config });
     };
     const stranger = await run("wrong");
     closing.push(stranger.close);
@@ -223,7 +230,7 @@ describe("a call to a telephone", () => {
     [{ trunk: "sip:h", prefix: "0;x" }, "prefix holds more than digits"],
     [{ trunk: "sip:h", neverCalled: "112 +911" }, "neverCalled: +911 is no number in digits"],
   ])("tells what it lacks: %j", async (given, reason) => {
-    const calls = await runInline(plugin, { config: createPluginConfig(plugin.config, PLAIN).toRun(given).config });
+    const calls = await runInline(plugin, { config: createPluginConfig(plugin.config, PLAIN).toRuntime(given).config });
     closing.push(calls.close);
     calls.deliver(itemFor());
     expect((await calls.outcome(1, "failed")).details.reason).toBe(reason);

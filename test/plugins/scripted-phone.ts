@@ -1,9 +1,9 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import type { CampusDevice } from "./campus-fixture.ts";
+import type { SimulatorDevice } from "./simulator-fixture.ts";
 
 /** A phone that answers each request with the next text of a script, byte by byte what the script says. */
 export interface ScriptedPhone {
-  readonly device: CampusDevice;
+  readonly device: SimulatorDevice;
   /** Every request so far: head and body. */
   readonly requests: readonly string[];
   /** Resolves when `count` requests have come. */
@@ -12,10 +12,10 @@ export interface ScriptedPhone {
 }
 
 /** What the phone does with one request: answers with a text (after something else) and closes, or says nothing at all. */
-export type Line = string | (() => Promise<string>) | "silence";
+export type ScriptedResponse = string | (() => Promise<string>) | "silence";
 
 /** Starts the phone; after the last line it repeats that line. */
-export async function startScriptedPhone(...script: readonly Line[]): Promise<ScriptedPhone> {
+export async function startScriptedPhone(...script: readonly ScriptedResponse[]): Promise<ScriptedPhone> {
   const requests: string[] = [];
   const open = new Set<Socket>();
   const waiting = new Set<() => void>();
@@ -69,12 +69,12 @@ function isWhole(request: string): boolean {
 }
 
 /** An answer with status 200. */
-export function ok(body: string): string {
+export function okResponse(body: string): string {
   return `HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
 /** A phone's word on items, each `[status, data, url]`. */
-export function itemsAnswer(...items: readonly (readonly [number, string, string])[]): string {
+export function itemsResponse(...items: readonly (readonly [number, string, string])[]): string {
   const lines = items.map(([status, data, url]) => `<ResponseItem Status="${status}" Data="${data}" URL="${url}"/>`);
-  return ok(`<?xml version="1.0"?><CiscoIPPhoneResponse>${lines.join("")}</CiscoIPPhoneResponse>`);
+  return okResponse(`<?xml version="1.0"?><CiscoIPPhoneResponse>${lines.join("")}</CiscoIPPhoneResponse>`);
 }

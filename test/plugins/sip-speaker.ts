@@ -2,7 +2,7 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 
 /** A SIP device on loopback that does what it is told to. */
-export interface ScriptedSpeaker {
+export interface ScriptedSipSpeaker {
   readonly uri: string;
   /** Methods of the requests so far, repetitions left out. */
   readonly asked: readonly string[];
@@ -20,7 +20,7 @@ export interface ScriptedSpeaker {
 }
 
 /** Answers every INVITE with the next of these statuses, 200 once they are used up; 0 stays silent. */
-export async function openSpeaker(...statuses: number[]): Promise<ScriptedSpeaker> {
+export async function openScriptedSipSpeaker(...statuses: number[]): Promise<ScriptedSipSpeaker> {
   const socket = createSocket("udp4").bind(0, "127.0.0.1");
   await once(socket, "listening");
   const { port } = socket.address();

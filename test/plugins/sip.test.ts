@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/sip/index.ts";
 import type { AudioTarget, DeliveryItem } from "../../src/plugin-api/index.ts";
-import { itemOf } from "./appliance.ts";
 import { type InlinePlugin, runInline } from "./inline-plugin.ts";
-import { openSpeaker, type ScriptedSpeaker } from "./sip-speaker.ts";
+import { openScriptedSipSpeaker, type ScriptedSipSpeaker } from "./sip-speaker.ts";
+import { itemOf } from "./test-appliance.ts";
 
 const AUDIO: AudioTarget = { group: "0.0.0.0", port: 0, codec: "PCMU", ttl: 1, ssrc: 77 };
 const CONFIG = {
@@ -18,15 +18,15 @@ describe("a call to a SIP device", () => {
     for (const close of closing.splice(0).reverse()) await close();
   });
 
-  async function open(...statuses: number[]): Promise<{ sip: InlinePlugin; speaker: ScriptedSpeaker }> {
-    const speaker = await openSpeaker(...statuses);
+  async function open(...statuses: number[]): Promise<{ sip: InlinePlugin; speaker: ScriptedSipSpeaker }> {
+    const speaker = await openScriptedSipSpeaker(...statuses);
     closing.push(speaker.close);
     const sip = await runInline(plugin, { config: CONFIG });
     closing.push(sip.close);
     return { sip, speaker };
   }
 
-  function itemFor({ uri }: ScriptedSpeaker, more: Partial<DeliveryItem> = {}): DeliveryItem {
+  function itemFor({ uri }: ScriptedSipSpeaker, more: Partial<DeliveryItem> = {}): DeliveryItem {
     const device = {
       id: "0198f3a0-0000-7000-8000-00000000f0a1",
       deviceIdentifier: "sip:gym",

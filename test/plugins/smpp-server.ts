@@ -25,7 +25,7 @@ export interface SmppRules {
 }
 
 /** Starts one; its names of messages are m1, m2 … */
-export async function openSmppServer({ password, verdict = () => 0 }: SmppRules = {}): Promise<TestSmppServer> {
+export async function openTestSmppServer({ password, verdict = () => 0 }: SmppRules = {}): Promise<TestSmppServer> {
   const sessions = new Set<Session>();
   const submitted: Pdu[] = [];
   let waiting: (() => void)[] = [];

@@ -2,14 +2,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import smpp, { type Pdu } from "smpp";
 import { afterEach, describe, expect, it } from "vitest";
+import { createReceiptTracker, parseDeliveryReceipt } from "../../plugins/sms/delivery-receipts.ts";
 import plugin from "../../plugins/sms/index.ts";
-import { partsOf } from "../../plugins/sms/parts.ts";
-import { createReceipts, readReceipt } from "../../plugins/sms/receipts.ts";
+import { segmentText } from "../../plugins/sms/sms-segments.ts";
 import type { DeliveryItem, TextReply } from "../../src/plugin-api/index.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
-import { itemOf } from "./appliance.ts";
-import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
-import { openSmppServer, type SmppRules, type TestSmppServer } from "./smpp-server.ts";
+import { type HandleHostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { openTestSmppServer, type SmppRules, type TestSmppServer } from "./smpp-server.ts";
+import { itemOf } from "./test-appliance.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 async function open(rules?: SmppRules): Promise<TestSmppServer> {
-  const server = await openSmppServer(rules);
+  const server = await openTestSmppServer(rules);
   closing.push(server.close);
   return server;
 }
@@ -51,13 +51,13 @@ const USUAL = {
   inboundText: "text",
 };
 
-async function run(config: object, answer?: AnswerCall): Promise<InlinePlugin> {
+async function run(config: object, answer?: HandleHostCall): Promise<InlinePlugin> {
   const started = await runInline(plugin, { config: { ...USUAL, ...config }, ...(answer ? { answer } : {}) });
   closing.push(() => started.close());
   return started;
 }
 
-async function bound(config: object, answer?: AnswerCall): Promise<InlinePlugin> {
+async function bound(config: object, answer?: HandleHostCall): Promise<InlinePlugin> {
   const sms = await run(config, answer);
   await sms.said(({ state }) => state === "ok");
   return sms;
@@ -260,7 +260,7 @@ describe("sms by HTTP", () => {
 
   it("takes answers from whoever knows the token, and from nobody without one", async () => {
     const heard: unknown[] = [];
-    const answer: AnswerCall = ({ method, args }) => {
+    const answer: HandleHostCall = ({ method, args }) => {
       if (method === "receive") heard.push(args[0]);
       return { kind: "joined", list: "Choir" };
     };
@@ -292,14 +292,14 @@ describe("parts of a text", () => {
     ["ж".repeat(71), 8, [134, 8]],
     [`${"ж".repeat(66)}🔔${"ж".repeat(10)}`, 8, [132, 24]],
   ])("%#: stay whole", (text, coding, lengths) => {
-    const parts = partsOf(text, 4);
+    const parts = segmentText(text, 4);
     expect(parts.map((part) => part.octets.length)).toEqual(lengths);
     expect(parts.every((part) => part.coding === coding)).toBe(true);
   });
 
   it("are cut to so many, and say so", () => {
-    expect(partsOf("a".repeat(1_000), 2)[1]?.octets.subarray(-4).toString()).toBe("a...");
-    const cut = partsOf("ж".repeat(1_000), 2);
+    expect(segmentText("a".repeat(1_000), 2)[1]?.octets.subarray(-4).toString()).toBe("a...");
+    const cut = segmentText("ж".repeat(1_000), 2);
     expect(cut.length).toBe(2);
     expect(cut[1]?.octets.subarray(-2).readUInt16BE()).toBe("…".codePointAt(0));
   });
@@ -307,38 +307,38 @@ describe("parts of a text", () => {
 
 describe("receipts", () => {
   it("are read by their parameters or their text, also when they come before the answer", () => {
-    expect(readReceipt({}, "id:abc sub:001 dlvrd:001 stat:DELIVRD err:000")).toEqual({
+    expect(parseDeliveryReceipt({}, "id:abc sub:001 dlvrd:001 stat:DELIVRD err:000")).toEqual({
       name: "abc",
       arrived: true,
       state: "DELIVRD",
     });
-    expect(readReceipt({ receipted_message_id: "x", message_state: 5 }, "")).toMatchObject({
+    expect(parseDeliveryReceipt({ receipted_message_id: "x", message_state: 5 }, "")).toMatchObject({
       name: "x",
       arrived: false,
     });
-    expect(readReceipt({}, "id:abc stat:ENROUTE")).toMatchObject({ arrived: null });
+    expect(parseDeliveryReceipt({}, "id:abc stat:ENROUTE")).toMatchObject({ arrived: null });
     const told: [number, string | null][] = [];
     const clock = createFakeClock();
-    const receipts = createReceipts(clock, (id, fault) => void told.push([id, fault]));
-    receipts.take({ name: "early", arrived: true, state: "DELIVRD" });
-    receipts.await(1, ["early"]);
-    receipts.await(2, ["a", "b"]);
-    receipts.take({ name: "a", arrived: true, state: "DELIVRD" });
+    const receipts = createReceiptTracker(clock, (id, fault) => void told.push([id, fault]));
+    receipts.handle({ name: "early", arrived: true, state: "DELIVRD" });
+    receipts.expect(1, ["early"]);
+    receipts.expect(2, ["a", "b"]);
+    receipts.handle({ name: "a", arrived: true, state: "DELIVRD" });
     expect(told).toEqual([[1, null]]);
-    receipts.take({ name: "b", arrived: false, state: "REJECTD" });
+    receipts.handle({ name: "b", arrived: false, state: "REJECTD" });
     expect(told[1]).toEqual([2, "the provider could not deliver it (REJECTD)"]);
   });
 
   it("are known by either way to write a number, and are waited for no longer than providers try", async () => {
     const clock = createFakeClock();
     const told: number[] = [];
-    const receipts = createReceipts(clock, (id) => void told.push(id));
-    receipts.await(1, ["1A2B"]);
-    receipts.take({ name: "6699", arrived: true, state: "DELIVRD" });
-    receipts.await(2, ["old"]);
+    const receipts = createReceiptTracker(clock, (id) => void told.push(id));
+    receipts.expect(1, ["1A2B"]);
+    receipts.handle({ name: "6699", arrived: true, state: "DELIVRD" });
+    receipts.expect(2, ["old"]);
     await clock.advance(5 * 86_400_000);
-    receipts.await(3, ["new"]);
-    for (const name of ["old", "new"]) receipts.take({ name, arrived: true, state: "DELIVRD" });
+    receipts.expect(3, ["new"]);
+    for (const name of ["old", "new"]) receipts.handle({ name, arrived: true, state: "DELIVRD" });
     expect(told).toEqual([1, 3]);
   });
 });

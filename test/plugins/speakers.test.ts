@@ -2,15 +2,15 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "no
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import { type AgentNeeds, runAgent } from "../../src/agent/agent.ts";
-import { choosePlayer } from "../../src/agent/player.ts";
-import { openStateFolder } from "../../src/agent/state-folder.ts";
-import { decodeMuLaw, encodeMuLaw } from "../../src/audio/mulaw.ts";
-import { ssrcOf } from "../../src/audio/rtp.ts";
-import { systemClock } from "../../src/base/clock.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { decodeMuLaw, encodeMuLaw } from "../../src/media/mu-law.ts";
+import { ssrcOf } from "../../src/media/rtp.ts";
+import { selectPlayer } from "../../src/speaker-agent/audio-output.ts";
+import { runSpeakerAgent, type SpeakerAgentDeps } from "../../src/speaker-agent/speaker-agent.ts";
+import { openStateFolder } from "../../src/speaker-agent/state-folder.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { deliveryTo, startCampus } from "./campus-fixture.ts";
-import { JOIN_SECRET, openHouse, type SpeakersHouse, TONE } from "./speakers-house.ts";
+import { deliveryTo, spawnSimulator } from "./simulator-fixture.ts";
+import { JOIN_SECRET, openSpeakersFixture, type SpeakersFixture, TONE } from "./speakers-fixture.ts";
 
 const MAC = "02005E100001";
 const NOTIFICATION = "0198f3a0-0000-7000-8000-000000000001";
@@ -22,21 +22,21 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-async function house(...given: Parameters<typeof openHouse>): Promise<SpeakersHouse> {
-  const opened = await openHouse(...given);
+async function house(...given: Parameters<typeof openSpeakersFixture>): Promise<SpeakersFixture> {
+  const opened = await openSpeakersFixture(...given);
   closing.push(opened.close);
   return opened;
 }
 
 /** Runs the product's own agent; what its player got is kept in `played`. */
-async function startAgent(url: string, folder: string, changes: Partial<AgentNeeds> = {}) {
+async function startAgent(url: string, folder: string, changes: Partial<SpeakerAgentDeps> = {}) {
   const played = join(folder, "played.raw");
   const program = join(folder, "player");
   writeFileSync(program, `#!/bin/sh\nexec cat >> ${played}\n`);
   chmodSync(program, 0o700);
   const stopping = new AbortController();
   const log: string[] = [];
-  const needs: AgentNeeds = {
+  const needs: SpeakerAgentDeps = {
     ...{
       clock: systemClock,
       server: url,
@@ -44,12 +44,12 @@ async function startAgent(url: string, folder: string, changes: Partial<AgentNee
       state: await openStateFolder(join(folder, "state")),
     },
     ...{ mac: MAC, name: "Gym", model: "test-agent", version: "1", port: 0, bufferMs: 2_000 },
-    open: choosePlayer(`exec:${program}`, null, ""),
+    open: selectPlayer(`exec:${program}`, null, ""),
     ...{ listen: null, machine: { bootId: null, isClockSet: async () => true } },
     log: (words) => void log.push(words),
     ...changes,
   };
-  const running = runAgent(needs, stopping.signal);
+  const running = runSpeakerAgent(needs, stopping.signal);
   running.catch((error: Error) => log.push(error.message));
   const stop = async (): Promise<void> => {
     stopping.abort();
@@ -59,7 +59,7 @@ async function startAgent(url: string, folder: string, changes: Partial<AgentNee
   return { played, log, stop, running };
 }
 
-function reported(house: SpeakersHouse, name: string): Promise<string> {
+function reported(house: SpeakersFixture, name: string): Promise<string> {
   const find = (): string | undefined =>
     house.plugin.calls
       .flatMap(({ method, args }) => (method === "devices.report" ? (args[0] as (typeof DEVICE)[]) : []))
@@ -165,7 +165,7 @@ describe("speakers with an agent", () => {
     await open.plugin.outcome(1, "heard");
     open.plugin.stop("aborted", 1);
     await agent.stop();
-    const broken = await startAgent(open.url, folder, { open: choosePlayer("exec:/bin/false", null, "") });
+    const broken = await startAgent(open.url, folder, { open: selectPlayer("exec:/bin/false", null, "") });
     await until(() => broken.log.find((words) => words.includes("listens")));
     open.plugin.deliver(deliveryTo(DEVICE, 2, { audio: AUDIO }));
     expect((await open.plugin.outcome(2, "failed")).details.reason).toMatch(/false ended with 1/);
@@ -173,7 +173,7 @@ describe("speakers with an agent", () => {
 
   it("reaches the campus's speakers, of which the mute one proves nothing", async () => {
     const open = await house();
-    const campus = await startCampus();
+    const campus = await spawnSimulator();
     closing.push(campus.stop);
     const order = { url: open.url, joinSecret: JOIN_SECRET };
     await campus.order("/agents", { ...order, count: 3 });

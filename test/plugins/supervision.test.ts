@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/base/clock.ts";
-import { extensionIdOf } from "../../src/extensions/extension-rows.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { extensionIdOf } from "../../src/plugin-host/extension-rows.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { itemOf, openAppliance, somebody, type TestAppliance } from "./appliance.ts";
+import { anyActor, itemOf, openAppliance, type TestAppliance } from "./test-appliance.ts";
 
 const FIXTURES = new URL("./fixtures/", import.meta.url);
 /**
@@ -19,7 +19,7 @@ async function open(config: Record<string, unknown> = {}): Promise<TestAppliance
   const starting = appliance.host.start();
   if (Object.keys(config).length > 0) {
     await starting;
-    await appliance.store.update(extensions, extensionIdOf("faulty"), { config }, somebody);
+    await appliance.store.update(extensions, extensionIdOf("faulty"), { config }, anyActor);
   }
   await starting;
   return appliance;
@@ -50,10 +50,12 @@ describe("a plugin in a thread of its own", () => {
     expect(await (await fetch(url)).text()).toBe("environment: {}");
     expect(logged()).toContain("steady prints");
     const tail = await until(() => {
-      const lines = host.log(extensionIdOf("steady"), 500, 0)?.map(({ message, details }) => `${message} ${details}`);
+      const lines = host
+        .readLog(extensionIdOf("steady"), 500, 0)
+        ?.map(({ message, details }) => `${message} ${details}`);
       return lines?.some((line) => line.includes("steady prints")) && lines;
     });
-    expect(tail).toContain("plugin runs null");
+    expect(tail).toContain('plugin started {"event":"plugin.started"}');
     await host.stop();
     await expect(fetch(url)).rejects.toThrow();
   });
@@ -61,9 +63,9 @@ describe("a plugin in a thread of its own", () => {
   it.each([
     ["throws", "throw", /it threw: meant to fail/],
     ["rejects a promise that nobody awaits", "reject", /it threw: meant to fail/],
-    ["spins", "spin", /it did not answer for 5 s/],
-    ["exits", "exit", /it ended by itself with code 3/],
-    ["needs too much memory", "grow", /it needed more memory than it may have/],
+    ["spins", "spin", /no response for 5 s/],
+    ["exits", "exit", /the process exited with code 3/],
+    ["needs too much memory", "grow", /out of memory/],
   ])("that %s is started again, and delays nothing on another", async (_case, fault, reason) => {
     const test = await open({ fault });
     const { host, changes, until } = test;
@@ -82,7 +84,7 @@ describe("a plugin in a thread of its own", () => {
     const dataDir = makeTempDir();
     appliance = await openAppliance(dataDir, FIXTURES);
     await appliance.host.start();
-    await appliance.store.update(extensions, extensionIdOf("faulty"), { config: { start: "exit" } }, somebody);
+    await appliance.store.update(extensions, extensionIdOf("faulty"), { config: { start: "exit" } }, anyActor);
     await appliance.close();
 
     appliance = await openAppliance(dataDir, FIXTURES);
@@ -91,7 +93,7 @@ describe("a plugin in a thread of its own", () => {
     await appliance.until(() => appliance.host.state("faulty") === "restarting");
     expect(appliance.changes.find(({ plugin }) => plugin === "faulty")).toMatchObject({
       state: "restarting",
-      reason: "it ended by itself with code 3",
+      reason: "the process exited with code 3",
     });
   });
 });

@@ -1,10 +1,16 @@
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/web-push/index.ts";
 import type { DeliveryItem } from "../../src/plugin-api/index.ts";
-import { itemOf } from "./appliance.ts";
 import { type InlineOptions, type InlinePlugin, runInline } from "./inline-plugin.ts";
-import { keptState } from "./kept-state.ts";
-import { makeBrowser, openPushService, type PushAnswer, type Pushed, type TestPushService } from "./push-service.ts";
+import { withMemoryState } from "./memory-state.ts";
+import { itemOf } from "./test-appliance.ts";
+import {
+  makeBrowser,
+  openTestWebPushServer,
+  type PushedMessage,
+  type PushScriptedResponse,
+  type TestWebPushServer,
+} from "./web-push-server.ts";
 
 const RECIPIENT = "0198f3a0-0000-7000-8000-00000000aaaa";
 const [ann, bob] = [makeBrowser("/push/ann"), makeBrowser("/push/bob")];
@@ -14,21 +20,23 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-async function open(answer?: (pushed: Pushed, count: number) => PushAnswer): Promise<TestPushService> {
-  const service = await openPushService([ann, bob], answer);
+async function open(
+  answer?: (pushed: PushedMessage, count: number) => PushScriptedResponse,
+): Promise<TestWebPushServer> {
+  const service = await openTestWebPushServer([ann, bob], answer);
   closing.push(service.close);
   return service;
 }
 
 async function run(more: Partial<InlineOptions> = {}): Promise<InlinePlugin> {
   const config = { contact: "mailto:it@example.org", atOnce: 40 };
-  const options = { config, allowedTargets: ["127.0.0.0/8"], answer: keptState(), ...more };
+  const options = { config, allowedTargets: ["127.0.0.0/8"], answer: withMemoryState(), ...more };
   const started = await runInline(plugin, options);
   closing.push(() => started.close());
   return started;
 }
 
-function pushTo(id: number, service: TestPushService, browser = ann, of: Partial<DeliveryItem> = {}): DeliveryItem {
+function pushTo(id: number, service: TestWebPushServer, browser = ann, of: Partial<DeliveryItem> = {}): DeliveryItem {
   const device = {
     id: "0198f3a0-0000-7000-8000-00000000f00b",
     deviceIdentifier: service.url(browser.path),
@@ -44,7 +52,7 @@ const jsonIn = ({ body = "" }: { body?: string | Uint8Array }) => JSON.parse(Str
 describe("web-push", () => {
   it("encrypts for one browser, signs with a key of its own, and keeps it over restarts", async () => {
     const service = await open();
-    const answer = keptState();
+    const answer = withMemoryState();
     const first = await run({ answer });
     const until = Date.now() + 600_000;
     first.deliver(
@@ -60,7 +68,7 @@ describe("web-push", () => {
     expect(service.faults).toEqual([]);
     const [urgent, drill, later] = ["/push/ann", "/push/bob", "/push/ann"].map((path, at) =>
       at === 2 ? service.pushed[2] : service.pushed.find((each) => each.path === path),
-    ) as [Pushed, Pushed, Pushed];
+    ) as [PushedMessage, PushedMessage, PushedMessage];
     expect(urgent.headers).toMatchObject({ urgency: "high" });
     expect(Number(urgent.headers.ttl)).toBeGreaterThan(590);
     expect(Number(urgent.headers.ttl)).toBeLessThanOrEqual(600);
@@ -77,9 +85,9 @@ describe("web-push", () => {
 
   it("takes a receipt of what was shown and what was pressed, and none that it did not sign", async () => {
     const service = await open();
-    const kept = keptState((call) => {
+    const kept = withMemoryState((call) => {
       if (call.method !== "confirm") return undefined;
-      return call.args[1] === "Safe" ? "Stay where you are." : new Error("It must be one of the request's options.");
+      return call.args[1] === "Safe" ? "Stay where you are." : new Error("Must be one of the request's options.");
     });
     const push = await run({ answer: kept });
     push.deliver(pushTo(7, service));
@@ -118,7 +126,7 @@ describe("web-push", () => {
     const text = { subject: "Long", body: `"${"ä€😀".repeat(3_000)}`, short: "" };
     push.deliver(pushTo(1, service, ann, { text }));
     await push.outcome(1, "accepted");
-    const [long, short] = service.pushed as [Pushed, Pushed];
+    const [long, short] = service.pushed as [PushedMessage, PushedMessage];
     expect(long.bytes).toBeGreaterThan(4_080);
     expect(long.bytes).toBeLessThanOrEqual(4_096);
     expect(text.body.startsWith(long.payload.body.slice(0, -1))).toBe(true);

@@ -5,7 +5,7 @@ import { firstPageFiles, keysUsedIn } from "../../.ci/console-messages.ts";
 import { compileCatalogue } from "../../src/console/web/i18n/compile-catalogue.ts";
 import { LANGUAGES } from "../../src/console/web/i18n/languages.ts";
 import { MESSAGE_FAMILIES } from "../../src/console/web/i18n/message-keys.ts";
-import { ROOT, readTree, type SourceTree } from "./source-tree.ts";
+import { ROOT, readSourceTree, type SourceTree } from "./source-tree.ts";
 
 const WEB = "src/console/web";
 type Messages = Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ const catalogues = new Map<string, Messages>(
 const english: Messages = catalogues.get("en") ?? {};
 
 function sources(folder: string, wanted: RegExp): SourceTree {
-  return readTree([join(WEB, folder)], (path) => wanted.test(path));
+  return readSourceTree([join(WEB, folder)], (path) => wanted.test(path));
 }
 
 /** Faults of a catalogue beside the English one. */

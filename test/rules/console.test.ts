@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/console/web/api/routes.ts";
-import { actionsFor } from "../../src/rest/actions/index.ts";
+import { actionsFor } from "../../src/http/actions/index.ts";
 import { createCatalogue, methodsOf } from "../../src/schema/catalogue.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
-import { declarationsOf, type Modules } from "./declarations.ts";
-import { planted, ROOT, readTree } from "./source-tree.ts";
-import { wordsOutsideTheCatalogue } from "./writing.ts";
+import { type DeclarationModules, declarationsOf } from "./declarations.ts";
+import { untranslatedTexts } from "./source-style.ts";
+import { fixtureTree, ROOT, readSourceTree } from "./source-tree.ts";
 
-const paths = [...readTree(["src/resources"], (path) => path.endsWith(".ts")).keys()];
-const modules: Modules = new Map(
+const paths = [...readSourceTree(["src/resources"], (path) => path.endsWith(".ts")).keys()];
+const modules: DeclarationModules = new Map(
   await Promise.all(paths.map(async (path) => [path, await import(join(ROOT, path))] as const)),
 );
 const catalogue = createCatalogue(declarationsOf(modules).map(({ resource }) => resource));
@@ -62,7 +62,7 @@ describe("the console", () => {
   });
 
   it("reaches the API through its client alone", () => {
-    const tree = readTree(
+    const tree = readSourceTree(
       ["src/console/web"],
       (path) => /\.tsx?$/.test(path) && !/api\/(client|routes)\.ts$/.test(path),
     );
@@ -72,9 +72,9 @@ describe("the console", () => {
   });
 
   it("has its words in the catalogue", () => {
-    const tree = readTree(["src/console/web"], (path) => path.endsWith(".tsx"));
+    const tree = readSourceTree(["src/console/web"], (path) => path.endsWith(".tsx"));
     expect(tree.size).toBeGreaterThan(0);
-    expect(wordsOutsideTheCatalogue(tree)).toEqual([]);
+    expect(untranslatedTexts(tree)).toEqual([]);
   });
 
   it.each([
@@ -83,12 +83,12 @@ describe("the console", () => {
     ["in what is read aloud", '<input aria-label="Hello" />'],
     ["in a label in braces", '<input label={"Hello"} />'],
   ])("would be refused words %s", (_case, markup) => {
-    const tree = planted({ "src/console/web/a.tsx": `const x = ${markup};` });
-    expect(wordsOutsideTheCatalogue(tree)).toEqual([expect.stringContaining("Hello")]);
+    const tree = fixtureTree({ "src/console/web/a.tsx": `const x = ${markup};` });
+    expect(untranslatedTexts(tree)).toEqual([expect.stringContaining("Hello")]);
   });
 
   it("may use words of machines and signs", () => {
     const markup = '<p className="soft">{t("hello")} · <input type="text" aria-label={t("name")} />–</p>';
-    expect(wordsOutsideTheCatalogue(planted({ "src/console/web/a.tsx": `const x = ${markup};` }))).toEqual([]);
+    expect(untranslatedTexts(fixtureTree({ "src/console/web/a.tsx": `const x = ${markup};` }))).toEqual([]);
   });
 });

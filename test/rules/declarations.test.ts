@@ -2,11 +2,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createCatalogue } from "../../src/schema/catalogue.ts";
 import { defineResource } from "../../src/schema/resource.ts";
-import { declarationsOf, type Modules, poorDeclarations } from "./declarations.ts";
-import { ROOT, readTree } from "./source-tree.ts";
+import { type DeclarationModules, declarationsOf, declarationViolations } from "./declarations.ts";
+import { ROOT, readSourceTree } from "./source-tree.ts";
 
-const paths = [...readTree(["src/resources"], (path) => path.endsWith(".ts")).keys()];
-const modules: Modules = new Map(
+const paths = [...readSourceTree(["src/resources"], (path) => path.endsWith(".ts")).keys()];
+const modules: DeclarationModules = new Map(
   await Promise.all(paths.map(async (path) => [path, await import(join(ROOT, path))] as const)),
 );
 
@@ -21,18 +21,18 @@ const sample = defineResource({
 });
 
 /** The references to families that nobody has declared. */
-function undeclared(all: Modules): readonly string[] {
-  return createCatalogue(declarationsOf(all).map(({ resource }) => resource)).undeclared;
+function undeclared(all: DeclarationModules): readonly string[] {
+  return createCatalogue(declarationsOf(all).map(({ resource }) => resource)).undeclaredReferences;
 }
 
 describe("declarations", () => {
   it("each stand in a file of their name and say how they are replicated", () => {
-    expect(poorDeclarations(modules)).toEqual([]);
+    expect(declarationViolations(modules)).toEqual([]);
   });
 
   it("would be refused without a class, under another name, and when not exported by default", () => {
     const { replicate: _, ...unclassed } = sample;
-    const planted: Modules = new Map([
+    const planted: DeclarationModules = new Map([
       ["src/resources/a/bells.ts", { default: sample }],
       ["src/resources/b/bells.ts", { default: unclassed }],
       ["src/resources/c/chimes.ts", { default: sample }],
@@ -40,7 +40,7 @@ describe("declarations", () => {
       ["src/resources/e/bells.ts", { bells: sample }],
       ["src/resources/f/shared-fields.ts", { fields: { name: "no declaration" } }],
     ]);
-    expect(poorDeclarations(planted)).toEqual([
+    expect(declarationViolations(planted)).toEqual([
       "src/resources/b/bells.ts: has no replication class",
       "src/resources/c/chimes.ts: declares bells, not what it is called",
       "src/resources/d/bells.ts: has no replication class",

@@ -1,13 +1,13 @@
 import { basename } from "node:path";
 import type { AnyResource } from "../../src/schema/resource.ts";
-import { REPLICATION_CLASSES } from "./rooms.ts";
-import type { Violation } from "./walls.ts";
+import type { RuleViolation } from "./module-boundaries.ts";
+import { REPLICATION_CLASSES } from "./modules.ts";
 
 /** What the files below src/resources export, by path. */
-export type Modules = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+export type DeclarationModules = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 
 /** The declarations among the exports, each with the file it stands in. */
-export function declarationsOf(modules: Modules): { path: string; resource: AnyResource }[] {
+export function declarationsOf(modules: DeclarationModules): { path: string; resource: AnyResource }[] {
   return [...modules].flatMap(([path, exported]) =>
     Object.values(exported)
       .filter(isDeclaration)
@@ -16,9 +16,9 @@ export function declarationsOf(modules: Modules): { path: string; resource: AnyR
 }
 
 /** A declaration is the default export of a file of its own name, and says how its rows are replicated. */
-export function poorDeclarations(modules: Modules): Violation[] {
+export function declarationViolations(modules: DeclarationModules): RuleViolation[] {
   return declarationsOf(modules).flatMap(({ path, resource }) => {
-    const faults: Violation[] = [];
+    const faults: RuleViolation[] = [];
     if (modules.get(path)?.default !== resource) faults.push(`${path}: ${resource.name} is not the default export`);
     if (basename(path, ".ts") !== resource.name)
       faults.push(`${path}: declares ${resource.name}, not what it is called`);

@@ -7,10 +7,10 @@ export type SourceTree = ReadonlyMap<string, string>;
 /** The repository's folder. */
 export const ROOT = resolve(import.meta.dirname, "../..");
 
-const NOT_OURS = new Set(["node_modules", "dist", ".git", ".setup", "data", "coverage"]);
+const IGNORED_FOLDERS = new Set(["node_modules", "dist", ".git", ".setup", "data", "coverage"]);
 
 /** Reads the files below `folders` (relative; "." is the whole repository) whose path `wanted` accepts. */
-export function readTree(folders: readonly string[], wanted: (path: string) => boolean): SourceTree {
+export function readSourceTree(folders: readonly string[], wanted: (path: string) => boolean): SourceTree {
   const tree = new Map<string, string>();
   for (const folder of folders) {
     for (const path of pathsBelow(join(ROOT, folder))) {
@@ -21,7 +21,7 @@ export function readTree(folders: readonly string[], wanted: (path: string) => b
 }
 
 /** A planted tree: `{ "src/base/x.ts": "export …" }`. */
-export function planted(files: Readonly<Record<string, string>>): SourceTree {
+export function fixtureTree(files: Readonly<Record<string, string>>): SourceTree {
   return new Map(Object.entries(files));
 }
 
@@ -31,7 +31,7 @@ export function typescriptOf(tree: SourceTree): [path: string, text: string][] {
 }
 
 /** The room of a file in src/: its first folder, or null for a file beside the rooms. */
-export function roomOf(path: string): string | null {
+export function moduleOf(path: string): string | null {
   return /^src\/([^/]+)\//.exec(path)?.[1] ?? null;
 }
 
@@ -43,7 +43,7 @@ export function resolveFrom(from: string, specifier: string): string {
 function pathsBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : pathsBelow(path);
+    if (entry.isDirectory()) return IGNORED_FOLDERS.has(entry.name) ? [] : pathsBelow(path);
     return entry.isFile() ? [relative(ROOT, path)] : [];
   });
 }

@@ -7,7 +7,7 @@ export interface Import {
 }
 
 /** A place in a file and what stands there. */
-export interface Finding {
+export interface SyntaxFinding {
   line: number;
   what: string;
 }
@@ -34,11 +34,11 @@ function specifierOf(node: ts.Node): ts.StringLiteralLike | null {
 }
 
 /** Exported declarations without a doc comment in words. Re-exports of other files are documented there. */
-export function undocumentedExports(path: string, text: string): Finding[] {
+export function undocumentedExports(path: string, text: string): SyntaxFinding[] {
   const source = parse(path, text);
   const listed = namesExportedByList(source);
   const documented = new Set<string>();
-  const found: Finding[] = [];
+  const found: SyntaxFinding[] = [];
   for (const statement of source.statements) {
     const names = declaredNames(statement);
     if (!isExported(statement) && !names.some((name) => listed.has(name))) continue;
@@ -90,9 +90,9 @@ function hasDoc(statement: ts.Statement): boolean {
 }
 
 /** Uses of the machine's time and chance: calls, and references that hand one on. */
-export function machineTimeUses(path: string, text: string): Finding[] {
+export function machineTimeUses(path: string, text: string): SyntaxFinding[] {
   const source = parse(path, text);
-  const found: Finding[] = [];
+  const found: SyntaxFinding[] = [];
   visit(source, (node) => {
     const what = machineTimeUse(node);
     if (what) found.push({ line: lineOf(source, node), what });
@@ -101,17 +101,17 @@ export function machineTimeUses(path: string, text: string): Finding[] {
 }
 
 /** Waits of a test that a machine under load may miss: limits below `leastMs`, and looks at a page that do not wait at all. */
-export function hastyWaits(path: string, text: string, leastMs: number): Finding[] {
+export function shortWaits(path: string, text: string, leastMs: number): SyntaxFinding[] {
   const source = parse(path, text);
-  const found: Finding[] = [];
+  const found: SyntaxFinding[] = [];
   visit(source, (node) => {
-    const what = ts.isCallExpression(node) ? hastyWait(node, leastMs) : null;
+    const what = ts.isCallExpression(node) ? shortWait(node, leastMs) : null;
     if (what) found.push({ line: lineOf(source, node), what });
   });
   return found;
 }
 
-function hastyWait({ expression, arguments: given }: ts.CallExpression, leastMs: number): string | null {
+function shortWait({ expression, arguments: given }: ts.CallExpression, leastMs: number): string | null {
   if (expression.getText() === "expect") return given[0]?.getText() === "page.url()" ? "page.url() once" : null;
   if (!ts.isPropertyAccessExpression(expression)) return null;
   const { text: name } = expression.name;
@@ -154,9 +154,9 @@ function isValue(node: ts.Identifier): boolean {
 }
 
 /** Plain errors made or thrown: `new Error`, `Error(…)`, and JavaScript's own kinds. */
-export function plainErrors(path: string, text: string): Finding[] {
+export function plainErrors(path: string, text: string): SyntaxFinding[] {
   const source = parse(path, text);
-  const found: Finding[] = [];
+  const found: SyntaxFinding[] = [];
   visit(source, (node) => {
     if (!ts.isNewExpression(node) && !ts.isCallExpression(node)) return;
     const name = node.expression.getText();
@@ -168,38 +168,38 @@ export function plainErrors(path: string, text: string): Finding[] {
 }
 
 /** Attributes of JSX that people read or hear. */
-const SPOKEN = new Set(["alt", "aria-label", "description", "label", "placeholder", "title"]);
+const TEXT_ATTRIBUTES = new Set(["alt", "aria-label", "description", "label", "placeholder", "title"]);
 
 /** Words that stand in JSX itself: texts between tags, and literals of attributes that people read or hear. */
-export function wordsInMarkup(path: string, text: string): Finding[] {
+export function textInMarkup(path: string, text: string): SyntaxFinding[] {
   const source = parse(path, text);
-  const found: Finding[] = [];
+  const found: SyntaxFinding[] = [];
   visit(source, (node) => {
-    const words = markupWords(node);
+    const words = markupText(node);
     if (words && /\p{L}{2}/u.test(words)) found.push({ line: lineOf(source, node), what: words.trim() });
   });
   return found;
 }
 
-function markupWords(node: ts.Node): string | null {
+function markupText(node: ts.Node): string | null {
   if (ts.isJsxText(node)) return node.text;
   if (ts.isStringLiteralLike(node) && ts.isJsxExpression(node.parent)) {
-    return ts.isJsxAttribute(node.parent.parent) ? spokenAttribute(node.parent.parent, node.text) : node.text;
+    return ts.isJsxAttribute(node.parent.parent) ? textAttribute(node.parent.parent, node.text) : node.text;
   }
   if (!ts.isJsxAttribute(node) || !node.initializer || !ts.isStringLiteral(node.initializer)) return null;
-  return spokenAttribute(node, node.initializer.text);
+  return textAttribute(node, node.initializer.text);
 }
 
-function spokenAttribute({ name }: ts.JsxAttribute, text: string): string | null {
-  return SPOKEN.has(name.getText()) ? text : null;
+function textAttribute({ name }: ts.JsxAttribute, text: string): string | null {
+  return TEXT_ATTRIBUTES.has(name.getText()) ? text : null;
 }
 
 const EMPTY_CONTAINER = /^(\[\]|new (Map|Set|WeakMap|WeakSet|Array)(<.*>)?\(\))$/s;
 
 /** State of a module: top-level `let` and `var`, and top-level containers that begin empty. */
-export function moduleState(path: string, text: string): Finding[] {
+export function moduleState(path: string, text: string): SyntaxFinding[] {
   const source = parse(path, text);
-  const found: Finding[] = [];
+  const found: SyntaxFinding[] = [];
   for (const statement of source.statements) {
     if (!ts.isVariableStatement(statement)) continue;
     const constant = (statement.declarationList.flags & ts.NodeFlags.Const) !== 0;

@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
-import { type ApiClient, listAll } from "../../src/cli/api-client.ts";
-import { makeBells } from "../support/bells.ts";
-import { isoSecond, NOW_MS } from "./picture-time.ts";
-import type { Shot } from "./pictures.ts";
+import { type ApiClient, listAll } from "../../src/api-client/api-client.ts";
+import { createSampleBells } from "../support/bell-samples.ts";
+import { isoSecond, NOW_MS } from "./screenshot-time.ts";
+import type { Screenshot } from "./screenshots.ts";
 
 const DAY_MS = 86_400_000;
 /** The same day of the week, years after the clocks of the pictures: what is past rings no more. */
@@ -34,10 +34,10 @@ async function inMarch(page: Page): Promise<void> {
 }
 
 /** Two schools around the clocks of the pictures, with holidays and a changed day. */
-export async function makeBellPictures(api: ApiClient): Promise<Record<string, string>> {
+export async function createBellScreenshotData(api: ApiClient): Promise<Record<string, string>> {
   const [group] = await listAll<{ id: string }>(api, "/device-groups?name=Everywhere");
   const days = { startDate: "2025-09-01", endDate: "2031-07-31" };
-  const ids = await makeBells(api, { deviceGroupId: group?.id ?? "", ...days });
+  const ids = await createSampleBells(api, { deviceGroupId: group?.id ?? "", ...days });
   const bellScheduleExceptions = [
     { startDate: "2025-12-22", endDate: "2026-01-02", ringListId: null, description: "Christmas" },
     { startDate: "2026-02-12", endDate: "2026-02-12", ringListId: ids.short, description: "Teachers’ conference" },
@@ -60,7 +60,7 @@ const tab = (name: string) => async (page: Page) => {
 const difference = ".difference .reach-line";
 
 /** Pages of bells. */
-export const BELL_PAGES: readonly Shot[] = [
+export const BELL_PAGES: readonly Screenshot[] = [
   { name: "bells-week", path: "/bells", wait: ".ring-block.bad", before: inMarch },
   {
     name: "bells-ring",

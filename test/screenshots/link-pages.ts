@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import type { Shot } from "./pictures.ts";
+import type { Screenshot } from "./screenshots.ts";
 
 const CLOUD = "https://cloud.example.org";
 const AT = "2026-03-02T07:58:00.000Z";
@@ -61,7 +61,7 @@ const atHub = answering({
 });
 
 /** Pages about the cloud, its appliances and who covers for whom. */
-export const LINK_PAGES: readonly Shot[] = [
+export const LINK_PAGES: readonly Screenshot[] = [
   { name: "link-alone", path: "/cloud", wait: "form" },
   { name: "link-cloud", path: "/cloud", wait: ".facts", before: answering({ link: LINKED }) },
   { name: "link-cut-off", path: "/cloud", wait: ".facts", before: answering({ link: CUT_OFF }) },

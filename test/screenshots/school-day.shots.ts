@@ -2,15 +2,15 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeSchool } from "../../src/cli/demo/school.ts";
-import { makeBells } from "../support/bells.ts";
-import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
+import { createDemoSchool } from "../../src/tools/demo/demo-school.ts";
+import { createSampleBells } from "../support/bell-samples.ts";
+import { type BroadcastHarness, startBroadcastHarness } from "../support/broadcast-harness.ts";
 import { startBrowser } from "../support/browser.ts";
+import { REPOSITORY_ROOT } from "../support/carillon-process.ts";
 import { openConsole } from "../support/console-pages.ts";
-import { ROOT } from "../support/product.ts";
-import { LOCKDOWN_PIN, makeSituations } from "../support/situations.ts";
+import { createSampleScenarios, LOCKDOWN_PIN } from "../support/scenario-samples.ts";
 
-const FOLDER = join(ROOT, "dist/pictures/school-day");
+const FOLDER = join(REPOSITORY_ROOT, "dist/pictures/school-day");
 const TELEPHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 const HELD_MS = 1_900;
 const DAY_MS = 86_400_000;
@@ -18,18 +18,18 @@ const dayAt = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 
 /** A day of a school on a telephone, step by step: what cannot be found or pressed ends it. Left out where others are named. */
 describe.skipIf(process.env.CARILLON_PICTURES)("a school day", () => {
-  let scene: BroadcastScene;
+  let scene: BroadcastHarness;
   let browser: Browser;
 
   beforeAll(async () => {
     mkdirSync(FOLDER, { recursive: true });
-    scene = await openScene({ phones: 8, zones: 2, offline: 1 }, 60);
-    await makeSchool(scene.api());
+    scene = await startBroadcastHarness({ phones: 8, zones: 2, offline: 1 }, 60);
+    await createDemoSchool(scene.api());
     const [group] = (await scene.api().get<{ data: { id: string }[] }>("/device-groups?name=Everywhere")).data;
     const deviceGroupId = group?.id ?? "";
-    await makeSituations(scene.api(), deviceGroupId);
+    await createSampleScenarios(scene.api(), deviceGroupId);
     const days = { startDate: dayAt(Date.now() - 30 * DAY_MS), endDate: dayAt(Date.now() + 200 * DAY_MS) };
-    await makeBells(scene.api(), { deviceGroupId, ...days });
+    await createSampleBells(scene.api(), { deviceGroupId, ...days });
     browser = await startBrowser();
   });
 
@@ -39,10 +39,10 @@ describe.skipIf(process.env.CARILLON_PICTURES)("a school day", () => {
   });
 
   it("is done on a telephone", async () => {
-    const { page, open, atRest, faults } = await openConsole(browser, scene.url(), TELEPHONE);
+    const { page, open, idle, errors } = await openConsole(browser, scene.url(), TELEPHONE);
     let taken = 0;
     const shot = async (name: string): Promise<void> => {
-      await atRest();
+      await idle();
       await page.screenshot({ path: join(FOLDER, `${String(++taken).padStart(2, "0")}-${name}.png`) });
       // Nothing may be wider than the screen.
       expect(await page.evaluate<number>("document.scrollingElement.scrollWidth"), name).toBeLessThanOrEqual(390);
@@ -71,7 +71,7 @@ describe.skipIf(process.env.CARILLON_PICTURES)("a school day", () => {
     await shot("all-clear");
     await open("/");
     await shot("afterwards");
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });
 

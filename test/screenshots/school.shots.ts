@@ -2,23 +2,23 @@ import { copyFileSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ApiClient, listAll } from "../../src/cli/api-client.ts";
-import { makeSchool } from "../../src/cli/demo/school.ts";
-import { type BroadcastScene, type LedgerLine, openScene } from "../support/broadcast-scene.ts";
+import { type ApiClient, listAll } from "../../src/api-client/api-client.ts";
+import { createDemoSchool } from "../../src/tools/demo/demo-school.ts";
+import { type BroadcastHarness, type DeliveryLine, startBroadcastHarness } from "../support/broadcast-harness.ts";
 import { startBrowser } from "../support/browser.ts";
-import { eventually } from "../support/patience.ts";
-import { makePlaces } from "../support/places.ts";
-import { ROOT } from "../support/product.ts";
-import { makeSituations, makeTables } from "../support/situations.ts";
-import { BELL_PAGES, makeBellPictures } from "./bell-pages.ts";
+import { REPOSITORY_ROOT } from "../support/carillon-process.ts";
+import { createSamplePlaces } from "../support/place-samples.ts";
+import { createSampleScenarios, createSampleTables } from "../support/scenario-samples.ts";
+import { eventually } from "../support/timeouts.ts";
+import { BELL_PAGES, createBellScreenshotData } from "./bell-pages.ts";
+import { INCIDENT_PAGES } from "./incident-pages.ts";
 import { LINK_PAGES } from "./link-pages.ts";
-import { makeOffice } from "./office.ts";
-import { type Appliance, EMPTY, openWindows, PAGES, takePictures } from "./pictures.ts";
-import { SITUATION_PAGES } from "./situation-pages.ts";
-import { WATCH_PAGES } from "./watch-pages.ts";
+import { MONITORING_PAGES } from "./monitoring-pages.ts";
+import { createOfficeScreenshotData } from "./office-fixture.ts";
+import { EMPTY_PAGES, openBrowserWindows, PAGES, type PhotographedAppliance, takeScreenshots } from "./screenshots.ts";
 
 /** Where the pictures go; the README's own go to their room as well. */
-const FOLDER = join(ROOT, "dist/pictures");
+const FOLDER = join(REPOSITORY_ROOT, "dist/pictures");
 const PHONES = 50;
 /** What the README shows, by the name that the picture has there. */
 const OF_README: Readonly<Record<string, string>> = {
@@ -42,12 +42,12 @@ const wants = (name: string): boolean =>
  * phone, with the states that pages have while they wait, are empty, at fault or cut off. CARILLON_PICTURES names some.
  */
 describe("pictures", () => {
-  let scene: BroadcastScene;
+  let scene: BroadcastHarness;
   let browser: Browser;
 
   beforeAll(async () => {
     mkdirSync(FOLDER, { recursive: true });
-    scene = await openScene({ phones: PHONES, zones: 10, offline: 3 }, 200);
+    scene = await startBroadcastHarness({ phones: PHONES, zones: 10, offline: 3 }, 200);
     browser = await startBrowser();
   });
 
@@ -58,41 +58,41 @@ describe("pictures", () => {
 
   it("are taken of a school at work", async () => {
     const say = (words: string) => void process.stderr.write(`${words}\n`);
-    const windows = await openWindows(browser, scene.url());
+    const windows = await openBrowserWindows(browser, scene.url());
     const options = { windows, folder: FOLDER, wants, say };
-    const bare: Appliance = { url: scene.url(), since: Date.now(), ids: {} };
-    const empty = await takePictures({ ...options, appliance: bare, pages: EMPTY });
-    const { templateId } = await makeSchool(scene.api());
+    const bare: PhotographedAppliance = { url: scene.url(), since: Date.now(), ids: {} };
+    const empty = await takeScreenshots({ ...options, appliance: bare, pages: EMPTY_PAGES });
+    const { templateId } = await createDemoSchool(scene.api());
     const drill = await scene.send("Fire drill", 1, { drill: "true", body: "Leave by the nearest stairs." });
-    await scene.settled(drill);
+    await scene.waitUntilFinished(drill);
     const first = await scene.api().post<{ id: string }>("/notifications", { messageTemplateId: templateId });
-    await scene.settled(first.id);
+    await scene.waitUntilFinished(first.id);
     const ids = {
-      ...(await makeOffice(scene.api(), templateId)),
-      ...(await makePlaces(scene.api())),
-      ...(await makeSituations(scene.api(), await groupOfAll(scene.api()))),
-      ...(await makeTables(scene.api())),
-      ...(await makeBellPictures(scene.api())),
+      ...(await createOfficeScreenshotData(scene.api(), templateId)),
+      ...(await createSamplePlaces(scene.api())),
+      ...(await createSampleScenarios(scene.api(), await groupOfAll(scene.api()))),
+      ...(await createSampleTables(scene.api())),
+      ...(await createBellScreenshotData(scene.api())),
     };
     const going = await scene.send("Bus 12 is late", 600, { body: "Line up at the north door at 15:20." });
-    const isSettled = ({ type, level }: LedgerLine) => type === "phones" && ["playing", "failed"].includes(level);
-    await eventually(async () => (await scene.ledger(going)).filter(isSettled).length === PHONES);
+    const isSettled = ({ type, level }: DeliveryLine) => type === "phones" && ["playing", "failed"].includes(level);
+    await eventually(async () => (await scene.deliveries(going)).filter(isSettled).length === PHONES);
     const { createdAt } = await scene.api().get<{ createdAt: string }>(`/notifications/${going}`);
-    const appliance: Appliance = {
+    const appliance: PhotographedAppliance = {
       url: scene.url(),
       since: Date.parse(createdAt),
       ids: { ...ids, finished: first.id, going, template: templateId },
     };
-    const taken = await takePictures({
+    const taken = await takeScreenshots({
       ...options,
       appliance,
-      pages: [...PAGES, ...SITUATION_PAGES, ...BELL_PAGES, ...WATCH_PAGES, ...LINK_PAGES],
+      pages: [...PAGES, ...INCIDENT_PAGES, ...BELL_PAGES, ...MONITORING_PAGES, ...LINK_PAGES],
     });
     for (const [shown, name] of Object.entries(OF_README)) {
       if (!taken.includes(`${name}.png`)) continue;
       const picture = join(FOLDER, `${name}.png`);
       expect([name, statSync(picture).size < MOST_BYTES]).toEqual([name, true]);
-      copyFileSync(picture, join(ROOT, `src/console/pictures/${shown}.png`));
+      copyFileSync(picture, join(REPOSITORY_ROOT, `src/console/pictures/${shown}.png`));
     }
     expect(empty.length + taken.length).toBeGreaterThan(0);
   });

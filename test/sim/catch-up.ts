@@ -1,6 +1,6 @@
-import type { Frame, Outcome } from "../../src/replication/frames.ts";
+import type { CommandOutcome, Frame } from "../../src/sync/protocol/frames.ts";
 import type { Disk } from "./machine.ts";
-import { createScene } from "./scene.ts";
+import { createTwoNodeFixture } from "./two-node-fixture.ts";
 
 /** How much is changed while an appliance is away. */
 export interface Absence {
@@ -11,12 +11,12 @@ export interface Absence {
 }
 
 /** What came of it. */
-export interface CatchUp {
+export interface CatchUpResult {
   /** Rows that were sent once it was back, and how many of them more than once. */
   sent: number;
   sentAgain: number;
   /** What became of the evacuation that was ordered while it was away, and how often it sounded. */
-  stale: Outcome | null;
+  stale: CommandOutcome | null;
   staleSounded: number;
   /** Emergencies that were issued while rows were coming, and from their issue to their sound, simulated ms. */
   emergencies: number;
@@ -32,14 +32,14 @@ export interface CatchUp {
 const EVERY_MS = 20;
 
 /** An appliance comes back after long, in which rows were changed again and again; pages and windows are the product's. */
-export async function catchUp(
+export async function runCatchUpScenario(
   { rows, changes, awayMs }: Absence,
   makeDisk: () => Disk,
   clock: () => number,
-): Promise<CatchUp> {
+): Promise<CatchUpResult> {
   const seen = new Map<string, number>();
   let isBack = false;
-  const scene = await createScene(makeDisk, (frame: Frame) => {
+  const scene = await createTwoNodeFixture(makeDisk, (frame: Frame) => {
     if (!isBack || frame.t !== "rows" || frame.feed !== "down.bulk") return;
     for (const [, type, id] of frame.rows) seen.set(`${type}/${id}`, (seen.get(`${type}/${id}`) ?? 0) + 1);
   });

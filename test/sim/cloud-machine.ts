@@ -1,26 +1,26 @@
-import { UpstreamError } from "../../src/base/errors.ts";
-import type { Frame, Limits, Wire } from "../../src/replication/frames.ts";
-import { createHub, type Hub } from "../../src/replication/hub/hub.ts";
-import type { ReplicatedTypes } from "../../src/replication/replicated-types.ts";
-import { adoptRestored } from "../../src/replication/restored.ts";
-import type { Dice } from "./dice.ts";
-import type { Figures } from "./figures.ts";
-import { createMachine, type DatabaseNode, type Disk, type Life, type Machine } from "./machine.ts";
-import type { MemoryBlobs } from "./memory-blobs.ts";
-import type { End } from "./network.ts";
+import { UpstreamError } from "../../src/lib/errors.ts";
+import { adoptRestoredData } from "../../src/sync/adopt-restored-data.ts";
+import { createHubSync, type HubSync } from "../../src/sync/hub/hub-sync.ts";
+import type { Frame, FrameTransport, SyncLimits } from "../../src/sync/protocol/frames.ts";
+import type { ReplicatedTypes } from "../../src/sync/protocol/replicated-types.ts";
+import { createMachine, type DatabaseNode, type Disk, type ProcessLifetime, type SimulatedMachine } from "./machine.ts";
+import type { MemoryBlobStore } from "./memory-blob-store.ts";
+import type { ConnectionEnd } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
+import type { RunStatistics } from "./run-statistics.ts";
+import type { RandomSource } from "./seeded-random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** What the cloud of the simulation needs. */
-export interface CloudMachineNeeds {
+export interface CloudMachineDeps {
   disk: Disk;
   time: VirtualTime;
-  dice: Dice;
+  dice: RandomSource;
   types: ReplicatedTypes;
-  limits: Limits;
-  blobs: MemoryBlobs;
+  limits: SyncLimits;
+  blobs: MemoryBlobStore;
   oracle: Oracle;
-  figures: Figures;
+  figures: RunStatistics;
   violated(error: unknown): void;
   /** The process ended: its connections are gone. */
   crashed(): void;
@@ -30,23 +30,23 @@ export interface CloudMachineNeeds {
 
 /** The cloud of the simulation: the product's own hub, on a machine that may die. */
 export interface CloudMachine {
-  readonly machine: Machine;
-  readonly blobs: MemoryBlobs;
-  hub: Hub | null;
+  readonly machine: SimulatedMachine;
+  readonly blobs: MemoryBlobStore;
+  hub: HubSync | null;
   /** What serves it, where its rows are in a database that other nodes may serve, too. */
   readonly node: DatabaseNode | null;
   /** Whether it lets anybody in. */
   readonly isOpen: boolean;
   /** The cloud's end of a new connection, null while it is down. */
-  accept(wire: Wire, name: string): End | null;
+  accept(wire: FrameTransport, name: string): ConnectionEnd | null;
   boot(): Promise<void>;
   /**
    * It does not reach its database for so long, ms, and another node takes its place; people who reach it still `write`
    * there.
    */
-  cutOff(forMs: number, write: (hub: Hub) => void): void;
+  cutOff(forMs: number, write: (hub: HubSync) => void): void;
   /** Another node takes its place while all that it writes by still works. */
-  usurp(write: (hub: Hub) => void): void;
+  usurp(write: (hub: HubSync) => void): void;
   /** Nobody is cut off any more. */
   heal(): void;
   backUp(): void;
@@ -64,7 +64,7 @@ const [WAITING_MS, TRIES_MS] = [5_000, 400];
 const LOOK_EVERY_MS = 1_000;
 
 /** Makes a cloud that is switched off. */
-export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
+export function createCloudMachine(needs: CloudMachineDeps): CloudMachine {
   const { time, dice, types, limits, oracle, figures, violated } = needs;
   /** Those that were cut off, until they end. */
   const alone = new Set<() => void>();
@@ -82,31 +82,32 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
       needs.crashed();
       cloud.hub?.stop();
       cloud.hub = null;
-      bootIn(100 + dice.roll() * 3_000);
+      bootIn(100 + dice.next() * 3_000);
     },
   });
   const bootIn = (ms: number): void => void time.in(ms, () => void cloud.boot().catch(violated));
 
-  async function begin({ store, clock }: Life): Promise<Hub> {
-    if (mustAdopt) await store.transact(() => adoptRestored({ types, about: {}, now: clock.now(), newId: dice.id }));
+  async function begin({ store, clock }: ProcessLifetime): Promise<HubSync> {
+    if (mustAdopt)
+      await store.transact(() => adoptRestoredData({ types, commonFields: {}, now: clock.now(), newId: dice.id }));
     mustAdopt = false;
-    const hub = createHub({
+    const hub = createHubSync({
       ...{ store, clock, types, limits, blobs: needs.blobs, newId: dice.id, onFault: violated },
-      onBadPeer() {},
+      onProtocolViolation() {},
     });
     await hub.start();
     return hub;
   }
 
   /** As the product does it around a hub: who is not heard of ends its links, whose place another one took ends. */
-  function attend(life: Life, serving: DatabaseNode): void {
+  function attend(life: ProcessLifetime, serving: DatabaseNode): void {
     node = serving;
     life.clock.every(LOOK_EVERY_MS, () => serving.isHeard() || needs.crashed());
     void serving.lost.then(() => machine.life === life && machine.crash());
   }
 
   /** The process goes on until it hears that another one acts, which may begin now; null where there are enough of them. */
-  function leave(): { hub: Hub; life: Life; serving: DatabaseNode; end(): void } | null {
+  function leave(): { hub: HubSync; life: ProcessLifetime; serving: DatabaseNode; end(): void } | null {
     const { hub } = cloud;
     const { life } = machine;
     if (!hub || !life || !node || alone.size > 1) return null;
@@ -174,11 +175,11 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
       const { serving, life } = left;
       serving.breakAll(false);
       // Some wait for it to be back, some come just then.
-      for (const ms of [forMs - dice.roll() * WAITING_MS, forMs + dice.roll() * TRIES_MS])
+      for (const ms of [forMs - dice.next() * WAITING_MS, forMs + dice.next() * TRIES_MS])
         time.in(Math.max(0, ms), () => life.isAlive && write(left.hub));
       time.in(forMs, () => life.isAlive && serving.breakAll(true));
       time.in(forMs + STANDS_BY_MS, left.end);
-      bootIn(SILENT_MS + dice.roll() * 3_000);
+      bootIn(SILENT_MS + dice.next() * 3_000);
     },
     usurp(write) {
       const left = leave();
@@ -189,7 +190,7 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
         const lostAt = turn * 1_000;
         time.in(lostAt, () => life.isAlive && serving.loseLock());
         for (let more = 0; more < 4; more += 1)
-          time.in(lostAt + dice.roll() * 2 * TRIES_MS - TRIES_MS, () => life.isAlive && write(left.hub));
+          time.in(lostAt + dice.next() * 2 * TRIES_MS - TRIES_MS, () => life.isAlive && write(left.hub));
       }
       time.in(STANDS_BY_MS, left.end);
     },

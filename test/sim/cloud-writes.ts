@@ -1,13 +1,13 @@
-import type { Publication } from "../../src/replication/hub/publish.ts";
 import type { StoredFile } from "../../src/schema/field.ts";
+import type { RowPublication } from "../../src/sync/hub/publish.ts";
 import type { CloudMachine } from "./cloud-machine.ts";
-import type { Dice } from "./dice.ts";
-import type { MemoryBlobs } from "./memory-blobs.ts";
+import type { MemoryBlobStore } from "./memory-blob-store.ts";
+import type { RandomSource } from "./seeded-random.ts";
 
 const PARTS = ["north", "south"];
 
 /** A change as the cloud's administrators make them: what depends on a deleted row goes with it. */
-export function cloudWrite(cloud: CloudMachine, dice: Dice, at: number): Publication[] {
+export function cloudWrite(cloud: CloudMachine, dice: RandomSource, at: number): RowPublication[] {
   const type = dice.pick(["rooms", "people", "lists", "lists"]);
   const rows = cloud.liveRows(type);
   const old = rows.length > 0 && dice.happens(rows.length > 6 ? 0.9 : 0.5) ? dice.pick(rows) : null;
@@ -29,22 +29,22 @@ export function cloudWrite(cloud: CloudMachine, dice: Dice, at: number): Publica
 }
 
 /** A new file, as rows hold it. */
-export function storedFile(blobs: MemoryBlobs, dice: Dice): StoredFile {
+export function storedFile(blobs: MemoryBlobStore, dice: RandomSource): StoredFile {
   const bytes = Buffer.from(dice.id().repeat(1 + dice.below(3)));
   const of = { fileName: "a.bin", contentType: "application/octet-stream", metadata: {} };
   return { sha256: blobs.add(bytes), size: bytes.length, ...of };
 }
 
 /** Names are few, so that they are given from one to the other. */
-function freeName(cloud: CloudMachine, dice: Dice, id: string): string {
+function freeName(cloud: CloudMachine, dice: RandomSource, id: string): string {
   const taken = new Set(cloud.liveRows("rooms").flatMap((room) => (room.id === id ? [] : [String(room.body.name)])));
   const free = Array.from({ length: 12 }, (_, at) => `Room ${at}`).filter((name) => !taken.has(name));
   return free.length > 0 ? dice.pick(free) : id;
 }
 
-function removal(cloud: CloudMachine, type: string, id: string, at: number): Publication[] {
+function removal(cloud: CloudMachine, type: string, id: string, at: number): RowPublication[] {
   const lists = type === "lists" ? [] : cloud.liveRows("lists");
-  const dependants = lists.flatMap(({ id: list, body, scope }): Publication[] => {
+  const dependants = lists.flatMap(({ id: list, body, scope }): RowPublication[] => {
     if (type === "rooms" && body.roomId === id) return [{ type: "lists", id: list, body: null, scope, at }];
     const members = (body.personIds ?? []) as string[];
     if (type !== "people" || !members.includes(id)) return [];

@@ -1,11 +1,15 @@
-import type { Clock } from "../../src/base/clock.ts";
-import type { Statement, Work, WorkStore } from "../../src/replication/work.ts";
-import type { Dice } from "./dice.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+import type {
+  StoreOperation,
+  TransactionProgram,
+  TransactionStore,
+} from "../../src/sync/storage/transaction-program.ts";
+import type { RandomSource } from "./seeded-random.ts";
 import { type ClockFault, clockOf, type VirtualTime } from "./virtual-time.ts";
 
 /** A statement that was performed, and its answer. */
-export interface Performed {
-  statement: Statement;
+export interface ExecutedOperation {
+  statement: StoreOperation;
   answer: unknown;
 }
 
@@ -13,7 +17,7 @@ export interface Performed {
  * When a connection to a database breaks: a COMMIT does not arrive, or the word that it was done does not, or that and then
  * the next one, when it is asked whether it was.
  */
-export type CutAt = "before-commit" | "after-commit" | "in-doubt";
+export type ConnectionCutPoint = "before-commit" | "after-commit" | "in-doubt";
 
 /** A process that serves what lies in a database across a network, as one of several that may. */
 export interface DatabaseNode {
@@ -24,7 +28,7 @@ export interface DatabaseNode {
   /** Forgets rows that are gone, but so many. */
   forgetGone(kept: number): Promise<void>;
   /** The connection that says COMMIT next breaks then, of which `broke` is told. */
-  cutAt(when: CutAt, broke: () => void): void;
+  cutAt(when: ConnectionCutPoint, broke: () => void): void;
   /** All its connections break; with `isLet` false, it makes none any more. */
   breakAll(isLet: boolean): void;
   /** The one connection breaks by which it acts, so that another one may at once; its others do, and are slow. */
@@ -37,11 +41,14 @@ export interface Disk {
    * Performs work at once or soon; resolves once it is durable. Whatever it did is told as soon as no power cut takes it
    * back, whether the process lives to hear of it or not.
    */
-  transact<T>(work: () => Work<T>, committed?: (performed: readonly Performed[]) => void): Promise<T>;
+  transact<T>(
+    work: () => TransactionProgram<T>,
+    committed?: (performed: readonly ExecutedOperation[]) => void,
+  ): Promise<T>;
   /** Reads as the process does, where that is not at once. */
-  read?<T>(work: () => Work<T>): Promise<T>;
+  read?<T>(work: () => TransactionProgram<T>): Promise<T>;
   /** Reads without any delay, for whoever watches. */
-  peek<T>(work: () => Work<T>): T;
+  peek<T>(work: () => TransactionProgram<T>): T;
   /** The process that has it open, once it may write, where others may, too. */
   readonly node?: Promise<DatabaseNode>;
   /** The process ended, and whatever it had open with it. */
@@ -58,49 +65,49 @@ export interface Disk {
 }
 
 /** One life of a process. */
-export interface Life {
+export interface ProcessLifetime {
   isAlive: boolean;
   disk: Disk;
   clock: Clock;
-  store: WorkStore;
+  store: TransactionStore;
 }
 
 /** A machine whose process lives several lives on one disk. */
-export interface Machine {
+export interface SimulatedMachine {
   disk: Disk;
-  life: Life | null;
+  life: ProcessLifetime | null;
   fault: ClockFault;
   crashes: number;
   /** The process ends in this many commits, before or after one of them. */
   crashIn: number | null;
   /** Begins a life. */
-  boot(): Life;
+  boot(): ProcessLifetime;
   /** The process goes on elsewhere, and another one may begin on the disk. */
   leave(): void;
   crash(): void;
 }
 
 /** What a machine needs. */
-export interface MachineNeeds {
+export interface MachineDeps {
   time: VirtualTime;
-  dice: Dice;
+  dice: RandomSource;
   disk: Disk;
   fault: ClockFault;
   /** A transaction was committed. */
-  committed(performed: readonly Performed[]): void;
+  committed(performed: readonly ExecutedOperation[]): void;
   crashed(): void;
 }
 
 /** Makes a machine that is switched off. */
-export function createMachine({ time, dice, disk, fault, committed, crashed }: MachineNeeds): Machine {
-  const machine: Machine = {
+export function createMachine({ time, dice, disk, fault, committed, crashed }: MachineDeps): SimulatedMachine {
+  const machine: SimulatedMachine = {
     disk,
     life: null,
     fault,
     crashes: 0,
     crashIn: null,
     boot() {
-      const life: Life = {
+      const life: ProcessLifetime = {
         isAlive: true,
         disk: machine.disk,
         clock: clockOf(time, machine.fault, () => life.isAlive),
@@ -108,16 +115,16 @@ export function createMachine({ time, dice, disk, fault, committed, crashed }: M
       };
       life.disk = machine.disk.reopened(life.clock);
       let free = 0;
-      function transact<T>(work: () => Work<T>): Promise<T> {
+      function transact<T>(work: () => TransactionProgram<T>): Promise<T> {
         return new Promise((resolve, reject) => {
-          free = Math.max(free, time.now() + dice.roll() * 3);
+          free = Math.max(free, time.now() + dice.next() * 3);
           time.at(free, () => void commit(work).then(resolve, reject));
         });
       }
       /** It takes its time, as from a database across a network, but neither waits nor is it waited for. */
-      function read<T>(work: () => Work<T>): Promise<T> {
+      function read<T>(work: () => TransactionProgram<T>): Promise<T> {
         return new Promise((resolve, reject) => {
-          time.in(dice.roll(), () => {
+          time.in(dice.next(), () => {
             if (!life.isAlive) return;
             const { disk } = life;
             if (disk.read) return void disk.read(work).then((value) => life.isAlive && resolve(value), reject);
@@ -129,7 +136,7 @@ export function createMachine({ time, dice, disk, fault, committed, crashed }: M
           });
         });
       }
-      async function commit<T>(work: () => Work<T>): Promise<T> {
+      async function commit<T>(work: () => TransactionProgram<T>): Promise<T> {
         const never = new Promise<T>(() => {});
         if (!life.isAlive) return never;
         const isLast = machine.life === life && machine.crashIn !== null && --machine.crashIn <= 0;

@@ -16,10 +16,10 @@
 import { availableParallelism } from "node:os";
 import { readArguments } from "../support/harness-arguments.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { comeBack } from "./come-back.ts";
-import { createCrew, type Place, type Task } from "./crew.ts";
-import { addFigures, noFigures } from "./figures.ts";
-import { bugsNamed, type Hunt, huntBugs, needPostgres } from "./hunt.ts";
+import { type BugHuntResult, huntBugs, requirePostgres, selectBugs } from "./bug-hunt.ts";
+import { runRecoveryScenarios } from "./recovery.ts";
+import { addStatistics, emptyStatistics } from "./run-statistics.ts";
+import { createSeedWorkerPool, type SeedTask, type StorageBackend } from "./seed-workers.ts";
 
 const { values, positionals } = readArguments("sim", {
   seeds: { type: "string", default: "2000" },
@@ -34,7 +34,7 @@ const { values, positionals } = readArguments("sim", {
 });
 const numbers = [values.seeds, values.first, values.steps, values.workers, values.minutes].map(Number);
 const [seeds, first, steps, workers, minutes] = numbers as [number, number, number, number, number];
-const bugs = bugsNamed(values.all ? "all" : (values.bug ?? ""));
+const bugs = selectBugs(values.all ? "all" : (values.bug ?? ""));
 if (
   positionals.length > 0 ||
   !numbers.every((number) => Number.isInteger(number) && number > 0) ||
@@ -48,8 +48,8 @@ if (
 }
 const MOST_BUG_SEEDS = 2_000;
 const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
-const server = values.store === "postgres" || needPostgres(bugs) ? await postgresOrEnd() : null;
-const crew = createCrew(workers);
+const server = values.store === "postgres" || requirePostgres(bugs) ? await postgresOrEnd() : null;
+const crew = createSeedWorkerPool(workers);
 for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.once(
     signal,
@@ -74,7 +74,7 @@ async function postgresOrEnd(): ReturnType<typeof startPostgres> {
   }
 }
 
-function placeOf(seed: number): Place {
+function placeOf(seed: number): StorageBackend {
   if (values.store === "postgres") return { postgres: server?.url ?? "" };
   if (values.store === "memory" || values.store === "sqlite") return values.store;
   return seed % 10 === 0 ? "sqlite" : "memory";
@@ -83,7 +83,7 @@ function placeOf(seed: number): Place {
 async function runAll(): Promise<boolean> {
   const all = await figuresOfSeeds();
   const found = await huntBugs(bugs, { first, steps, seeds: MOST_BUG_SEEDS, postgres: server?.url ?? null }, crew, say);
-  const back = await comeBack(say);
+  const back = await runRecoveryScenarios(say);
   const { missed, equivalent, bugs: planted, caught } = found;
   const isOver = { broken: back.broken.length, planted, caught, missed, equivalent };
   process.stdout.write(`${JSON.stringify({ ...all.figures, ...isOver })}\n`);
@@ -91,7 +91,7 @@ async function runAll(): Promise<boolean> {
 }
 
 async function runCatchUp(): Promise<boolean> {
-  const { broken, ...figures } = await comeBack(say);
+  const { broken, ...figures } = await runRecoveryScenarios(say);
   process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
   return broken.length === 0;
 }
@@ -103,16 +103,16 @@ async function runSeeds(): Promise<boolean> {
 }
 
 async function figuresOfSeeds(): Promise<{ isKept: boolean; figures: object }> {
-  const all = noFigures();
+  const all = emptyStatistics();
   const began = performance.now();
   let ran = 0;
   let violations = 0;
-  const tasks = Array.from({ length: seeds }, (_, at): Task => {
+  const tasks = Array.from({ length: seeds }, (_, at): SeedTask => {
     const seed = first + at;
     return { seed, steps, place: placeOf(seed), planted: null };
   });
   await crew.inOrder(tasks, ({ seed }, { figures, violation }) => {
-    addFigures(all, figures);
+    addStatistics(all, figures);
     ran += 1;
     if (violation !== null) {
       violations += 1;
@@ -131,6 +131,6 @@ async function hunt(): Promise<boolean> {
   return areAllCaught(found);
 }
 
-function areAllCaught({ bugs: planted, caught, equivalent }: Hunt): boolean {
+function areAllCaught({ bugs: planted, caught, equivalent }: BugHuntResult): boolean {
   return caught + equivalent.length === planted;
 }

@@ -1,15 +1,15 @@
+import type { Catalogue } from "../../src/schema/catalogue.ts";
 import {
-  type Applied,
-  type Body,
+  type ApplyResult,
   type Collection,
   type KeyPart,
-  perform,
-  type Range,
-  type Statement,
-  type Work,
-} from "../../src/replication/work.ts";
-import type { Catalogue } from "../../src/schema/catalogue.ts";
-import type { Performed } from "./machine.ts";
+  type RowBody,
+  runProgram,
+  type ScanRange,
+  type StoreOperation,
+  type TransactionProgram,
+} from "../../src/sync/storage/transaction-program.ts";
+import type { ExecutedOperation } from "./machine.ts";
 
 type Record = Readonly<{ [column: string]: unknown }>;
 
@@ -25,7 +25,7 @@ interface Table {
 
 /** The rows of the product, with its references and unique names. */
 interface Rows {
-  all: Map<string, Body>;
+  all: Map<string, RowBody>;
   /** How many rows refer to a row. */
   held: Map<string, number>;
   /** Who has a name. */
@@ -34,10 +34,10 @@ interface Rows {
 
 /** A database in memory: what it does is there at once, or not at all. */
 export interface MemoryStore {
-  perform<T>(work: () => Work<T>, performed?: Performed[]): T;
+  perform<T>(work: () => TransactionProgram<T>, performed?: ExecutedOperation[]): T;
   copy(): MemoryStore;
   /** The product's rows, by `type/id`. */
-  readonly rows: ReadonlyMap<string, Body>;
+  readonly rows: ReadonlyMap<string, RowBody>;
 }
 
 function ranked(a: unknown, b: unknown): number {
@@ -144,7 +144,7 @@ export function createMemoryStore(
     undo.push(() => replace(table, key, record, before));
   }
 
-  function scan(table: Table, { by = "", where = [], after, upTo, limit, newestFirst }: Range): Record[] {
+  function scan(table: Table, { by = "", where = [], after, upTo, limit, newestFirst }: ScanRange): Record[] {
     const order = table.orders.get(by) as Order;
     const { records } = order;
     const from = after === undefined ? place(order, where) : place(order, [...where, after], true);
@@ -153,7 +153,7 @@ export function createMemoryStore(
     return records.slice(from, limit === undefined ? to : Math.min(to, from + limit));
   }
 
-  function refsOf(type: string, body: Body | null): string[] {
+  function refsOf(type: string, body: RowBody | null): string[] {
     if (!body) return [];
     return fieldsOf(type).refs.flatMap(({ name, to, isList }) => {
       if (isList) return ((body[name] ?? []) as string[]).map((id) => `${to}/${id}`);
@@ -161,7 +161,7 @@ export function createMemoryStore(
     });
   }
 
-  function nameOf(type: string, body: Body | null): string | null {
+  function nameOf(type: string, body: RowBody | null): string | null {
     return body && fieldsOf(type).isNamed ? `${type}/${String(body.name).toLowerCase()}` : null;
   }
 
@@ -171,7 +171,7 @@ export function createMemoryStore(
     return found;
   }
 
-  function apply(type: string, id: string, body: Body | null): Applied {
+  function apply(type: string, id: string, body: RowBody | null): ApplyResult {
     const key = `${type}/${id}`;
     const before = rows.all.get(key) ?? null;
     if (refsOf(type, body).some((ref) => !rows.all.has(ref))) return "wait";
@@ -183,7 +183,7 @@ export function createMemoryStore(
     return "done";
   }
 
-  function set(type: string, id: string, before: Body | null, body: Body | null): void {
+  function set(type: string, id: string, before: RowBody | null, body: RowBody | null): void {
     for (const ref of refsOf(type, before)) rows.held.set(ref, (rows.held.get(ref) ?? 0) - 1);
     for (const ref of refsOf(type, body)) rows.held.set(ref, (rows.held.get(ref) ?? 0) + 1);
     const [old, now] = [nameOf(type, before), nameOf(type, body)];
@@ -193,7 +193,7 @@ export function createMemoryStore(
     else rows.all.delete(`${type}/${id}`);
   }
 
-  function answer(statement: Statement): unknown {
+  function answer(statement: StoreOperation): unknown {
     switch (statement.do) {
       case "row":
         return rows.all.get(`${statement.type}/${statement.id}`) ?? null;
@@ -240,8 +240,8 @@ export function createMemoryStore(
     perform(work, performed) {
       undo = [];
       try {
-        if (!performed) return perform(work(), answer);
-        return perform(work(), (statement) => {
+        if (!performed) return runProgram(work(), answer);
+        return runProgram(work(), (statement) => {
           const answered = answer(statement);
           performed.push({ statement, answer: answered });
           return answered;

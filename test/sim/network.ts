@@ -1,10 +1,10 @@
-import { createFrameLanes } from "../../src/replication/frame-lanes.ts";
-import type { Frame, Wire } from "../../src/replication/frames.ts";
-import type { Dice } from "./dice.ts";
+import type { Frame, FrameTransport } from "../../src/sync/protocol/frames.ts";
+import { createPriorityMultiplexer } from "../../src/sync/transport/priority-multiplexer.ts";
+import type { RandomSource } from "./seeded-random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** One end of a connection, as the process behind it takes part. */
-export interface End {
+export interface ConnectionEnd {
   /** Whether anybody was there to take it. */
   frame(value: unknown): boolean;
   /** This end learns that the connection is gone, maybe long after. */
@@ -12,7 +12,7 @@ export interface End {
 }
 
 /** What the network saw. */
-export interface NetworkFigures {
+export interface NetworkStatistics {
   cuts: number;
   frames: number;
   /** Connections that a side closed since a frame did not follow on. */
@@ -28,7 +28,7 @@ export interface Network {
   bandwidth: number;
   latencyMs: number;
   /** Connects two ends; `attach` gives each its wire. */
-  connect(attach: (site: Wire, cloud: Wire) => { site: End; cloud: End }): void;
+  connect(attach: (site: FrameTransport, cloud: FrameTransport) => { site: ConnectionEnd; cloud: ConnectionEnd }): void;
   /** What is on its way is lost; each end learns of it at a time of its own. So it is, too, when a process ends. */
   cut(): void;
   /** The next frame arrives as what is none; whoever gets it must close the connection. */
@@ -40,7 +40,7 @@ export interface Network {
 }
 
 /** One of its members is of another kind. */
-function garbled(frame: Frame, dice: Dice): unknown {
+function garbled(frame: Frame, dice: RandomSource): unknown {
   return { ...frame, [dice.pick(Object.keys(frame))]: { other: 1 } };
 }
 
@@ -56,8 +56,8 @@ function isBulk(frame: Frame): boolean {
 /** Makes it. `violated` is told when a command waits for bulk that was not yet on its way. */
 export function createNetwork(
   time: VirtualTime,
-  dice: Dice,
-  figures: NetworkFigures,
+  dice: RandomSource,
+  figures: NetworkStatistics,
   violated: (what: string) => void,
 ): Network {
   let cutCurrent: (() => void) | null = null;
@@ -71,7 +71,7 @@ export function createNetwork(
     connect(attach) {
       cutCurrent?.();
       let isUp = true;
-      let ends: { site: End; cloud: End } | null = null;
+      let ends: { site: ConnectionEnd; cloud: ConnectionEnd } | null = null;
 
       const over = (code: string, isQuick: boolean): void => {
         if (!isUp) return;
@@ -79,21 +79,21 @@ export function createNetwork(
         if (code === "gap") figures.gaps += 1;
         for (const end of [ends?.site, ends?.cloud]) {
           const isHalfOpen = !isQuick && dice.happens(0.05);
-          time.in(isHalfOpen ? dice.roll() * 45_000 : dice.roll() * 300, () => end?.closed(code));
+          time.in(isHalfOpen ? dice.next() * 45_000 : dice.next() * 300, () => end?.closed(code));
         }
       };
-      const pipe = (to: () => End | undefined): Wire => {
+      const pipe = (to: () => ConnectionEnd | undefined): FrameTransport => {
         let bulkStarted = 0;
         let arrives = 0;
         const queuedAt = new Map<Frame, number>();
-        const lanes = createFrameLanes({
+        const lanes = createPriorityMultiplexer({
           transmit(frame, done) {
             if (frame.t === "cmd" && bulkStarted > (queuedAt.get(frame) ?? 0))
               violated("I9: a command waited for bulk");
             if (isBulk(frame)) bulkStarted += 1;
             figures.frames += 1;
             const takes = sizeOf(frame) / network.bandwidth;
-            arrives = Math.max(arrives, time.now() + takes + network.latencyMs * (0.5 + dice.roll()));
+            arrives = Math.max(arrives, time.now() + takes + network.latencyMs * (0.5 + dice.next()));
             time.in(takes, () => isUp && done());
             if (mustLose && frame.t === "rows") {
               mustLose = false;

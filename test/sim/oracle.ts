@@ -1,40 +1,45 @@
-import type { Command, Lease } from "../../src/replication/frames.ts";
 import {
-  COMMANDS,
-  DECIDED,
+  DECIDED_EDITS,
   type DecidedEdit,
-  type FeedRow,
-  HEAD,
-  type Head,
-  LINKS,
-  ROWS,
-  type SiteLink,
-  WAITING,
-} from "../../src/replication/hub/tables.ts";
-import { INBOX, type Kept } from "../../src/replication/site/inbox.ts";
+  FEED_HEAD,
+  FEED_RECORDS,
+  type FeedHead,
+  type FeedRecord,
+  ISSUED_COMMANDS,
+  LINK_RECORDS,
+  type LinkRecord,
+  WAITING_ROWS,
+} from "../../src/sync/hub/tables.ts";
+import type { Lease, SyncCommand } from "../../src/sync/protocol/frames.ts";
+import { COMMAND_INBOX, type InboxCommand } from "../../src/sync/site/command-inbox.ts";
 import {
-  BASE,
-  type BaseRow,
-  EDITS,
-  LINK,
-  type LinkState,
-  PARKED,
-  type Parked,
-  STAGE,
-} from "../../src/replication/site/tables.ts";
-import { type Body, get, type Statement, scan } from "../../src/replication/work.ts";
-import type { Machine, Performed } from "./machine.ts";
-import { accountsOf, allShown, differenceOf, SCOPES, stateOf } from "./shown-rows.ts";
-import { createResyncWatch, createSteps, type Steps } from "./steps.ts";
+  APPLIED_VERSIONS,
+  type AppliedVersion,
+  LOCAL_EDITS,
+  REFUSED_ROWS,
+  type RefusedRowRecord,
+  STAGED_ROWS,
+  SYNC_STATE,
+  type SyncState,
+} from "../../src/sync/site/tables.ts";
+import {
+  getRecord,
+  type RowBody,
+  type StoreOperation,
+  scanRecords,
+} from "../../src/sync/storage/transaction-program.ts";
+import type { ExecutedOperation, SimulatedMachine } from "./machine.ts";
+import { createPositionChecks, createResyncCheck, type PositionChecks } from "./position-checks.ts";
+import { activityTotals, findRowDifference, readComparedRows, SCOPES, siteStateRows } from "./row-comparison.ts";
 
 /** A broken promise. */
 export class Violation extends Error {}
 
 /** What the oracle remembers of an appliance. */
-export interface Watched {
+export interface ObservedSite {
   name: string;
-  machine: Machine;
-  link: LinkState | null;
+  machine: SimulatedMachine;
+  link: SyncState | null;
   /** Rows were taken from its disk behind its back. */
   isRotten: boolean;
   sounded: Map<string, number[]>;
@@ -61,25 +66,25 @@ export interface Watched {
 /** The state of the cloud's feed that the oracle keeps beside it. */
 interface Timeline {
   epoch: string;
-  bySeq: FeedRow[];
+  bySeq: FeedRecord[];
   facts: Map<string, number>;
   decided: Map<string, string>;
 }
 
 /** Watches frames, commits and sounds, and says when a promise is broken. */
-export interface Oracle extends Pick<Steps, "arrived"> {
-  cloudCommitted(performed: readonly Performed[]): void;
-  siteCommitted(site: Watched, performed: readonly Performed[]): void;
-  sounded(site: Watched, command: Command): void;
+export interface Oracle extends Pick<PositionChecks, "arrived"> {
+  cloudCommitted(performed: readonly ExecutedOperation[]): void;
+  siteCommitted(site: ObservedSite, performed: readonly ExecutedOperation[]): void;
+  sounded(site: ObservedSite, command: SyncCommand): void;
   /** `leftMs`: for so long the appliance takes itself for the holder. */
-  leased(site: Watched, lease: Lease, leftMs: number, others: readonly Watched[]): void;
+  leased(site: ObservedSite, lease: Lease, leftMs: number, others: readonly ObservedSite[]): void;
   /** To be kept with a backup of the cloud, and given back with it. */
   timeline(): Timeline;
   cloudRestored(to: Timeline): void;
   /** The cloud's rows of a resource as they are now, by id. */
-  liveRows(type: string): readonly (FeedRow & { body: Body })[];
+  liveRows(type: string): readonly (FeedRecord & { body: RowBody })[];
   /** After all faults are over. */
-  settled(cloud: Machine, sites: readonly Watched[], issued: ReadonlyMap<string, Issued>): void;
+  settled(cloud: SimulatedMachine, sites: readonly ObservedSite[], issued: ReadonlyMap<string, IssuedByTest>): void;
   readonly marks: number;
   /** The newest number of the cloud's feed. */
   readonly head: number;
@@ -87,27 +92,27 @@ export interface Oracle extends Pick<Steps, "arrived"> {
 }
 
 /** A command as it was issued. */
-export interface Issued {
-  command: Command;
+export interface IssuedByTest {
+  command: SyncCommand;
   /** Appliances in order of rank; empty for a command of one. */
   group: readonly string[];
   cancelledAt: number | null;
 }
 
 /** Whether a row's version is noted that was refused before; `again` is that one. */
-function isRefusedAgain(statement: Statement, again: string | null): boolean {
+function isRefusedAgain(statement: StoreOperation, again: string | null): boolean {
   if (again === null) return false;
-  const { type, id } = statement.do === "put" ? (statement.record as BaseRow) : keyOf(statement);
+  const { type, id } = statement.do === "put" ? (statement.record as AppliedVersion) : keyOf(statement);
   return again.startsWith(`${type}/${id}/`);
 }
 
 /** Before a sweep leaves a row, as a newer version of it waits, or puts off that it goes, as something refers to it. */
-function isPassedOver(before: Performed | undefined): boolean {
-  if (before?.statement.do === "put") return before.statement.of.name === STAGE.name;
-  return before?.statement.do === "get" && before.statement.of.name === STAGE.name && before.answer !== null;
+function isPassedOver(before: ExecutedOperation | undefined): boolean {
+  if (before?.statement.do === "put") return before.statement.of.name === STAGED_ROWS.name;
+  return before?.statement.do === "get" && before.statement.of.name === STAGED_ROWS.name && before.answer !== null;
 }
 
-function keyOf(statement: Statement): { type: string; id: string } {
+function keyOf(statement: StoreOperation): { type: string; id: string } {
   const [type, id] = statement.do === "drop" ? statement.key : [];
   return { type: String(type), id: String(id) };
 }
@@ -120,12 +125,12 @@ export function createOracle(now: () => number, violated: (violation: Violation)
   let cloudRestoredAt = 0;
 
   const fail = (what: string): void => violated(new Violation(what));
-  const steps = createSteps(fail);
-  const checkNotEmptied = createResyncWatch(fail);
+  const steps = createPositionChecks(fail);
+  const checkNotEmptied = createResyncCheck(fail);
 
   /** Live rows as they were at each number that is asked for, moved on from the one before. */
-  const states = new Map<string, { of: Timeline; at: number; rows: Map<string, FeedRow> }>();
-  function stateAt(upTo: number, by: string): ReadonlyMap<string, FeedRow> {
+  const states = new Map<string, { of: Timeline; at: number; rows: Map<string, FeedRecord> }>();
+  function stateAt(upTo: number, by: string): ReadonlyMap<string, FeedRecord> {
     const known = states.get(by);
     const from = known && known.of === timeline && known.at <= upTo ? known : { at: -1, rows: new Map() };
     for (let at = from.at + 1; at <= upTo; at += 1) {
@@ -138,19 +143,19 @@ export function createOracle(now: () => number, violated: (violation: Violation)
   }
 
   /** What an appliance shows is not what it should, with each of the parts that it may have been given; null if it is with one. */
-  function difference(site: Watched, upTo: number, parts: typeof SCOPES): string | null {
+  function difference(site: ObservedSite, upTo: number, parts: typeof SCOPES): string | null {
     const state = stateAt(upTo, site.name);
-    const all = site.machine.disk.peek(allShown);
+    const all = site.machine.disk.peek(readComparedRows);
     let first: string | null = null;
     for (const scopes of parts) {
-      const found = differenceOf(all, state, scopes);
+      const found = findRowDifference(all, state, scopes);
       if (found === null) return null;
       first ??= found;
     }
     return first;
   }
 
-  function checkMark(site: Watched, applied: number): void {
+  function checkMark(site: ObservedSite, applied: number): void {
     marks += 1;
     if (site.isRotten || site.link?.epoch?.split("/")[0] !== timeline.epoch) return;
     // Which of them held when the mark was read, only the cloud knows.
@@ -176,12 +181,12 @@ export function createOracle(now: () => number, violated: (violation: Violation)
         }
         if (statement.do !== "put") continue;
         const name = statement.of.name;
-        if (name === ROWS.name) {
-          const row = statement.record as FeedRow;
+        if (name === FEED_RECORDS.name) {
+          const row = statement.record as FeedRecord;
           timeline.bySeq[row.seq] = row;
-        } else if (name === HEAD.name) timeline.epoch = (statement.record as Head).epoch;
-        else if (name === LINKS.name) steps.taken(statement.record as SiteLink);
-        else if (name === DECIDED.name) {
+        } else if (name === FEED_HEAD.name) timeline.epoch = (statement.record as FeedHead).epoch;
+        else if (name === LINK_RECORDS.name) steps.taken(statement.record as LinkRecord);
+        else if (name === DECIDED_EDITS.name) {
           const { uid, result } = statement.record as DecidedEdit;
           const before = timeline.decided.get(uid);
           if (before !== undefined && before !== result) fail(`I6: ${uid} was decided twice`);
@@ -191,29 +196,29 @@ export function createOracle(now: () => number, violated: (violation: Violation)
     },
     siteCommitted(site, performed) {
       let applied: number | null = null;
-      const wasMarking = site.link?.marking != null;
+      const wasMarking = site.link?.applyingCheckpoint != null;
       /** A row that is refused again, which was told when it was refused first. */
       let again: string | null = null;
       for (const [at, { statement, answer }] of performed.entries()) {
-        if (statement.do === "get" && statement.of.name === PARKED.name) {
-          const known = answer as Parked | null;
+        if (statement.do === "get" && statement.of.name === REFUSED_ROWS.name) {
+          const known = answer as RefusedRowRecord | null;
           again = known && `${known.type}/${known.id}/${known.seq}`;
-        } else if (statement.do === "drop" && statement.of.name === PARKED.name) again = null;
-        else if (statement.do === "put" && statement.of.name === PARKED.name) {
-          const { type, id, seq } = statement.record as Parked;
+        } else if (statement.do === "drop" && statement.of.name === REFUSED_ROWS.name) again = null;
+        else if (statement.do === "put" && statement.of.name === REFUSED_ROWS.name) {
+          const { type, id, seq } = statement.record as RefusedRowRecord;
           if (again !== `${type}/${id}/${seq}`) again = null;
         }
-        if (statement.do === "put" && statement.of.name === LINK.name) {
-          const link = statement.record as LinkState;
-          if (site.link?.marking && !link.marking) applied = link.applied;
-          if (link.snapTo !== null && site.link?.snapTo === null) resyncs += 1;
+        if (statement.do === "put" && statement.of.name === SYNC_STATE.name) {
+          const link = statement.record as SyncState;
+          if (site.link?.applyingCheckpoint && !link.applyingCheckpoint) applied = link.applied;
+          if (link.snapshotHead !== null && site.link?.snapshotHead === null) resyncs += 1;
           steps.received(site, link);
           site.link = link;
-        } else if (statement.do === "put" && statement.of.name === INBOX.name) {
-          const { cid, state } = statement.record as Kept;
+        } else if (statement.do === "put" && statement.of.name === COMMAND_INBOX.name) {
+          const { cid, state } = statement.record as InboxCommand;
           if (state === "armed" && !site.armed.has(cid)) site.armed.set(cid, { at: now(), aheadMs: site.aheadMs() });
           if (state === "cancelled") site.cancelled.set(cid, now());
-        } else if ((statement.do === "put" || statement.do === "drop") && statement.of.name === BASE.name) {
+        } else if ((statement.do === "put" || statement.do === "drop") && statement.of.name === APPLIED_VERSIONS.name) {
           if (!isRefusedAgain(statement, again) && !isPassedOver(performed[at - 1])) site.applied += 1;
           again = null;
           if (!wasMarking && !site.isRotten) fail(`I2: rows of ${site.name} changed without a mark`);
@@ -265,21 +270,21 @@ export function createOracle(now: () => number, violated: (violation: Violation)
     },
     liveRows(type) {
       const rows = [...stateAt(timeline.bySeq.length - 1, "").values()].filter((row) => row.type === type);
-      return rows.sort((a, b) => (a.id < b.id ? -1 : 1)) as (FeedRow & { body: Body })[];
+      return rows.sort((a, b) => (a.id < b.id ? -1 : 1)) as (FeedRecord & { body: RowBody })[];
     },
     settled(cloud, sites, issued) {
-      const head = cloud.disk.peek(() => get(HEAD, "head")) as Head;
+      const head = cloud.disk.peek(() => getRecord(FEED_HEAD, "head")) as FeedHead;
       for (const site of sites) {
         const { disk } = site.machine;
-        const link = disk.peek(() => get(LINK, "link")) as LinkState;
+        const link = disk.peek(() => getRecord(SYNC_STATE, "link")) as SyncState;
 
         if (link.applied !== head.seq) fail(`I1: ${site.name} stands at ${link.applied}, the cloud at ${head.seq}`);
-        const { scopes } = cloud.disk.peek(() => get(LINKS, site.name)) as SiteLink;
+        const { scopes } = cloud.disk.peek(() => getRecord(LINK_RECORDS, site.name)) as LinkRecord;
         const differs = difference(site, head.seq, [scopes]);
         if (differs) fail(`I1: ${site.name}: ${differs}`);
-        const parked = disk.peek(() => scan(PARKED));
+        const parked = disk.peek(() => scanRecords(REFUSED_ROWS));
         if (parked.length > 0) fail(`I5: ${site.name} could not write ${JSON.stringify(parked[0])}`);
-        const open = disk.peek(() => scan(EDITS, { by: "open", where: ["pending"] }));
+        const open = disk.peek(() => scanRecords(LOCAL_EDITS, { by: "open", where: ["pending"] }));
         if (open.length > 0) fail(`I6: ${site.name} never learnt what became of ${open[0]?.uid}`);
         if (link.bulkAcked !== link.bulkSeq || link.hotAcked !== link.hotSeq) fail(`I4: ${site.name} did not send all`);
         for (const fact of site.facts.keys()) {
@@ -290,8 +295,8 @@ export function createOracle(now: () => number, violated: (violation: Violation)
           if (!timeline.decided.has(uid)) fail(`I6: ${uid} of ${site.name} was never decided`);
       }
       for (const site of sites) {
-        const own = stateOf(site.machine.disk);
-        const told = new Map(stateOf(cloud.disk, site.name));
+        const own = siteStateRows(site.machine.disk);
+        const told = new Map(siteStateRows(cloud.disk, site.name));
         for (const [id, text] of own) {
           if (told.get(id) !== text) fail(`state: ${id} of ${site.name} is ${told.get(id)} in the cloud, not ${text}`);
           told.delete(id);
@@ -299,16 +304,16 @@ export function createOracle(now: () => number, violated: (violation: Violation)
         const [old] = told.keys();
         if (old) fail(`state: ${old} of ${site.name} is in the cloud alone`);
         if (!site.isRotten && site.restoredAt === 0) {
-          const { sums, applied } = accountsOf(site);
+          const { sums, applied } = activityTotals(site);
           if (sums !== applied) fail(`activities: ${site.name} applied ${applied} rows and tells of ${sums}`);
         }
       }
-      const waiting = cloud.disk.peek(() => scan(WAITING));
+      const waiting = cloud.disk.peek(() => scanRecords(WAITING_ROWS));
       if (waiting.length > 0) fail(`I4: the cloud could not write ${JSON.stringify(waiting[0])}`);
       const isHeld = sites.some(({ leases }) => (leases.get("group")?.until ?? 0) > now());
       if (!isHeld) fail("leases: nobody holds group though all is well");
-      for (const { endpoint, cid, outcome, open, saidBy } of cloud.disk.peek(() => scan(COMMANDS))) {
-        const site = sites.find(({ name }) => name === endpoint) as Watched;
+      for (const { endpoint, cid, outcome, open, saidBy } of cloud.disk.peek(() => scanRecords(ISSUED_COMMANDS))) {
+        const site = sites.find(({ name }) => name === endpoint) as ObservedSite;
         if (open || !outcome) fail(`I8: nothing is known of ${cid} at ${endpoint}`);
         const isAsItWas = site.restoredAt === 0 && cloudRestoredAt === 0;
         if (isAsItWas && outcome === "unknown" && saidBy === "site")

@@ -1,222 +1,223 @@
-/** A bug that is put into a copy of the product's code, to prove that the simulation finds it. */
+/** A bug that is planted in a copy of the product's code, to prove that the simulation finds it. */
 export interface PlantedBug {
   name: string;
-  /** Below src/replication. */
+  /** Below the root of the repository. */
   file: string;
-  /** Each text stands there once, and is replaced. */
+  /** Each text must occur exactly once and is replaced. */
   changes: readonly (readonly [text: string, by: string])[];
-  /** Why nobody could ever tell the difference; it is named and not hunted. */
+  /** Why the bug has no observable effect; such a bug is listed but not hunted. */
   equivalent?: string;
 }
 
-/** What must be caught. */
+/** Bugs that the simulation must find. */
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "rows-without-staging",
-    file: "site/down-feed.ts",
+    file: "src/sync/site/downstream-feed.ts",
     changes: [
-      ["marking: mark ? { to } : null", "marking: { to }"],
+      ["applyingCheckpoint: mark ? { to } : null", "applyingCheckpoint: { to }"],
       ['if (!mark) return "staged";', 'if (!mark) return "marked";'],
     ],
   },
   {
     name: "no-de-duplication-of-commands",
-    file: "site/inbox.ts",
+    file: "src/sync/site/command-inbox.ts",
     changes: [
-      ["const known = yield* get(INBOX, command.cid);", "const known = null as Kept | null;"],
-      ["if (cseq <= link.cmdHw) {", "if (cseq < 0) {"],
+      ["const known = yield* getRecord(COMMAND_INBOX, command.cid);", "const known = null as InboxCommand | null;"],
+      ["if (cseq <= link.commandHighWatermark) {", "if (cseq < 0) {"],
     ],
   },
-  { name: "no-restore-detection", file: "site/welcome.ts", changes: [["if (!isSame) {", "if (link.inc < 0) {"]] },
+  { name: "no-restore-detection", file: "src/sync/site/handshake.ts", changes: [["if (!isSame) {", "if (link.incarnation < 0) {"]] },
   {
     name: "restore-detection-by-counters",
-    file: "site/outbox.ts",
+    file: "src/sync/site/outbox.ts",
     changes: [["return own !== null && own.uid === tail;", "return true;"]],
   },
   {
     name: "no-expiry",
-    file: "site/command-desk.ts",
+    file: "src/sync/site/command-scheduler.ts",
     changes: [
       ["if (latest !== null && latest > command.notAfter)", "if (latest !== null && latest < 0)"],
       ["if (isLate(command)) {", "if (isLate(command) && false) {"],
     ],
   },
   {
-    name: "no-mark-owed-on-resume",
-    file: "hub/welcome.ts",
-    changes: [["owesMark: hello.applied < hello.recv || snap !== null,", "owesMark: false,"]],
+    name: "no-checkpoint-owed-on-resume",
+    file: "src/sync/hub/handshake.ts",
+    changes: [["needsCheckpoint: hello.applied < hello.recv || snapshot !== null,", "needsCheckpoint: false,"]],
   },
   {
-    name: "no-mark-after-a-full-page",
-    file: "hub/session.ts",
-    changes: [["cursor.owesMark = !page.mark;", "cursor.owesMark &&= !page.mark;"]],
+    name: "no-checkpoint-after-a-full-page",
+    file: "src/sync/hub/site-session.ts",
+    changes: [["cursor.needsCheckpoint = !page.mark;", "cursor.needsCheckpoint &&= !page.mark;"]],
   },
   {
     name: "no-sweep-after-a-snapshot",
-    file: "site/down-feed.ts",
-    changes: [["if ((yield* sweep(link, limits, tallies)) > 0) return yield* keepTallies(tallies.of);", ""]],
+    file: "src/sync/site/downstream-feed.ts",
+    changes: [["if ((yield* sweepRemovedRows(link, limits, tallies)) > 0) return yield* saveTallies(tallies.of);", ""]],
   },
   {
     name: "floor-not-raised",
-    file: "hub/clean-up.ts",
+    file: "src/sync/hub/retention.ts",
     changes: [["if (last && last.seq > state.floor)", "if (last && last.seq < 0)"]],
   },
   {
-    name: "facts-taken-twice",
-    file: "hub/up-feed.ts",
+    name: "facts-applied-twice",
+    file: "src/sync/hub/upstream-feed.ts",
     changes: [["if (known?.uid === uid) return;", ""]],
   },
   {
     name: "edits-decided-twice",
-    file: "hub/up-feed.ts",
+    file: "src/sync/hub/upstream-feed.ts",
     changes: [["if (earlier) return", "if (earlier && !earlier.uid) return"]],
   },
   {
     name: "commands-overtake-each-other",
-    file: "site/site.ts",
-    changes: [["live.early.push(frame);", "take(wire, frame);"]],
+    file: "src/sync/site/site-sync.ts",
+    changes: [["live.early.push(frame);", "enqueueFrame(wire, frame);"]],
   },
   {
     name: "started-after-a-crash-is-forgotten",
-    file: "site/inbox.ts",
+    file: "src/sync/site/command-inbox.ts",
     changes: [
-      ["      yield* askForAll();\n      continue;", "      continue;"],
+      ["      yield* requestFullResync();\n      continue;", "      continue;"],
       ["const next =\n      command", "if (command) continue;\n    const next =\n      command"],
     ],
   },
   {
     name: "routine-repeated-after-a-crash",
-    file: "site/inbox.ts",
+    file: "src/sync/site/command-inbox.ts",
     changes: [['resumed(command) : "interrupted";', 'resumed(command) : "armed";']],
   },
   {
     name: "parts-changed-without-a-new-epoch",
-    file: "hub/welcome.ts",
-    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is text of a program
+    file: "src/sync/hub/handshake.ts",
+    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: source text
     changes: [["`${epoch}/${given}`", "`${epoch}/${given * 0}`"]],
-    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: it is text of a program
+    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: source text
   },
   {
     name: "leases-at-once-after-a-restore",
-    file: "hub/leases.ts",
+    file: "src/sync/hub/group-leases.ts",
     changes: [["if (!isKept && now < since", "if (!isKept && now < 0 * since"]],
   },
   {
     name: "leases-renewed-too-late",
-    file: "site/site.ts",
-    changes: [["const RENEW_MS = 5_000;", "const RENEW_MS = 20_000;"]],
+    file: "src/sync/site/site-sync.ts",
+    changes: [["const LEASE_RENEW_MS = 5_000;", "const LEASE_RENEW_MS = 20_000;"]],
   },
   {
     name: "bulk-before-commands",
-    file: "frame-lanes.ts",
+    file: "src/sync/transport/priority-multiplexer.ts",
     changes: [
       [
-        "const frame = hot.shift() ?? (underWay > 0 ? undefined : (talk.shift() ?? bulk.shift()));",
+        "const frame = hot.shift() ?? (underWay > 0 ? undefined : (control.shift() ?? bulk.shift()));",
         "const frame = (underWay > 0 ? undefined : bulk.shift()) ?? hot.shift();",
       ],
     ],
   },
   {
-    name: "frames-taken-unseen",
-    file: "frame-schemas.ts",
+    name: "frames-not-validated",
+    file: "src/sync/protocol/frame-schemas.ts",
     changes: [["  if (!success) {", "  if (!success && error.issues.length < 0) {"]],
   },
   {
-    name: "files-never-asked-for-from-where-they-end",
-    file: "file-transfer.ts",
-    changes: [["from: await blobs.arrived(sha256) });", "from: 0 });"]],
+    name: "files-never-resumed",
+    file: "src/sync/files/file-transfer.ts",
+    changes: [["from: await blobs.partialSize(sha256) });", "from: 0 });"]],
   },
   {
-    name: "files-of-appliances-never-asked-for",
-    file: "hub/up-feed.ts",
-    changes: [["yield* wantFiles(HUB_FILES, files, { holder: endpoint, rank: 1 });", ""]],
+    name: "files-of-appliances-never-requested",
+    file: "src/sync/hub/upstream-feed.ts",
+    changes: [["yield* requestFiles(HUB_FILE_REQUESTS, files, { holder: endpoint, rank: 1 });", ""]],
   },
   {
-    name: "state-of-a-restored-copy-not-told-anew",
-    file: "site/welcome.ts",
-    changes: [['telling: { type: "", after: null },', "telling: null,"]],
+    name: "no-state-resend-after-a-restore",
+    file: "src/sync/site/handshake.ts",
+    changes: [['stateResend: { type: "", after: null },', "stateResend: null,"]],
   },
   {
-    name: "what-an-image-has-overtaken-not-sent-again",
-    file: "site/welcome.ts",
-    changes: [["if (welcome.up.bulk.hw > link.bulkAcked) {", "if (link.inc < 0) {"]],
+    name: "superseded-records-of-an-image-not-requeued",
+    file: "src/sync/site/handshake.ts",
+    changes: [["if (welcome.up.bulk.hw > link.bulkAcked) {", "if (link.incarnation < 0) {"]],
   },
   {
-    name: "untold-state-kept",
-    file: "hub/up-feed.ts",
+    name: "unreported-state-kept",
+    file: "src/sync/hub/upstream-feed.ts",
     changes: [["if (row.inc >= inc) continue;", "if (row.inc >= 0) continue;"]],
   },
   {
-    name: "rows-accounted-for-twice",
-    file: "site/down-feed.ts",
+    name: "rows-counted-twice",
+    file: "src/sync/site/downstream-feed.ts",
     changes: [
       [
-        "yield* put(LINK, { ...link, ...snap, applied: to, marking: null, tallies: {} });",
-        "yield* put(LINK, { ...link, ...snap, applied: to, marking: null });",
+        "yield* putRecord(SYNC_STATE, { ...link, ...snap, applied: to, applyingCheckpoint: null, tallies: {} });",
+        "yield* putRecord(SYNC_STATE, { ...link, ...snap, applied: to, applyingCheckpoint: null });",
       ],
     ],
   },
   {
-    name: "windows-never-open-again",
-    file: "send-window.ts",
-    changes: [["sum -= onTheWay.shift() ?? 0;", "onTheWay.shift();"]],
+    name: "windows-never-reopen",
+    file: "src/sync/transport/flow-control-window.ts",
+    changes: [["inFlightBytes -= inFlight.shift() ?? 0;", "inFlight.shift();"]],
   },
   {
     name: "position-committed-before-the-rows",
-    file: "site/site.ts",
+    file: "src/sync/site/site-sync.ts",
     changes: [
       [
-        "const verdicts = await store.transact(function* () {",
-        `const first = came[at] as DownPage;
+        "const results = await store.transact(function* () {",
+        `const first = received[at] as DownstreamPage;
       await store.transact(function* () {
-        const link = yield* linkState();
-        if (link.recv === first.from && !link.marking) yield* put(LINK, { ...link, recv: first.to });
+        const link = yield* readSyncState();
+        if (link.received === first.from && !link.applyingCheckpoint)
+          yield* putRecord(SYNC_STATE, { ...link, received: first.to });
       });
-      const verdicts = await store.transact(function* () {`,
+      const results = await store.transact(function* () {`,
       ],
       [
-        "stored.push(yield* receivePage(page, types));",
-        "stored.push(yield* receivePage(page === first ? { ...page, from: page.to } : page, types));",
+        "stored.push(yield* stagePage(page, types));",
+        "stored.push(yield* stagePage(page === first ? { ...page, from: page.to } : page, types));",
       ],
     ],
   },
   {
-    name: "started-committed-after-the-sound",
-    file: "site/command-desk.ts",
+    name: "started-committed-after-playback",
+    file: "src/sync/site/command-scheduler.ts",
     changes: [
-      ['const isStarted = await move(cid, "armed", "started");', "const isStarted = true;"],
+      ['const isStarted = await transition(cid, "armed", "started");', "const isStarted = true;"],
       [
         "if (!isOver) sounding.set(cid, stop);",
-        'if (!isOver) sounding.set(cid, stop);\n    await move(cid, "armed", "started");',
+        'if (!isOver) sounding.set(cid, stop);\n    await transition(cid, "armed", "started");',
       ],
     ],
   },
   {
-    name: "numbers-of-commands-kept-over-epochs",
-    file: "site/welcome.ts",
-    changes: [["cmdHw: isNewEpoch ? 0 : link.cmdHw,", "cmdHw: link.cmdHw,"]],
+    name: "command-numbers-kept-over-epochs",
+    file: "src/sync/site/handshake.ts",
+    changes: [["commandHighWatermark: isNewEpoch ? 0 : link.commandHighWatermark,", "commandHighWatermark: link.commandHighWatermark,"]],
   },
   {
     name: "restored-cloud-keeps-its-epoch",
-    file: "restored.ts",
+    file: "src/sync/adopt-restored-data.ts",
     changes: [
-      ['if (yield* get(HEAD, "head")) yield* beginEpoch(journal.newId(), journal.now);', 'yield* get(HEAD, "head");'],
+      ['if (yield* getRecord(FEED_HEAD, "head")) yield* startEpoch(journal.newId(), journal.now);', 'yield* getRecord(FEED_HEAD, "head");'],
     ],
   },
   {
-    name: "pages-taken-that-do-not-follow-on",
-    file: "site/down-feed.ts",
-    changes: [["if (hasGap || isSnapping || link.marking)", "if (isSnapping || link.marking)"]],
+    name: "out-of-sequence-pages-staged",
+    file: "src/sync/site/downstream-feed.ts",
+    changes: [["if (hasGap || isInSnapshot || link.applyingCheckpoint)", "if (isInSnapshot || link.applyingCheckpoint)"]],
   },
   {
-    name: "pages-of-appliances-taken-that-do-not-follow-on",
-    file: "hub/up-feed.ts",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is text of a program
+    name: "out-of-sequence-pages-of-appliances-applied",
+    file: "src/sync/hub/upstream-feed.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
     changes: [["if (page.from !== link[`${lane}Hw`])", "if (page.from < 0)"]],
   },
   {
     name: "sweep-before-the-rows",
-    file: "site/down-feed.ts",
+    file: "src/sync/site/downstream-feed.ts",
     changes: [["const isSweepDue = isResync && staged.length === 0;", "const isSweepDue = isResync;"]],
   },
 ];

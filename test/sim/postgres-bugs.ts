@@ -1,67 +1,67 @@
 import type { PlantedBug } from "./planted-bugs.ts";
 
-/** What must be caught where the cloud's rows are in PostgreSQL: bugs of the nodes that keep them there. */
+/** Bugs of the PostgreSQL nodes that the simulation must find. */
 export const POSTGRES_BUGS: readonly PlantedBug[] = [
   {
-    name: "answered-before-the-database-has-it",
-    file: "../store/write-queue.ts",
+    name: "acknowledged-before-commit",
+    file: "src/store/write-queue.ts",
     changes: [
       [
-        "        await turn.keep();\n        this.#commit.run();\n",
-        "        this.#commit.run();\n        this.#groupDone(jobs.splice(0));\n        await turn.keep();\n",
+        "        await write.publish();\n        this.#commit.run();\n",
+        "        this.#commit.run();\n        this.#groupDone(jobs.splice(0));\n        await write.publish();\n",
       ],
     ],
   },
   {
-    name: "broken-commit-taken-for-kept",
-    file: "hub/postgres/row-log.ts",
+    name: "broken-commit-assumed-committed",
+    file: "src/ha/postgres-row-log.ts",
     changes: [["if (head && Number(head.seq) <= base) throw cause;", "if (head && Number(head.seq) <= base) return;"]],
   },
   {
     name: "changed-rows-not-stored",
-    file: "hub/postgres/row-log.ts",
+    file: "src/ha/postgres-row-log.ts",
     changes: [["DO UPDATE SET seq = excluded.seq, image = excluded.image", "DO NOTHING"]],
   },
   {
-    name: "gone-rows-stay-in-copies",
-    file: "../store/row-images.ts",
+    name: "deleted-rows-stay-in-replicas",
+    file: "src/store/row-images.ts",
     changes: [["if (image === null) table.drop.run(...parts);", "if (image === null) return;"]],
   },
   {
     name: "fencing-left-out",
-    file: "hub/postgres/row-log.ts",
-    changes: [["acting.term === null || Number(head.term) !== acting.term)", "acting.term === null)"]],
+    file: "src/ha/postgres-row-log.ts",
+    changes: [["leadership.term === null || Number(head.term) !== leadership.term)", "leadership.term === null)"]],
   },
   {
-    name: "broken-commit-asked-for-in-vain",
-    file: "hub/postgres/row-log.ts",
+    name: "broken-commit-assumed-failed",
+    file: "src/ha/postgres-row-log.ts",
     changes: [["if (head?.last_write === name) return;", "if (head?.last_write === name) throw cause;"]],
   },
   {
-    name: "rows-of-an-unknown-commit-not-taken",
-    file: "hub/postgres/row-log.ts",
-    changes: [["const news = after < at ? await rowsAfter(writer, after) : [];", "const news: StoredRow[] = [];"]],
+    name: "rows-of-an-unknown-commit-not-applied",
+    file: "src/ha/postgres-row-log.ts",
+    changes: [["const news = after < at ? await readRowsAfter(writer, after) : [];", "const news: StoredRow[] = [];"]],
   },
   {
-    name: "copies-outlive-a-restore",
-    file: "hub/postgres/acting.ts",
+    name: "replicas-outlive-a-restore",
+    file: "src/ha/leadership.ts",
     changes: [["SET history = gen_random_uuid() WHERE", "SET history = history WHERE"]],
   },
   {
-    name: "old-copies-not-made-anew",
-    file: "hub/postgres/organisation.ts",
+    name: "old-replicas-not-rebuilt",
+    file: "src/ha/tenant-database.ts",
     changes: [["SET floor = greatest(floor, (SELECT seq FROM last))", "SET floor = floor"]],
   },
   {
     name: "organisation-not-locked",
-    file: "hub/postgres/row-log.ts",
-    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is text of a program
+    file: "src/ha/postgres-row-log.ts",
+    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: source text
     changes: [
       [
         "`BEGIN; SELECT seq, term, history FROM carillon_organisations WHERE id = ${organisation} FOR UPDATE`",
         "`BEGIN; SELECT seq, term, history FROM carillon_organisations WHERE id = ${organisation}`",
       ],
     ],
-    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: it is text of a program
+    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: source text
   },
 ];

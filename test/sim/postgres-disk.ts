@@ -1,24 +1,28 @@
 import { rmSync } from "node:fs";
-import { type Clock, sleep } from "../../src/base/clock.ts";
-import { UpstreamError } from "../../src/base/errors.ts";
-import { type Organisation, openOrganisation } from "../../src/replication/hub/postgres/organisation.ts";
-import type { Work } from "../../src/replication/work.ts";
+import { openTenantDatabase, type TenantDatabase } from "../../src/ha/tenant-database.ts";
+import { type Clock, sleep } from "../../src/lib/clock.ts";
+import { UpstreamError } from "../../src/lib/errors.ts";
 import type { RowImage, SharedLog } from "../../src/store/shared-log.ts";
-import type { Dice } from "./dice.ts";
-import type { Disk, Performed } from "./machine.ts";
+import type { TransactionProgram } from "../../src/sync/storage/transaction-program.ts";
+import type { Disk, ExecutedOperation } from "./machine.ts";
 import { Violation } from "./oracle.ts";
-import { createPostgresWires, createTurns, type Turns } from "./postgres-wire.ts";
+import {
+  createPostgresConnectionTap,
+  createTransactionTracker,
+  type TransactionTracker,
+} from "./postgres-connection-tap.ts";
+import type { RandomSource } from "./seeded-random.ts";
 import type { SimDatabase } from "./sim-database.ts";
-import { noted } from "./sqlite-disk.ts";
+import { recordOperations } from "./sqlite-disk.ts";
 import type { SqliteFiles, SqliteFolder } from "./sqlite-files.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** What the disks of a run share. */
-export interface PostgresDiskNeeds {
+export interface PostgresDiskDeps {
   database: SimDatabase;
   files: SqliteFiles;
   time: VirtualTime;
-  dice: Dice;
+  dice: RandomSource;
   violated(error: unknown): void;
 }
 
@@ -33,7 +37,7 @@ interface Cluster {
   acting: object | null;
   /** Machines with a process on them. */
   busy: Set<number>;
-  turns: Turns;
+  turns: TransactionTracker;
   /** Processes that hear of others' writes. */
   hinted: Set<() => void>;
 }
@@ -46,7 +50,7 @@ interface Copy {
 
 /** A process that acts. */
 interface Life extends SqliteFolder {
-  organisation: Organisation;
+  organisation: TenantDatabase;
   copy: Copy;
 }
 
@@ -63,13 +67,18 @@ const LOOK_MS = 1_000;
 const REMOTE = { version: "1.0.0", filesDir: "/nonexistent" } as const;
 
 /** The disk of a cloud that keeps an organisation's rows in PostgreSQL, one that no process uses yet. */
-export function createPostgresDisk(needs: PostgresDiskNeeds): Disk {
+export function createPostgresDisk(needs: PostgresDiskDeps): Disk {
   return unused(needs, { organisation: needs.database.name(), isRestored: false, copies: [], ...idle() });
 }
 
-const idle = () => ({ acting: null, busy: new Set<number>(), turns: createTurns(), hinted: new Set<() => void>() });
+const idle = () => ({
+  acting: null,
+  busy: new Set<number>(),
+  turns: createTransactionTracker(),
+  hinted: new Set<() => void>(),
+});
 
-function unused(needs: PostgresDiskNeeds, cluster: Cluster): Disk {
+function unused(needs: PostgresDiskDeps, cluster: Cluster): Disk {
   const nobody = (): never => {
     throw new Error("No process has it open.");
   };
@@ -82,12 +91,12 @@ function unused(needs: PostgresDiskNeeds, cluster: Cluster): Disk {
   };
 }
 
-function copyOf({ database }: PostgresDiskNeeds, { organisation, copies }: Cluster): Cluster {
+function copyOf({ database }: PostgresDiskDeps, { organisation, copies }: Cluster): Cluster {
   return { organisation: database.copy(organisation), isRestored: true, copies, ...idle() };
 }
 
 /** One process: which of the machines it is on, and whether there is something of an earlier one there, is thrown. */
-function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
+function inUse(needs: PostgresDiskDeps, cluster: Cluster, clock: Clock): Disk {
   const { database, files, dice, time } = needs;
   const machine = dice.pick(MACHINES.filter((each) => !cluster.busy.has(each)));
   cluster.busy.add(machine);
@@ -98,14 +107,14 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
   let life: Life | null = null;
   /** What the transaction that is open did, job by job. */
   let group: (() => void)[] = [];
-  const wires = createPostgresWires({
+  const wires = createPostgresConnectionTap({
     hold: time.hold,
     gone: database.gone,
     turns: cluster.turns,
     hinting() {
       for (const hint of cluster.hinted) {
         const isOwn = hint === wires.hint;
-        if (!isOwn && !dice.happens(HINTS_LOST)) time.in(dice.roll() * (dice.happens(0.2) ? LATE_MS : 5), hint);
+        if (!isOwn && !dice.happens(HINTS_LOST)) time.in(dice.next() * (dice.happens(0.2) ? LATE_MS : 5), hint);
       }
     },
     committing() {
@@ -122,16 +131,16 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
   const onFatal = (error: unknown): void => void (end.signal.aborted || needs.violated(error));
   let slowness = 0.02;
   const pass = (): Promise<void> =>
-    sleep(clock, dice.roll() * (dice.happens(slowness) ? SLOW_MS : STATEMENT_MS), end.signal);
+    sleep(clock, dice.next() * (dice.happens(slowness) ? SLOW_MS : STATEMENT_MS), end.signal);
 
   /** Each statement takes a time that is thrown, and then the real one, in which time stands still. */
   const slow = (log: SharedLog): SharedLog => ({
     ...log,
-    async begin(after) {
+    async acquireWriteLock(after) {
       await pass();
       isWriting = true;
       group = [];
-      const turn = await log.begin(after).catch((error: unknown) => {
+      const turn = await log.acquireWriteLock(after).catch((error: unknown) => {
         isWriting = false;
         throw error;
       });
@@ -158,17 +167,17 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
     let failed: (error: unknown) => void = () => undefined;
     const of = { url: database.url, name: cluster.organisation, node, clock, ...REMOTE };
     const organisation = await Promise.race([
-      openOrganisation({ ...of, onFault: (error) => failed(error), stream: wires.make }),
+      openTenantDatabase({ ...of, onFault: (error) => failed(error), stream: wires.make }),
       new Promise<never>((_, reject) => {
         failed = reject;
       }),
     ]).finally(() => setImmediate(done));
-    const acting = organisation.acting.begin(end.signal).then(() => {
+    const acting = organisation.leadership.acquire(end.signal).then(() => {
       // From now on whoever acted before may not, however long this one is still starting.
       if (!end.signal.aborted) cluster.acting = self;
     });
     await follow(organisation, acting);
-    if (cluster.isRestored) await organisation.acting.beginHistory();
+    if (cluster.isRestored) await organisation.leadership.startHistory();
     cluster.isRestored = false;
     const copy = await copyFor(organisation);
     end.signal.throwIfAborted();
@@ -191,13 +200,13 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
   }
 
   /** Takes what the acting node writes, when a hint comes and each second, until this one acts. */
-  async function follow(organisation: Organisation, acting: Promise<void>): Promise<void> {
+  async function follow(organisation: TenantDatabase, acting: Promise<void>): Promise<void> {
     let isActing = false;
     const begun = acting.then(() => {
       isActing = true;
     });
     let hear = (): void => undefined;
-    organisation.onNews(() => hear());
+    organisation.onChange(() => hear());
     const looking = (): Promise<void> => {
       const news = new Promise<void>((resolve) => {
         hear = resolve;
@@ -222,9 +231,9 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
   }
 
   /** False once the copy can't be brought up to date any more. */
-  async function caughtUp(organisation: Organisation, copy: Copy, { store }: SqliteFolder): Promise<boolean> {
-    const { history, floor } = await organisation.head();
-    const at = store.shared?.at() ?? 0;
+  async function caughtUp(organisation: TenantDatabase, copy: Copy, { store }: SqliteFolder): Promise<boolean> {
+    const { history, floor } = await organisation.readHead();
+    const at = store.shared?.position() ?? 0;
     // One that is new has nothing that could be gone.
     if (history !== copy.history || (at > 0 && at < floor)) return false;
     await store.shared?.catchUp();
@@ -250,8 +259,8 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
   }
 
   /** What lies on the machine, unless that can't be brought up to date. */
-  async function copyFor(organisation: Organisation): Promise<Copy> {
-    const { seq, floor, history } = await organisation.head();
+  async function copyFor(organisation: TenantDatabase): Promise<Copy> {
+    const { seq, floor, history } = await organisation.readHead();
     const kept = cluster.copies[machine];
     const folder = files.imageOf(kept?.folder ?? files.empty);
     if (!kept) return { folder, history };
@@ -276,13 +285,16 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
   }
 
   /** Work whose answer is none before the database has what it wrote. */
-  async function transact<T>(job: () => Work<T>, committed?: (performed: readonly Performed[]) => void): Promise<T> {
+  async function transact<T>(
+    job: () => TransactionProgram<T>,
+    committed?: (performed: readonly ExecutedOperation[]) => void,
+  ): Promise<T> {
     const { work } = await starting;
-    let performed: Performed[] = [];
+    let performed: ExecutedOperation[] = [];
     let isTold = false;
     const written = work.transact(function* () {
       performed = [];
-      const found = yield* noted(job(), performed);
+      const found = yield* recordOperations(job(), performed);
       group.push(() => {
         isTold = true;
         committed?.(performed);
@@ -313,9 +325,9 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
   }
 
   const node = starting.then(({ organisation }) => ({
-    lost: organisation.acting.lost(),
-    isHeard: organisation.log.isHeard,
-    forgetGone: organisation.forgetGone,
+    lost: organisation.leadership.lost(),
+    isHeard: organisation.log.isReachable,
+    forgetGone: organisation.pruneTombstones,
     cutAt: wires.cutAt,
     breakAll: wires.breakAll,
     loseLock() {
@@ -331,7 +343,7 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
     read: (job) => unlessKilled(starting.then(({ work }) => work.read(job))),
     peek(job) {
       if (!life) throw new Error("It is not open yet.");
-      return life.work.peek(job);
+      return life.work.readSync(job);
     },
     async differs() {
       const opened = await starting;

@@ -1,10 +1,10 @@
 import { parentPort } from "node:worker_threads";
 import type { killAroundBells } from "../faults/failover.ts";
-import type { Came, Place, Task } from "./crew.ts";
-import { noFigures } from "./figures.ts";
 import { runOnPostgres } from "./postgres-run.ts";
+import { emptyStatistics } from "./run-statistics.ts";
+import type { SeedResult, SeedTask, StorageBackend } from "./seed-workers.ts";
+import { type RunResult, runOnMemory, runSeed } from "./simulation.ts";
 import { createSqliteDisks } from "./sqlite-disk.ts";
-import { type Run, runOnMemory, runSeed } from "./world.ts";
 
 /** A thread that runs seeds, of the product as it is or with a bug in it. */
 type Planted =
@@ -15,7 +15,7 @@ type Planted =
 /** Bells of one world of appliances that cover for each other. */
 const BELLS = 50;
 
-async function onDisk(seed: number, steps: number): Promise<Run> {
+async function onDisk(seed: number, steps: number): Promise<RunResult> {
   const disks = createSqliteDisks();
   try {
     const done = await runSeed(seed, steps, disks.make);
@@ -26,12 +26,12 @@ async function onDisk(seed: number, steps: number): Promise<Run> {
   }
 }
 
-function runIn(place: Place, seed: number, steps: number): Promise<Run> {
+function runIn(place: StorageBackend, seed: number, steps: number): Promise<RunResult> {
   if (place === "memory") return runOnMemory(seed, steps);
   return place === "sqlite" ? onDisk(seed, steps) : runOnPostgres(seed, steps, place.postgres);
 }
 
-async function run({ seed, steps, place, planted }: Task): Promise<Came> {
+async function run({ seed, steps, place, planted }: SeedTask): Promise<SeedResult> {
   if (planted === null) return await runIn(place, seed, steps);
   const bugged = (await import(planted)) as Planted;
   if (typeof place === "object" && "runOnPostgres" in bugged)
@@ -39,12 +39,12 @@ async function run({ seed, steps, place, planted }: Task): Promise<Came> {
   if ("runOnPostgres" in bugged) throw new Error("It needs PostgreSQL.");
   if ("runOnMemory" in bugged) return await bugged.runOnMemory(seed, steps);
   const { broken } = await bugged.killAroundBells(BELLS, seed);
-  return { figures: noFigures(), violation: broken[0] ?? null };
+  return { figures: emptyStatistics(), violation: broken[0] ?? null };
 }
 
-parentPort?.on("message", (task: Task) => {
-  const failed = (error: unknown): Came => ({
-    figures: noFigures(),
+parentPort?.on("message", (task: SeedTask) => {
+  const failed = (error: unknown): SeedResult => ({
+    figures: emptyStatistics(),
     violation: error instanceof Error ? String(error.stack) : String(error),
   });
   void run(task)

@@ -18,7 +18,7 @@ export interface SimDatabase {
 }
 
 /** In whose run it is: time stands still while the database works. `violated` is told where it can't. */
-export interface RunOfDatabase {
+export interface SimDatabaseDeps {
   time: Pick<VirtualTime, "hold">;
   violated(error: unknown): void;
 }
@@ -38,7 +38,7 @@ const COPY = `WITH made AS (
 export async function openSimDatabase(
   url: string,
   run: string,
-): Promise<{ during(of: RunOfDatabase): SimDatabase; close(): Promise<void> }> {
+): Promise<{ during(of: SimDatabaseDeps): SimDatabase; close(): Promise<void> }> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   let made = 0;

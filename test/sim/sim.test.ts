@@ -2,38 +2,38 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FAILOVER_BUGS } from "../faults/failover-bugs.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
-import { catchUp } from "./catch-up.ts";
-import { addFigures, noFigures } from "./figures.ts";
+import { restoreOldBackup } from "./backup-restore.ts";
+import { loadModuleWithBug, loadSimulationWithBug } from "./bug-loader.ts";
+import { runCatchUpScenario } from "./catch-up.ts";
 import { createMemoryDisk } from "./memory-disk.ts";
-import { restoreOldBackup } from "./old-backup.ts";
 import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
 import { POSTGRES_BUGS } from "./postgres-bugs.ts";
 import { runOnPostgres } from "./postgres-run.ts";
 import { CATALOGUE } from "./resources.ts";
+import { addStatistics, emptyStatistics } from "./run-statistics.ts";
+import { runOnMemory, runSeed } from "./simulation.ts";
 import { createSqliteDisks } from "./sqlite-disk.ts";
-import { moduleWith, simulationWith } from "./with-bug.ts";
-import { runOnMemory, runSeed } from "./world.ts";
 
-const postgres = peer("pg_ctlcluster");
+const postgres = externalProgram("pg_ctlcluster");
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-describe("the simulation", () => {
-  it("finds no broken promise in some seeds", async () => {
+describe("sync simulation", () => {
+  it("finds no violation in some seeds", async () => {
     for (const seed of [1, 2, 18, 43, 48]) {
       expect({ seed, violation: (await runOnMemory(seed, 100)).violation }).toEqual({ seed, violation: null });
     }
   });
 
-  it("runs a seed the same way each time, and another one differently", async () => {
+  it("is deterministic by seed", async () => {
     const [one, again, other] = [await runOnMemory(7, 40), await runOnMemory(7, 40), await runOnMemory(8, 40)];
     expect(again).toEqual(one);
     expect(other.trace).not.toBe(one.trace);
-    expect(one.figures).not.toEqual(noFigures());
+    expect(one.figures).not.toEqual(emptyStatistics());
   });
 
-  it("finds none on real files either", async () => {
+  it("finds no violation on real files", async () => {
     const disks = createSqliteDisks();
     const { violation, figures } = await runSeed(10, 40, disks.make);
     disks.remove();
@@ -41,9 +41,9 @@ describe("the simulation", () => {
     expect(figures.crashes + figures.marks).toBeGreaterThan(0);
   });
 
-  it("catches up with each row once, however often it was changed meanwhile, and what is stale stays silent", async () => {
+  it("catches up with each row once however often it changed, and plays nothing stale", async () => {
     const away = { rows: 500, changes: 3_000, awayMs: 1_800_000 };
-    const found = await catchUp(
+    const found = await runCatchUpScenario(
       away,
       () => createMemoryDisk(CATALOGUE),
       () => 0,
@@ -61,7 +61,7 @@ describe("the simulation", () => {
   });
 
   it.each(["appliance", "cloud"] as const)(
-    "agrees after a backup of the %s was put back, and nothing old sounds",
+    "agrees after a backup of the %s was restored, and plays nothing old",
     async (side) => {
       const day = { rows: 100, commands: 8, dayMs: 1_800_000 };
       const found = await restoreOldBackup(side, day, () => createMemoryDisk(CATALOGUE));
@@ -71,23 +71,23 @@ describe("the simulation", () => {
     },
   );
 
-  it("has bugs to plant whose places are still there", () => {
+  it("has planted bugs whose texts occur exactly once in the sources", () => {
     for (const { name, file, changes } of [...PLANTED_BUGS, ...POSTGRES_BUGS, ...FAILOVER_BUGS]) {
-      const text = readFileSync(join(ROOT, "src/replication", file), "utf8");
+      const text = readFileSync(join(ROOT, file), "utf8");
       for (const [found] of changes) expect({ name, times: text.split(found).length - 1 }).toEqual({ name, times: 1 });
     }
   });
 
   it("finds a planted bug", async () => {
     const [staging] = PLANTED_BUGS as [PlantedBug];
-    const runPlanted = await simulationWith(staging, ROOT);
+    const runPlanted = await loadSimulationWithBug(staging, ROOT);
     const found: (string | null)[] = [];
     for (const seed of [1, 2, 3, 4]) found.push((await runPlanted(seed, 200)).violation);
     expect(found).toContainEqual(expect.stringMatching(/^I2: /));
   });
 });
 
-postgres.describe("the simulation with the cloud's rows in PostgreSQL", () => {
+postgres.describe("sync simulation with PostgreSQL", () => {
   let server: TestPostgres;
   beforeAll(async () => {
     server = await startPostgres();
@@ -95,13 +95,13 @@ postgres.describe("the simulation with the cloud's rows in PostgreSQL", () => {
   afterAll(() => server?.stop());
 
   postgres.it(
-    "finds no broken promise in some seeds, in which nodes die, lose their database and take each other's place",
+    "finds no violation in some seeds with crashing nodes, database outages and takeovers",
     async () => {
-      const all = noFigures();
+      const all = emptyStatistics();
       for (const seed of [1, 7]) {
         const { violation, figures } = await runOnPostgres(seed, 150, server.url);
         expect({ seed, violation }).toEqual({ seed, violation: null });
-        addFigures(all, figures);
+        addStatistics(all, figures);
       }
       for (const what of ["crashes", "broken", "marks"] as const)
         expect({ what, times: all[what] }).not.toEqual({ what, times: 0 });
@@ -110,7 +110,7 @@ postgres.describe("the simulation with the cloud's rows in PostgreSQL", () => {
   );
 
   postgres.it(
-    "runs a seed the same way each time, however long the database takes",
+    "is deterministic by seed however long the database takes",
     async () => {
       const [one, again] = [await runOnPostgres(5, 40, server.url), await runOnPostgres(5, 40, server.url)];
       expect(again).toEqual(one);
@@ -120,10 +120,10 @@ postgres.describe("the simulation with the cloud's rows in PostgreSQL", () => {
   );
 
   postgres.it(
-    "finds a planted bug of what keeps the rows there",
+    "finds a planted bug of the PostgreSQL row log",
     async () => {
-      const planted = POSTGRES_BUGS.find(({ name }) => name === "broken-commit-taken-for-kept") as PlantedBug;
-      const bugged = await moduleWith<{ runOnPostgres: typeof runOnPostgres }>(
+      const planted = POSTGRES_BUGS.find(({ name }) => name === "broken-commit-assumed-committed") as PlantedBug;
+      const bugged = await loadModuleWithBug<{ runOnPostgres: typeof runOnPostgres }>(
         planted,
         ROOT,
         "test/sim/postgres-run.ts",

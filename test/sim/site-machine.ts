@@ -1,33 +1,39 @@
-import { UpstreamError } from "../../src/base/errors.ts";
-import type { Limits, Wire } from "../../src/replication/frames.ts";
-import type { ReplicatedTypes } from "../../src/replication/replicated-types.ts";
-import { adoptRestored } from "../../src/replication/restored.ts";
-import { recordLocalWrite } from "../../src/replication/site/local-writes.ts";
-import { createSite, type Site } from "../../src/replication/site/site.ts";
-import { BASE, type LinkState } from "../../src/replication/site/tables.ts";
-import { applyRow, type Body, drop, scan, shownRow } from "../../src/replication/work.ts";
-import type { Dice } from "./dice.ts";
-import type { Figures } from "./figures.ts";
-import { createMachine, type Disk, type Machine } from "./machine.ts";
-import type { MemoryBlobs } from "./memory-blobs.ts";
-import type { End } from "./network.ts";
-import { type Oracle, Violation, type Watched } from "./oracle.ts";
+import { UpstreamError } from "../../src/lib/errors.ts";
+import { adoptRestoredData } from "../../src/sync/adopt-restored-data.ts";
+import type { FrameTransport, SyncLimits } from "../../src/sync/protocol/frames.ts";
+import type { ReplicatedTypes } from "../../src/sync/protocol/replicated-types.ts";
+import { recordLocalWrite } from "../../src/sync/site/local-writes.ts";
+import { createSiteSync, type SiteSync } from "../../src/sync/site/site-sync.ts";
+import { APPLIED_VERSIONS, type SyncState } from "../../src/sync/site/tables.ts";
+import {
+  applyRow,
+  deleteRecord,
+  type RowBody,
+  readProductRow,
+  scanRecords,
+} from "../../src/sync/storage/transaction-program.ts";
+import { createMachine, type Disk, type SimulatedMachine } from "./machine.ts";
+import type { MemoryBlobStore } from "./memory-blob-store.ts";
+import type { ConnectionEnd } from "./network.ts";
+import { type ObservedSite, type Oracle, Violation } from "./oracle.ts";
+import type { RunStatistics } from "./run-statistics.ts";
+import type { RandomSource } from "./seeded-random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** A wall clock without a battery begins here. */
 const EPOCH_SKEW = -1.76e12;
 
 /** What an appliance of the simulation needs. */
-export interface SiteMachineNeeds {
+export interface SiteMachineDeps {
   name: string;
   disk: Disk;
   time: VirtualTime;
-  dice: Dice;
+  dice: RandomSource;
   types: ReplicatedTypes;
-  limits: Limits;
+  limits: SyncLimits;
   oracle: Oracle;
   lan: { isUp: boolean };
-  blobs: MemoryBlobs;
+  blobs: MemoryBlobStore;
   /** All appliances, this one too. */
   sites: readonly SiteMachine[];
   /** The process ended: its connection is gone. */
@@ -35,44 +41,44 @@ export interface SiteMachineNeeds {
   /** Asks for a connection; called again and again until one stands. */
   dial(site: SiteMachine): void;
   violated(error: unknown): void;
-  figures: Figures;
+  figures: RunStatistics;
 }
 
 /** A copy of an appliance's disk: when it was made, where it stood, and how wrong the clock was by which it was written. */
 export interface DiskImage {
   disk: Disk;
-  link: LinkState | null;
+  link: SyncState | null;
   at: number;
   skewMs: number;
 }
 
 /** An appliance of the simulation: the product's own side of the link, on a machine that may die. */
 export interface SiteMachine {
-  readonly watched: Watched;
-  readonly machine: Machine;
-  readonly blobs: MemoryBlobs;
-  site: Site | null;
+  readonly watched: ObservedSite;
+  readonly machine: SimulatedMachine;
+  readonly blobs: MemoryBlobStore;
+  site: SiteSync | null;
   /** What hears from the cloud. */
-  end(wire: Wire): End;
-  attach(wire: Wire): void;
+  end(wire: FrameTransport): ConnectionEnd;
+  attach(wire: FrameTransport): void;
   boot(): void;
   image(at: number): DiskImage;
   /** Puts an older copy of the disk into place of the present one. `told`: by the tool made for that. */
   restore(backup: DiskImage, told: boolean): void;
   /** Writes a row as a person or a room of the appliance would; false when it is refused. */
-  write(type: string, id: string, change: (before: Body | null) => Body | null): void;
+  write(type: string, id: string, change: (before: RowBody | null) => RowBody | null): void;
   /** Takes a replicated row from the disk behind its back. */
   rot(): void;
 }
 
 /** Makes an appliance that is switched off. */
-export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
+export function createSiteMachine(needs: SiteMachineDeps): SiteMachine {
   const { name, time, dice, types, oracle, figures } = needs;
   const machine = createMachine({
     time,
     dice,
     disk: needs.disk,
-    fault: { skewMs: (dice.roll() - 0.5) * 7_200_000, drift: (dice.roll() - 0.5) * 4e-4 },
+    fault: { skewMs: (dice.next() - 0.5) * 7_200_000, drift: (dice.next() - 0.5) * 4e-4 },
     committed: (performed) => oracle.siteCommitted(watched, performed),
     crashed() {
       figures.crashes += 1;
@@ -80,10 +86,10 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
       needs.crashed(self);
       self.site?.stop();
       self.site = null;
-      time.in(100 + dice.roll() * 5_000, self.boot);
+      time.in(100 + dice.next() * 5_000, self.boot);
     },
   });
-  const watched: Watched = {
+  const watched: ObservedSite = {
     name,
     machine,
     link: null,
@@ -95,14 +101,14 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
     diedAt: 0,
     bornAt: 0,
     armed: new Map(),
-    aheadMs: () => Math.max(0, (self.site?.latest() ?? time.now()) - time.now()),
+    aheadMs: () => Math.max(0, (self.site?.latestCloudTime() ?? time.now()) - time.now()),
     cancelled: new Map(),
     facts: new Map(),
     edits: new Set(),
     leases: new Map(),
     applied: 0,
   };
-  let wire: Wire | null = null;
+  let wire: FrameTransport | null = null;
   let mustAdopt = false;
   /** A process ran long enough to see its clock. */
   let isNoticed = false;
@@ -111,7 +117,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
     const life = machine.boot();
     watched.bornAt = time.now();
     wire = null;
-    const site = createSite({
+    const site = createSiteSync({
       store: life.store,
       clock: life.clock,
       types,
@@ -119,11 +125,11 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
       endpoint: name,
       newId: dice.id,
       blobs: needs.blobs,
-      about: { site: name },
+      activityFields: { site: name },
       resumed: () => "done",
       groups: () => ["group"],
       hasContact: () => needs.lan.isUp && needs.sites.some((other) => other !== self && other.site !== null),
-      onMark() {},
+      onCheckpoint() {},
       onMismatch(_different) {
         figures.mismatches += 1;
       },
@@ -132,7 +138,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
         const leftMs = (until - life.clock.monotonicMs()) / (1 + machine.fault.drift);
         oracle.leased(watched, lease, leftMs, others);
       },
-      onTrouble() {},
+      onSyncError() {},
       onFault(error) {
         // What is no frame was made so.
         if (!(error instanceof UpstreamError)) needs.violated(error);
@@ -140,18 +146,18 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
       play(command, on) {
         oracle.sounded(watched, command);
         figures.sounded += 1;
-        time.in(dice.roll() * 20, () => {
+        time.in(dice.next() * 20, () => {
           if (!life.isAlive) return;
           on.heard();
-          for (const other of needs.sites) if (other !== self && needs.lan.isUp) other.site?.peerHeard(command.cid);
+          for (const other of needs.sites) if (other !== self && needs.lan.isUp) other.site?.peerStarted(command.cid);
         });
-        const ending = time.in(50 + dice.roll() * 4_000, () => life.isAlive && on.ended("done"));
+        const ending = time.in(50 + dice.next() * 4_000, () => life.isAlive && on.ended("done"));
         return () => ending.cancel();
       },
     });
     if (mustAdopt)
       await life.store.transact(() =>
-        adoptRestored({ types, about: { site: name }, now: life.clock.now(), newId: dice.id }),
+        adoptRestoredData({ types, commonFields: { site: name }, now: life.clock.now(), newId: dice.id }),
       );
     mustAdopt = false;
     await site.start();
@@ -161,7 +167,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
   }
 
   function redial(life: { isAlive: boolean }): void {
-    time.in(dice.roll() * 2_000, () => {
+    time.in(dice.next() * 2_000, () => {
       if (!life.isAlive || wire) return;
       needs.dial(self);
       if (!wire) redial(life);
@@ -223,10 +229,10 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
       const life = machine.life;
       if (!life || !self.site) return;
       const at = time.now();
-      const fact = types.classOf(type) === "D" ? id : null;
+      const fact = types.replicationClass(type) === "D" ? id : null;
       const uids: string[] = [];
       const work = function* () {
-        const before = yield* shownRow(type, id);
+        const before = yield* readProductRow(type, id);
         const after = change(before);
         if (!before && !after) return false;
         if ((yield* applyRow(type, id, after)) !== "done") return false;
@@ -241,18 +247,18 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
         if (!done && fact) needs.violated(new Violation(`I10: ${name} could not write ${fact}`));
         if (!done) return;
         if (fact) watched.facts.set(fact, time.now());
-        if (types.classOf(type) === "B") for (const uid of uids) watched.edits.add(uid);
+        if (types.replicationClass(type) === "B") for (const uid of uids) watched.edits.add(uid);
         self.site?.wake();
       }, needs.violated);
     },
     rot() {
-      const rows = machine.disk.peek(() => scan(BASE));
+      const rows = machine.disk.peek(() => scanRecords(APPLIED_VERSIONS));
       const leaf = rows.find(({ type }) => type === "lists");
-      if (!leaf || !machine.life || watched.link?.marking) return;
+      if (!leaf || !machine.life || watched.link?.applyingCheckpoint) return;
       watched.isRotten = true;
       void machine.disk
         .transact(function* () {
-          yield* drop(BASE, leaf.type, leaf.id);
+          yield* deleteRecord(APPLIED_VERSIONS, leaf.type, leaf.id);
           yield* applyRow(leaf.type, leaf.id, null);
         })
         .catch(needs.violated);

@@ -1,11 +1,14 @@
 import { rmSync } from "node:fs";
-import { type Clock, systemClock } from "../../src/base/clock.ts";
-import type { Work } from "../../src/replication/work.ts";
-import type { Disk, Performed } from "./machine.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
+import type { TransactionProgram } from "../../src/sync/storage/transaction-program.ts";
+import type { Disk, ExecutedOperation } from "./machine.ts";
 import { createSqliteFiles } from "./sqlite-files.ts";
 
 /** The work, with a note of all that it did. */
-export function* noted<T>(work: Work<T>, performed: Performed[]): Work<T> {
+export function* recordOperations<T>(
+  work: TransactionProgram<T>,
+  performed: ExecutedOperation[],
+): TransactionProgram<T> {
   let step = work.next();
   while (!step.done) {
     const answer: unknown = yield step.value;
@@ -27,11 +30,11 @@ export function createSqliteDisks(): { make(): Disk; remove(): void } {
     const { work } = opened;
     const self: Disk = {
       transact: async (job, committed) => {
-        const performed: Performed[] = [];
+        const performed: ExecutedOperation[] = [];
         // What a killed process had not begun is never done, and what it did is told to nobody.
         const unlessLost = (): ReturnType<typeof job> => {
           if (isLost) throw new Error("The process is gone.");
-          return committed ? noted(job(), performed) : job();
+          return committed ? recordOperations(job(), performed) : job();
         };
         const never = new Promise<never>(() => {});
         return work.transact(unlessLost).then(
@@ -43,7 +46,7 @@ export function createSqliteDisks(): { make(): Disk; remove(): void } {
           (error) => (isLost ? never : Promise.reject(error)),
         );
       },
-      peek: work.peek,
+      peek: work.readSync,
       reopened(next) {
         const image = files.imageOf(folder);
         self.close();

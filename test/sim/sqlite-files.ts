@@ -11,20 +11,24 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { type Clock, systemClock } from "../../src/base/clock.ts";
-import { createEvents } from "../../src/base/events.ts";
-import { silentLog } from "../../src/base/log.ts";
-import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../../src/replication/collections.ts";
-import { createSqliteWork, type SqliteWork, tablesOf } from "../../src/replication/sqlite-work.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
+import { createEvents } from "../../src/lib/events.ts";
+import { silentLog } from "../../src/lib/log.ts";
 import { fullScope } from "../../src/store/full-scope.ts";
-import { COPIED_UP_TO } from "../../src/store/key-note.ts";
+import { SHARED_POSITION } from "../../src/store/key-fingerprint.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { SharedLog } from "../../src/store/shared-log.ts";
-import type { By, Store } from "../../src/store/store.ts";
+import type { ActorContext, Store } from "../../src/store/store.ts";
+import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../../src/sync/storage/collections.ts";
+import {
+  collectionTables,
+  createSqliteProgramRunner,
+  type SqliteProgramRunner,
+} from "../../src/sync/storage/sqlite-program-runner.ts";
 import { CATALOGUE } from "./resources.ts";
 
-const TABLES = tablesOf([...SITE_COLLECTIONS, ...HUB_COLLECTIONS]);
-const BY: By = {
+const TABLES = collectionTables([...SITE_COLLECTIONS, ...HUB_COLLECTIONS]);
+const BY: ActorContext = {
   actor: { kind: "system", userId: null, name: "replication", address: null },
   scope: fullScope(() => null),
 };
@@ -32,7 +36,7 @@ const BY: By = {
 /** The product's own database in a folder, and how replication works on it. */
 export interface SqliteFolder {
   store: Store;
-  work: SqliteWork;
+  work: SqliteProgramRunner;
 }
 
 /** Folders of one run, each with the product's own database. */
@@ -87,7 +91,7 @@ function open(
   const events = createEvents(thrown);
   const of = { dataDir, catalogue: CATALOGUE, tables: TABLES, clock, events, log: silentLog, onFatal };
   const store = openStore({ ...of, ...(shared ? { shared } : {}) });
-  return { store, work: createSqliteWork(store, CATALOGUE, BY) };
+  return { store, work: createSqliteProgramRunner(store, CATALOGUE, BY) };
 }
 
 /** Makes a place for them, with an empty one in it. */
@@ -116,7 +120,7 @@ export function createSqliteFiles(): SqliteFiles {
     open: (folder, clock, onFatal, shared) => open(folder, clock, onFatal, shared),
     copiedUpTo(folder) {
       const db = new Database(join(folder, "carillon.db"));
-      const at = db.prepare("SELECT value FROM store_meta WHERE name = ?").pluck().get(COPIED_UP_TO);
+      const at = db.prepare("SELECT value FROM store_meta WHERE name = ?").pluck().get(SHARED_POSITION);
       db.close();
       return Number(at ?? 0);
     },

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../src/base/clock.ts";
+import type { Clock, Timer } from "../../src/lib/clock.ts";
 
 /** The one line of time of a simulation, in true ms. */
 export interface VirtualTime {
@@ -139,6 +139,6 @@ export function clockOf(time: VirtualTime, { skewMs, drift }: ClockFault, isAliv
       }
       return { cancel: () => timer.cancel() };
     },
-    soon: (fn) => void after(0, fn),
+    defer: (fn) => void after(0, fn),
   };
 }

@@ -8,7 +8,7 @@ import { makeTempDir } from "./temp-dir.ts";
 /** A SIP phone of other people's making that answers by itself and keeps what it hears. */
 export interface Baresip {
   /** What it heard in its only call so far, once that has ended: a WAV. */
-  heard(): Buffer;
+  recording(): Buffer;
   /** Presses a key in its call: `b` hangs up. */
   press(key: string): void;
   /** Resolves when a call has ended. */
@@ -65,7 +65,7 @@ export async function startBaresip(
     ended.then(() => reject(new Error("baresip ended before it was ready")), reject);
   });
   return {
-    heard() {
+    recording() {
       const [name] = readdirSync(folder).filter((each) => each.endsWith("-dec.wav"));
       if (name === undefined) throw new Error("baresip was not called");
       return readFileSync(join(folder, name));

@@ -14,11 +14,11 @@ import {
 export interface ConsolePage {
   readonly page: Page;
   /** Errors and warnings of the page's console, uncaught exceptions and refusals by the content security policy. */
-  readonly faults: string[];
+  readonly errors: string[];
   /** Opens an address of the console and waits until its page is there and at rest. */
   open(path: string): Promise<void>;
   /** Waits until nothing is asked of the server any more, and what came is drawn. */
-  atRest(): Promise<void>;
+  idle(): Promise<void>;
   /** What axe finds on the page as it is, by all its rules, by those about colours or by the others, each with the elements it is about. */
   axe(rules?: "colours" | "others"): Promise<string[]>;
 }
@@ -31,10 +31,10 @@ const AXE_RULES = {
 };
 
 /** A page that asks without end is a fault. */
-const MOST_LOOKS = 3_000;
+const MAX_IDLE_CHECKS = 3_000;
 
 /** How long the browser may take to start, to open a page, or to show what a test waits for. */
-const PATIENCE_MS = 90_000;
+const TIMEOUT_MS = 90_000;
 
 /** How a window is opened. */
 export interface ConsoleOptions extends BrowserContextOptions {
@@ -42,10 +42,10 @@ export interface ConsoleOptions extends BrowserContextOptions {
    * What the console shows for eight or ten seconds, such as a message or the time to take something back, goes as soon as
    * it does for people. Unless given it stays for minutes: under load a test may look late.
    */
-  hasty?: boolean;
+  shortTimeouts?: boolean;
 }
 
-const LASTING = `(() => {
+const LONG_TOASTS_SCRIPT = `(() => {
   const wait = globalThis.setTimeout;
   globalThis.setTimeout = (work, ms, ...more) => wait(work, ms === 8_000 || ms === 10_000 ? 30 * ms : ms, ...more);
 })()`;
@@ -66,17 +66,17 @@ export async function closeWindows(): Promise<void> {
   await Promise.all(open.map((context) => context.close()));
 }
 
-const WHOLE = "/usr/bin/chromium";
+const FULL_BROWSER = "/usr/bin/chromium";
 /** Draws the same for a sixth less of the processor's time. */
-const WINDOWLESS = "/usr/bin/chromium-headless-shell";
+const HEADLESS_BROWSER = "/usr/bin/chromium-headless-shell";
 
 /**
  * Debian's Chromium without a window, with further switches of its command line; the test closes it. The `whole` browser is
  * for what the one built without windows lacks: it asks for no permissions.
  */
 export async function startBrowser(args: readonly string[] = [], whole = false): Promise<Browser> {
-  const executablePath = existsSync(WINDOWLESS) && !whole ? WINDOWLESS : WHOLE;
-  const launched = { executablePath, args: ["--no-sandbox", "--disable-gpu", ...args], timeout: PATIENCE_MS };
+  const executablePath = existsSync(HEADLESS_BROWSER) && !whole ? HEADLESS_BROWSER : FULL_BROWSER;
+  const launched = { executablePath, args: ["--no-sandbox", "--disable-gpu", ...args], timeout: TIMEOUT_MS };
   return chromium.launch(launched);
 }
 
@@ -84,19 +84,19 @@ export async function startBrowser(args: readonly string[] = [], whole = false):
 export async function newConsolePage(
   browser: Browser,
   url: string,
-  { hasty = false, ...options }: ConsoleOptions = {},
+  { shortTimeouts = false, ...options }: ConsoleOptions = {},
 ): Promise<ConsolePage> {
   const usual = { viewport: WINDOW_SIZE, locale: "en-US", reducedMotion: "reduce" } as const;
   const context = await browser.newContext({ ...usual, ...options });
   windows.add(context);
-  context.setDefaultTimeout(PATIENCE_MS);
-  if (!hasty) await context.addInitScript(LASTING);
+  context.setDefaultTimeout(TIMEOUT_MS);
+  if (!shortTimeouts) await context.addInitScript(LONG_TOASTS_SCRIPT);
   const page = await context.newPage();
-  const faults: string[] = [];
-  page.on("pageerror", (error) => faults.push(error.message));
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type()))
-      faults.push(`${message.text()} ${message.location().url}`.trim());
+      errors.push(`${message.text()} ${message.location().url}`.trim());
   });
   const underWay = new Set<Request>();
   // What a page had asked for is not always told to have ended once another page has taken its place.
@@ -111,22 +111,22 @@ export async function newConsolePage(
   });
   page.on("requestfinished", (request) => void underWay.delete(request));
   page.on("requestfailed", (request) => void underWay.delete(request));
-  const atRest = async (): Promise<void> => {
+  const idle = async (): Promise<void> => {
     // Nothing is drawn later by a page without scripts.
     if (options.javaScriptEnabled === false) return page.waitForLoadState();
     for (let quiet = 0, looks = 0; quiet < 3; quiet = underWay.size > 0 ? 0 : quiet + 1) {
-      if (looks++ > MOST_LOOKS) throw new Error(`asked for without end: ${[...underWay].map((one) => one.url())}`);
+      if (looks++ > MAX_IDLE_CHECKS) throw new Error(`asked for without end: ${[...underWay].map((one) => one.url())}`);
       await page.evaluate(TWO_FRAMES);
     }
   };
   return {
     page,
-    faults,
-    atRest,
+    errors,
+    idle,
     async open(path) {
       await page.goto(`${url}${path}`);
       await page.waitForSelector("h1");
-      await atRest();
+      await idle();
     },
     async axe(rules) {
       // Half a megabyte: sent to each document once.

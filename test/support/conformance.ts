@@ -21,7 +21,7 @@ interface AnswerObject {
 }
 
 /** An answer as it was received; `path` begins with `/api`, without query. */
-export interface HeardAnswer {
+export interface ReceivedApiResponse {
   method: string;
   path: string;
   status: number;
@@ -31,16 +31,16 @@ export interface HeardAnswer {
 }
 
 /** Says what of an answer does not fit the API's description; null when it fits. */
-export type Judge = (answer: HeardAnswer) => string | null;
+export type ResponseValidator = (answer: ReceivedApiResponse) => string | null;
 
 /** Statuses that say that a path or a method is not served. */
-const UNSERVED = new Set([404, 405, 421]);
+const UNSERVED_STATUSES = new Set([404, 405, 421]);
 
 /**
  * Makes the judge of a document's API. Objects hold no members beside those described, so that nothing is answered that
  * nobody wrote down. A schema is compiled when the first answer of its kind comes.
  */
-export function createJudge(document: ApiDocument): Judge {
+export function createResponseValidator(document: ApiDocument): ResponseValidator {
   // That the document is one is tested once; to check it for every test file costs as much as all that is judged.
   // Most schemas judge a few answers: quick to compile is worth more than quick to run.
   const quick = { code: { optimize: false } } as const;
@@ -62,7 +62,8 @@ export function createJudge(document: ApiDocument): Judge {
   return ({ method, path, status, contentType, text }) => {
     if (method === "OPTIONS") return null;
     const operation = routes(method, path);
-    if (!operation) return UNSERVED.has(status) ? null : `${method} ${path} is not described and answered ${status}`;
+    if (!operation)
+      return UNSERVED_STATUSES.has(status) ? null : `${method} ${path} is not described and answered ${status}`;
     const where = `${operation.operationId} (${method} ${path})`;
     const answer = resolved(document, operation.responses[String(status)]);
     if (!answer) return `${where}: status ${status} is not described: ${text?.slice(0, 500)}`;

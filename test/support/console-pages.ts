@@ -70,7 +70,7 @@ export async function openConsole(
 }
 
 /** Forgets who has logged in where. */
-export function forgetSessions(): void {
+export function clearSessions(): void {
   sessions.clear();
 }
 
@@ -94,7 +94,7 @@ export async function scrollList(page: Page, share: number): Promise<void> {
 }
 
 /** Where the page's list stands, in px. */
-export async function listPlace(page: Page): Promise<number> {
+export async function listScrollTop(page: Page): Promise<number> {
   return page.evaluate<number>('document.querySelector(".table").scrollTop');
 }
 

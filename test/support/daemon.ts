@@ -1,16 +1,16 @@
-import { type Daemon, startDaemon } from "../../src/app/daemon.ts";
-import { type FirstData, initAppliance } from "../../src/app/init.ts";
-import { type Clock, systemClock } from "../../src/base/clock.ts";
-import { createLog, silentLog } from "../../src/base/log.ts";
-import type { HealthSource } from "../../src/health/health.ts";
-import type { SettingsFile } from "../../src/operations/settings-report.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
+import { createLog, silentLog } from "../../src/lib/log.ts";
+import type { HealthSource } from "../../src/ops/health/health.ts";
+import type { SettingsFile } from "../../src/ops/settings-report.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
-import { parseSettings } from "../../src/settings/load.ts";
-import { LOOPBACK_SETTINGS } from "./product.ts";
+import { parseSettings } from "../../src/settings/load-settings.ts";
+import { type Daemon, startDaemon } from "../../src/wiring/daemon.ts";
+import { type InitialData, initAppliance } from "../../src/wiring/init.ts";
+import { LOOPBACK_SETTINGS } from "./carillon-process.ts";
 import { makeTempDir } from "./temp-dir.ts";
 
 /** An answer of the API; `body` is the JSON, or the text where it is none. */
-export interface Answered<T> {
+export interface ApiResult<T> {
   status: number;
   headers: Headers;
   body: T;
@@ -19,9 +19,9 @@ export interface Answered<T> {
 /** The real daemon in the test's own process, with a data directory of its own. */
 export interface TestDaemon extends Daemon {
   readonly dataDir: string;
-  readonly first: FirstData;
+  readonly first: InitialData;
   /** Calls the API below /api/v1 as the administrator, or as the holder of `token`; a FormData is sent as multipart. */
-  call<T = Record<string, unknown>>(method: string, path: string, body?: object, token?: string): Promise<Answered<T>>;
+  call<T = Record<string, unknown>>(method: string, path: string, body?: object, token?: string): Promise<ApiResult<T>>;
 }
 
 /** The administrator of test daemons. */
@@ -75,7 +75,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
 
 /** Calls the API of a daemon wherever it runs; see `TestDaemon.call`. */
 function apiCaller(url: string, adminToken: string): TestDaemon["call"] {
-  return async <T>(method: string, path: string, body?: object, token = adminToken): Promise<Answered<T>> => {
+  return async <T>(method: string, path: string, body?: object, token = adminToken): Promise<ApiResult<T>> => {
     const headers: Record<string, string> = { authorization: `Bearer ${token}` };
     const isForm = body instanceof FormData;
     if (body && !isForm) headers["content-type"] = "application/json";

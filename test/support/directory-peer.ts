@@ -2,11 +2,11 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { freePort } from "./free-port.ts";
+import { unusedPort } from "./free-port.ts";
 import { makeTempDir } from "./temp-dir.ts";
 
 /** A directory on loopback: people below ou=people, groups below ou=groups. */
-export interface DirectoryPeer {
+export interface LdapPeer {
   url: string;
   secureUrl: string;
   /** The authority of its certificate, in PEM form. */
@@ -19,18 +19,18 @@ export interface DirectoryPeer {
   stop(): Promise<void>;
 }
 
-export const BASE = "dc=example,dc=org";
+export const LDAP_BASE = "dc=example,dc=org";
 
 /** Starts one with these people and groups, each group with the uids of its members; all passwords are `pass-<uid>`. */
-export async function startDirectoryPeer(
+export async function startLdapPeer(
   people: Readonly<Record<string, string>>,
   groups: Readonly<Record<string, readonly string[]>>,
-): Promise<DirectoryPeer> {
+): Promise<LdapPeer> {
   const folder = makeTempDir();
-  const [port, securePort] = [await freePort(), await freePort()];
+  const [port, securePort] = [await unusedPort(), await unusedPort()];
   makeCertificate(folder);
   mkdirSync(join(folder, "data"));
-  const bindDn = `cn=admin,${BASE}`;
+  const bindDn = `cn=admin,${LDAP_BASE}`;
   const bindPassword = "what only the appliance knows";
   writeFileSync(join(folder, "slapd.conf"), settings(folder, bindDn, bindPassword));
   writeFileSync(join(folder, "first.ldif"), firstEntries(people, groups));
@@ -71,7 +71,7 @@ function settings(folder: string, bindDn: string, bindPassword: string): string 
     // Who names nobody may not look around.
     "access to * by anonymous auth by users read",
     "database mdb",
-    `suffix "${BASE}"`,
+    `suffix "${LDAP_BASE}"`,
     `rootdn "${bindDn}"`,
     `rootpw "${bindPassword}"`,
     `directory ${join(folder, "data")}`,
@@ -84,13 +84,17 @@ function firstEntries(
   people: Readonly<Record<string, string>>,
   groups: Readonly<Record<string, readonly string[]>>,
 ): string {
-  const units = ["people", "groups"].map((ou) => `dn: ou=${ou},${BASE}\nobjectClass: organizationalUnit\nou: ${ou}`);
+  const units = ["people", "groups"].map(
+    (ou) => `dn: ou=${ou},${LDAP_BASE}\nobjectClass: organizationalUnit\nou: ${ou}`,
+  );
   return [
-    `dn: ${BASE}\nobjectClass: dcObject\nobjectClass: organization\no: Example\ndc: example`,
+    `dn: ${LDAP_BASE}\nobjectClass: dcObject\nobjectClass: organization\no: Example\ndc: example`,
     ...units,
     ...Object.entries(people).map(([uid, name]) => personEntry(uid, name)),
     ...Object.entries(groups).map(([cn, uids]) =>
-      [`dn: cn=${cn},ou=groups,${BASE}`, "objectClass: groupOfNames", `cn: ${cn}`, ...uids.map(memberLine)].join("\n"),
+      [`dn: cn=${cn},ou=groups,${LDAP_BASE}`, "objectClass: groupOfNames", `cn: ${cn}`, ...uids.map(memberLine)].join(
+        "\n",
+      ),
     ),
   ]
     .map((entry) => `${entry}\n\n`)
@@ -99,12 +103,12 @@ function firstEntries(
 
 function personEntry(uid: string, name: string): string {
   const values = [`uid: ${uid}`, `cn: ${name}`, `sn: ${name}`, `mail: ${uid}@example.org`, `userPassword: pass-${uid}`];
-  return [`dn: uid=${uid},ou=people,${BASE}`, "objectClass: inetOrgPerson", ...values].join("\n");
+  return [`dn: uid=${uid},ou=people,${LDAP_BASE}`, "objectClass: inetOrgPerson", ...values].join("\n");
 }
 
 /** The line of a group that names a person. */
 export function memberLine(uid: string): string {
-  return `member: uid=${uid},ou=people,${BASE}`;
+  return `member: uid=${uid},ou=people,${LDAP_BASE}`;
 }
 
 function makeCertificate(folder: string): void {

@@ -1,10 +1,10 @@
-import type { Clock, Timer } from "../../src/base/clock.ts";
+import type { Clock, Timer } from "../../src/lib/clock.ts";
 
 /** Wall time of a new fake clock: a Monday in term, 08:00 UTC. */
-export const FAKE_START = Date.parse("2026-01-12T08:00:00.000Z");
+export const FAKE_CLOCK_START = Date.parse("2026-01-12T08:00:00.000Z");
 
 /** Real turns of the event loop that `advance` waits: enough for a timer -> write -> commit -> event chain of `soon`s. */
-const SETTLING_TURNS = 3;
+const FLUSH_TURNS = 3;
 
 /** A clock that stands still until a test moves it. */
 export interface FakeClock extends Clock {
@@ -15,11 +15,11 @@ export interface FakeClock extends Clock {
    */
   advance(ms: number): Promise<void>;
   /** The same without any turn in between: for code that uses no promise. */
-  tick(ms: number): void;
+  advanceSync(ms: number): void;
   /** Sets the wall clock forward or back by `ms`; timers and the monotonic time know nothing of it. */
-  step(ms: number): void;
+  stepWallClock(ms: number): void;
   /** How many timers wait (`every` counts as one): 0 shows that everything was cancelled. */
-  pending(): number;
+  pendingTimers(): number;
 }
 
 interface Entry {
@@ -34,7 +34,7 @@ interface Entry {
  * Makes a fake clock at `start` (epoch ms); `monotonicMs` starts at 0. `soon` runs in the next real turn of the event
  * loop, without moving time. `background` has no meaning here. What a timer throws comes out of `advance` or `tick`.
  */
-export function createFakeClock(start: number = FAKE_START): FakeClock {
+export function createFakeClock(start: number = FAKE_CLOCK_START): FakeClock {
   /** In order of running; a cancelled entry stays until its turn. */
   const queue: Entry[] = [];
   let elapsed = 0;
@@ -83,12 +83,12 @@ export function createFakeClock(start: number = FAKE_START): FakeClock {
     monotonicMs: () => elapsed,
     after: (delayMs, fn) => add(delayMs, null, fn),
     every: (periodMs, fn) => add(Math.max(1, periodMs), Math.max(1, periodMs), fn),
-    soon: (fn) => void setImmediate(fn),
-    step(ms) {
+    defer: (fn) => void setImmediate(fn),
+    stepWallClock(ms) {
       stepped += ms;
     },
-    pending: () => queue.filter((entry) => entry.live).length,
-    tick(ms) {
+    pendingTimers: () => queue.filter((entry) => entry.live).length,
+    advanceSync(ms) {
       const end = elapsed + ms;
       for (let entry = takeUntil(end); entry; entry = takeUntil(end)) run(entry);
       elapsed = Math.max(elapsed, end);
@@ -98,10 +98,10 @@ export function createFakeClock(start: number = FAKE_START): FakeClock {
       for (let first = takeUntil(end); first; first = takeUntil(end)) {
         const moment = first.due;
         for (let entry: Entry | null = first; entry; entry = takeUntil(moment)) run(entry);
-        await settle();
+        await flushEventLoop();
       }
       elapsed = Math.max(elapsed, end);
-      await settle();
+      await flushEventLoop();
     },
   };
 }
@@ -110,6 +110,6 @@ function comesFirst(a: Entry | undefined, b: Entry): boolean {
   return a !== undefined && (a.due < b.due || (a.due === b.due && a.order < b.order));
 }
 
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < SETTLING_TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
+async function flushEventLoop(): Promise<void> {
+  for (let turn = 0; turn < FLUSH_TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

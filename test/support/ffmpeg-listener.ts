@@ -17,7 +17,7 @@ export interface ListenTarget {
 /** An ffmpeg that has joined a multicast group and decodes what comes. */
 export interface FfmpegListener {
   /** Resolves once at least this much sound has been decoded; rejects when ffmpeg ends before. */
-  heard(ms: number): Promise<void>;
+  waitForAudio(ms: number): Promise<void>;
   /** Ends ffmpeg at once; what has been decoded from the first packet on, 8 kHz mono, full scale 1. Wait with `heard` first. */
   stop(): Promise<Float32Array>;
 }
@@ -26,7 +26,7 @@ const RATE_HZ = 8000;
 const running = new Set<() => void>();
 
 /** Ends all that are still there, as a test that failed leaves them; after each test file, since files share this module. */
-export function endListeners(): void {
+export function stopListeners(): void {
   for (const kill of running) kill();
 }
 
@@ -47,7 +47,7 @@ export async function listenWithFfmpeg(target: ListenTarget): Promise<FfmpegList
     await pause(5);
   }
   return {
-    async heard(ms) {
+    async waitForAudio(ms) {
       while (ffmpeg.bytes() < (ms * RATE_HZ * 2) / 1000) {
         if (ffmpeg.ended()) throw new Error(`ffmpeg ended early: ${ffmpeg.words()}`);
         await ffmpeg.more();

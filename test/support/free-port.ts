@@ -10,7 +10,7 @@ let next = FIRST + ((process.pid * 14) % (END - FIRST));
  * A port for something that can't choose one by itself: free for TCP and UDP, as is the one after it, on every address.
  * No test gets it twice until all have had their turn.
  */
-export async function freePort(): Promise<number> {
+export async function unusedPort(): Promise<number> {
   for (;;) {
     const port = next;
     next = port + 2 < END ? port + 2 : FIRST;

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { ROOT } from "./product.ts";
+import { REPOSITORY_ROOT } from "./carillon-process.ts";
 
 /** The words at the top of `test/<harness>/main.ts`: what can be asked of it. */
-function wordsOf(harness: string): string {
+function usageOf(harness: string): string {
   const [, doc = ""] =
-    /^\/\*\*\n(.*?)\n \*\/$/ms.exec(readFileSync(join(ROOT, "test", harness, "main.ts"), "utf8")) ?? [];
+    /^\/\*\*\n(.*?)\n \*\/$/ms.exec(readFileSync(join(REPOSITORY_ROOT, "test", harness, "main.ts"), "utf8")) ?? [];
   return doc.replaceAll(/^ \* ?/gm, "");
 }
 
@@ -15,12 +15,12 @@ function wordsOf(harness: string): string {
  * know ends with 2 and where to read more.
  */
 export function readArguments<const Options extends NonNullable<ParseArgsConfig["options"]>>(
-  harness: "bench" | "contract" | "faults" | "sim",
+  harness: "bench" | "contract" | "faults" | "mutate" | "sim",
   options: Options,
 ) {
   try {
     if (process.argv.includes("--help")) {
-      process.stdout.write(`${wordsOf(harness)}\n`);
+      process.stdout.write(`${usageOf(harness)}\n`);
       process.exit(0);
     }
     return parseArgs({ options, allowPositionals: true });

@@ -5,13 +5,13 @@ import { createServer } from "node:net";
 import { basename, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
-import { upgradeAsOrdered } from "../../src/app/upgrade.ts";
-import { type Clock, systemClock } from "../../src/base/clock.ts";
-import { serviceOf } from "../../src/cli/upgrade.ts";
-import { orderLeft } from "../../src/operations/upgrade-order.ts";
-import { ROOT } from "./product.ts";
+import { systemdService } from "../../src/cli/upgrade.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
+import { pendingUpgradeRequest } from "../../src/ops/upgrade/upgrade-request.ts";
+import { installRequestedUpgrade } from "../../src/wiring/install-upgrade.ts";
+import { REPOSITORY_ROOT } from "./carillon-process.ts";
 import { makeTempDir } from "./temp-dir.ts";
-import { copyVersion } from "./versions.ts";
+import { copyVersion } from "./version-builder.ts";
 
 /** An appliance that is installed by versions, whose daemon is kept running as systemd does, with root beside it. */
 export interface InstalledAppliance {
@@ -22,7 +22,7 @@ export interface InstalledAppliance {
   /** The version that `current` leads to. */
   installed(): string;
   /** What root said while it upgraded. */
-  readonly said: readonly string[];
+  readonly upgradeLog: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -37,11 +37,11 @@ export interface Installation {
 }
 
 /** What dies is started again after this long. */
-const AGAIN_MS = 200;
-const LOOK_MS = 50;
+const RESTART_DELAY_MS = 200;
+const POLL_MS = 50;
 /** How much sooner it is clear to root that a version is well, each time that it answers, and that it is not, each time that it dies. */
-const WELL_SKIPS_MS = 2_500;
-const DEATH_SKIPS_MS = 25_000;
+const HEALTHY_SKIP_MS = 2_500;
+const CRASH_SKIP_MS = 25_000;
 /** A `systemctl` that has what it is asked for done by a test. */
 const SYSTEMCTL = `#!${process.execPath}
 const { CARILLON_TEST_SYSTEMD: at } = process.env;
@@ -50,7 +50,7 @@ asking.on("error", () => process.exit(1)).resume();
 `;
 
 /** The units of a test, by name; `systemctl` of this process leads to them. */
-export interface Units {
+export interface SystemdUnits {
   set(name: string, unit: Unit): void;
   end(): void;
 }
@@ -62,7 +62,7 @@ interface Unit {
 }
 
 /** Puts itself in the place of systemd for the programs that this process runs. */
-export async function takePlaceOfSystemd(): Promise<Units> {
+export async function fakeSystemd(): Promise<SystemdUnits> {
   const folder = makeTempDir();
   const [program, socket] = [join(folder, "systemctl"), join(folder, "socket")];
   writeFileSync(program, SYSTEMCTL);
@@ -88,28 +88,28 @@ export async function takePlaceOfSystemd(): Promise<Units> {
 }
 
 /** Installs a version and starts it on data that are there; orders for upgrades are carried out from then on. */
-export function installAppliance(name: string, units: Units, installation: Installation): InstalledAppliance {
+export function installAppliance(name: string, units: SystemdUnits, installation: Installation): InstalledAppliance {
   const { dataDir, version, settings, trusted } = installation;
   const root = makeTempDir();
   const config = join(root, "carillon.yaml");
   writeFileSync(config, settings);
   mkdirSync(join(root, "versions"));
   copyVersion(join(root, "versions", version), version);
-  symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
+  symlinkSync(join(REPOSITORY_ROOT, "node_modules"), join(root, "node_modules"));
   symlinkSync(join("versions", version), join(root, "current"));
-  const said: string[] = [];
-  const clock = hurriedClock();
+  const upgradeLog: string[] = [];
+  const clock = createSkippingClock();
   const args = ["serve", "--data", dataDir, "--listen", "127.0.0.1:0", "--config", config];
   const daemon = keepRunning(
     () => [join(root, "current/dist/src/main.js"), ...args],
-    () => clock.skip(DEATH_SKIPS_MS),
+    () => clock.skip(CRASH_SKIP_MS),
   );
   units.set(name, daemon);
   daemon.start();
-  const service = serviceOf(dataDir, name);
+  const service = systemdService(dataDir, name);
   const state: typeof service.state = async () => {
     const found = await service.state();
-    if (found && found.url !== "") clock.skip(WELL_SKIPS_MS);
+    if (found && found.url !== "") clock.skip(HEALTHY_SKIP_MS);
     return found;
   };
   const options = {
@@ -117,19 +117,20 @@ export function installAppliance(name: string, units: Units, installation: Insta
     keys: [trusted],
     service: { ...service, state },
     clock,
-    say: (line: string) => said.push(line),
+    say: (line: string) => upgradeLog.push(line),
   };
   let isOver = false;
   /** As carillon-upgrade.path does. */
   async function watch(): Promise<void> {
     while (!isOver) {
-      if (orderLeft(dataDir)) await upgradeAsOrdered(dataDir, options).catch((error: unknown) => said.push(`${error}`));
-      await pause(LOOK_MS);
+      if (pendingUpgradeRequest(dataDir))
+        await installRequestedUpgrade(dataDir, options).catch((error: unknown) => upgradeLog.push(`${error}`));
+      await pause(POLL_MS);
     }
   }
   const watching = watch();
   return {
-    ...{ root, said, pid: daemon.pid },
+    ...{ root, upgradeLog, pid: daemon.pid },
     installed: () => basename(readlinkSync(join(root, "current"))),
     async stop() {
       isOver = true;
@@ -151,7 +152,7 @@ function keepRunning(command: () => string[], onDeath: () => void): Unit & { pid
     begun.once("close", (code) => {
       child = null;
       if (code !== 0 && code !== null) onDeath();
-      if (isWanted) setTimeout(() => isWanted && start(), AGAIN_MS);
+      if (isWanted) setTimeout(() => isWanted && start(), RESTART_DELAY_MS);
     });
   }
   return {
@@ -169,7 +170,7 @@ function keepRunning(command: () => string[], onDeath: () => void): Unit & { pid
 }
 
 /** The machine's, but what is clear already need not be waited for. */
-function hurriedClock(): Clock & { skip(ms: number): void } {
+function createSkippingClock(): Clock & { skip(ms: number): void } {
   let skipped = 0;
   return {
     ...systemClock,

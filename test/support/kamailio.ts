@@ -9,7 +9,7 @@ import { makeTempDir } from "./temp-dir.ts";
 export interface Kamailio {
   readonly port: number;
   /** The requests that it passed on or took, repetitions left out, and how they came: `BYE by udp`; refusals by their status. */
-  readonly seen: readonly string[];
+  readonly requests: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export async function startKamailio(rules: KamailioRules): Promise<Kamailio> {
   });
   return {
     port: rules.port,
-    seen,
+    requests: seen,
     async stop() {
       child.kill("SIGTERM");
       await ended;

@@ -1,25 +1,25 @@
-import { newId } from "../../src/base/ids.ts";
-import { type Command, type Frame, LIMITS } from "../../src/replication/frames.ts";
-import { createHub, type Hub } from "../../src/replication/hub/hub.ts";
-import { replicatedTypes } from "../../src/replication/replicated-types.ts";
-import { ACTIVITY_TYPE } from "../../src/replication/site/activities.ts";
-import type { Play } from "../../src/replication/site/command-desk.ts";
-import { createSite, type Site } from "../../src/replication/site/site.ts";
-import type { Body, WorkStore } from "../../src/replication/work.ts";
+import { newId } from "../../src/lib/ids.ts";
 import type { Catalogue } from "../../src/schema/catalogue.ts";
-import { createMemoryBlobs } from "../sim/memory-blobs.ts";
+import { createHubSync, type HubSync } from "../../src/sync/hub/hub-sync.ts";
+import { type Frame, SYNC_LIMITS, type SyncCommand } from "../../src/sync/protocol/frames.ts";
+import { readReplicatedTypes } from "../../src/sync/protocol/replicated-types.ts";
+import type { PlayCommand } from "../../src/sync/site/command-scheduler.ts";
+import { createSiteSync, type SiteSync } from "../../src/sync/site/site-sync.ts";
+import { ACTIVITY_TYPE } from "../../src/sync/site/sync-activities.ts";
+import type { RowBody, TransactionStore } from "../../src/sync/storage/transaction-program.ts";
+import { createMemoryBlobStore } from "../sim/memory-blob-store.ts";
 import { createMemoryStore, type MemoryStore } from "../sim/memory-store.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 
 /** An appliance, `site-a`, and its cloud in one process, on databases in memory. */
 export interface LinkedPair {
   clock: FakeClock;
-  hub: Hub;
-  site: Site;
-  cloud: MemoryStore;
-  own: MemoryStore;
+  hub: HubSync;
+  site: SiteSync;
+  hubStore: MemoryStore;
+  siteStore: MemoryStore;
   /** What either end complained of. */
-  faults: string[];
+  errors: string[];
   /** Why the connection was closed; null while it stands. */
   closed(): string | null;
   /** Begins a connection and waits until all was said. */
@@ -29,35 +29,48 @@ export interface LinkedPair {
   /** Hands a value to an end as if the other one had sent it. */
   toSite(value: unknown): void;
   toCloud(value: unknown): void;
-  command(command: Partial<Command> & Pick<Command, "cid" | "kind">): Promise<void>;
+  command(command: Partial<SyncCommand> & Pick<SyncCommand, "cid" | "kind">): Promise<void>;
   /** What the appliance tells of itself. */
-  activities(): Body[];
+  activities(): RowBody[];
   stop(): void;
 }
 
 /** Makes the pair, linked. */
-export async function linkedPair(catalogue: Catalogue, play: Play): Promise<LinkedPair> {
+export async function linkedPair(catalogue: Catalogue, play: PlayCommand): Promise<LinkedPair> {
   const clock = createFakeClock();
-  const types = replicatedTypes(catalogue);
-  const [cloud, own] = [createMemoryStore(catalogue), createMemoryStore(catalogue)];
-  const faults: string[] = [];
-  const fault = (error: unknown): void => void faults.push(String(error));
-  const common = { clock, types, limits: LIMITS, newId, onFault: fault };
-  const storeOf = (memory: MemoryStore): WorkStore => ({
+  const types = readReplicatedTypes(catalogue);
+  const [hubStore, siteStore] = [createMemoryStore(catalogue), createMemoryStore(catalogue)];
+  const errors: string[] = [];
+  const fault = (error: unknown): void => void errors.push(String(error));
+  const common = { clock, types, limits: SYNC_LIMITS, newId, onFault: fault };
+  const storeOf = (memory: MemoryStore): TransactionStore => ({
     transact: async (work) => memory.perform(work),
     read: async (work) => memory.perform(work),
   });
   let closed: string | null = null;
   let toSite: (value: unknown) => void = () => undefined;
   let toCloud: (value: unknown) => void = () => undefined;
-  const hub = createHub({
-    ...{ ...common, store: storeOf(cloud), blobs: createMemoryBlobs() },
-    onBadPeer: (endpoint, reason) => faults.push(`${endpoint}: ${reason}`),
+  const hub = createHubSync({
+    ...{ ...common, store: storeOf(hubStore), blobs: createMemoryBlobStore() },
+    onProtocolViolation: (endpoint, reason) => errors.push(`${endpoint}: ${reason}`),
     isInGroup: (endpoint, group) => endpoint === "site-a" && group === "own",
   });
-  const site = createSite({
-    ...{ ...common, store: storeOf(own), blobs: createMemoryBlobs(), endpoint: "site-a", about: { site: "site-a" } },
-    ...{ groups: () => [], hasContact: () => false, onMark() {}, onMismatch() {}, onLease() {}, onTrouble() {} },
+  const site = createSiteSync({
+    ...{
+      ...common,
+      store: storeOf(siteStore),
+      blobs: createMemoryBlobStore(),
+      endpoint: "site-a",
+      activityFields: { site: "site-a" },
+    },
+    ...{
+      groups: () => [],
+      hasContact: () => false,
+      onCheckpoint() {},
+      onMismatch() {},
+      onLease() {},
+      onSyncError() {},
+    },
     ...{ resumed: () => "interrupted", play },
   });
   const settle = async (): Promise<void> => {
@@ -82,7 +95,7 @@ export async function linkedPair(catalogue: Catalogue, play: Play): Promise<Link
   await site.start();
   await connect();
   return {
-    ...{ clock, hub, site, cloud, own, faults, connect, settle },
+    ...{ clock, hub, site, hubStore, siteStore, errors, connect, settle },
     closed: () => closed,
     toSite: (value) => toSite(value),
     toCloud: (value) => toCloud(value),
@@ -95,10 +108,10 @@ export async function linkedPair(catalogue: Catalogue, play: Play): Promise<Link
         ref: null,
         body: {},
       } as const;
-      await hub.command([{ endpoint: "site-a", command: { ...command, ...given } }]);
+      await hub.issue([{ endpoint: "site-a", command: { ...command, ...given } }]);
       await settle();
     },
-    activities: () => [...own.rows].flatMap(([key, body]) => (key.startsWith(`${ACTIVITY_TYPE}/`) ? [body] : [])),
+    activities: () => [...siteStore.rows].flatMap(([key, body]) => (key.startsWith(`${ACTIVITY_TYPE}/`) ? [body] : [])),
     stop() {
       site.stop();
       hub.stop();

@@ -5,7 +5,7 @@ import Provider from "oidc-provider";
 import { vi } from "vitest";
 
 /** What the provider tells of somebody. */
-export interface Claims {
+export interface OpenIdClaims {
   email?: string;
   /** True unless given; undefined says nothing of it. */
   email_verified?: boolean | string | undefined;
@@ -19,7 +19,7 @@ export interface OpenIdPeer {
   clientId: string;
   clientSecret: string;
   /** By the name that is typed at its log-in page; whatever the password. */
-  people: Map<string, Claims>;
+  people: Map<string, OpenIdClaims>;
   /** Claims that its ID tokens have instead of the right ones. */
   otherClaims: Readonly<Record<string, unknown>>;
   /** True: the keys that it publishes are not those that it signs with. */

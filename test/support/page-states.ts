@@ -1,16 +1,16 @@
 import type { Browser, Page, Route } from "playwright-core";
-import { createApiClient } from "../../src/cli/api-client.ts";
+import { createApiClient } from "../../src/api-client/api-client.ts";
 import en from "../../src/console/web/i18n/en.json" with { type: "json" };
 import type { ConsoleOptions, ConsolePage } from "./browser.ts";
 import { openConsole } from "./console-pages.ts";
 import type { TEST_ADMIN, TestDaemon } from "./daemon.ts";
-import { makeSituations } from "./situations.ts";
+import { createSampleScenarios } from "./scenario-samples.ts";
 
 /** What becomes of whatever a page of the console reads; the frame around it is always answered. */
-export type Network = "through" | "held" | "broken" | "starting" | "timed out";
+export type NetworkState = "through" | "held" | "broken" | "starting" | "timed out";
 
 /** What is seen of a page. */
-export interface Seen {
+export interface PageSnapshot {
   /** The first heading, and how far it is from the top of the window, in px. */
   head: { text: string; top: number } | null;
   text: string;
@@ -24,35 +24,35 @@ export interface Seen {
 
 /** A window of the console whose network does as it is told. */
 export interface StatesWindow extends ConsolePage {
-  network(next: Network): void;
+  network(next: NetworkState): void;
   /** Leads to another page as a link does, and waits until its code is there. */
-  go(path: string): Promise<void>;
+  navigate(path: string): Promise<void>;
   /** Addresses that were read since the last `go`, beside those of the frame, and of them those that were forbidden. */
-  read(): readonly string[];
-  forbidden(): readonly string[];
+  requestedPaths(): readonly string[];
+  forbiddenPaths(): readonly string[];
   /** Cuts the live feed and everything else, or mends it. */
   cut(isCut: boolean): Promise<void>;
-  see(): Promise<Seen>;
+  snapshot(): Promise<PageSnapshot>;
   /** What is seen as soon as it is so. */
-  seeWhen(is: (seen: Seen) => boolean): Promise<Seen>;
+  snapshotWhen(is: (seen: PageSnapshot) => boolean): Promise<PageSnapshot>;
 }
 
 /** What pages say where there is nothing; said of what is not known it is a lie. */
-export const NOTHING_WORDS = Object.entries(en)
+export const EMPTY_STATE_TEXTS = Object.entries(en)
   .filter(([key, text]) => /(^|[.-])none(-yet)?$/.test(key) && text.endsWith(".") && !text.includes("{"))
   .map(([, text]) => text);
 
 const API = /\/api\/(v1\/|schema)/;
-const ANSWERS: Readonly<Partial<Record<Network, { status: number; type: string }>>> = {
+const ANSWERS: Readonly<Partial<Record<NetworkState, { status: number; type: string }>>> = {
   broken: { status: 500, type: "internal" },
   starting: { status: 503, type: "starting" },
 };
 
 /** A page that is not left by then is never left. */
-const LEAVING_MS = 60_000;
+const NAVIGATION_TIMEOUT_MS = 60_000;
 
 /** Nobody waits here for the second try of a reading, nor for the first of the feed. */
-const HASTY = `(() => {
+const SHORT_TIMEOUTS_SCRIPT = `(() => {
   const wait = globalThis.setTimeout;
   globalThis.setTimeout = (work, ms, ...more) => wait(work, ms === 1_000 || ms === 500 ? 10 : ms, ...more);
 })()`;
@@ -87,7 +87,7 @@ export async function routerPaths(page: Page): Promise<string[]> {
 export async function withRows({ url, first }: TestDaemon, paths: readonly string[]): Promise<string[]> {
   const api = createApiClient(url, first.token);
   const all = { name: "Everywhere", filterType: "ACCEPT", filters: [] };
-  const made = await makeSituations(api, (await api.post<{ id: string }>("/device-groups", all)).id);
+  const made = await createSampleScenarios(api, (await api.post<{ id: string }>("/device-groups", all)).id);
   const sent = await api.get<{ data: { id: string }[] }>("/notifications?limit=1");
   const ids: Record<string, string | undefined> = {
     ...{ $scenarioId: made.fire, $incidentId: made.incident, $notificationId: sent.data[0]?.id },
@@ -104,7 +104,7 @@ export async function openStatesWindow(
 ): Promise<StatesWindow> {
   const window = await openConsole(browser, url, options, who);
   const { page } = window;
-  let network: Network = "through";
+  let network: NetworkState = "through";
   let isCut = false;
   let read: string[] = [];
   let forbidden: string[] = [];
@@ -118,7 +118,7 @@ export async function openStatesWindow(
     // What the page before had asked for may be answered late.
     if (answer.status() === 403 && read.includes(address)) forbidden.push(address);
   });
-  await page.addInitScript(HASTY);
+  await page.addInitScript(SHORT_TIMEOUTS_SCRIPT);
   await page.routeWebSocket(/\/api\/live/, async (socket) => {
     // As on a dead cable: a try to connect is neither taken nor refused.
     if (isCut) await new Promise<void>((go) => waiting.push(go));
@@ -145,17 +145,17 @@ export async function openStatesWindow(
       // What has left its page takes no answer any more.
       if (next !== "held") for (const route of held.splice(0)) void route.continue().catch(() => undefined);
     },
-    async go(path) {
+    async navigate(path) {
       read = [];
       forbidden = [];
       // Who has typed nothing must not be asked whether to leave.
-      const isStuck = `new Promise((_, no) => setTimeout(no, ${LEAVING_MS}, new Error("${path}: the page before holds on")))`;
+      const isStuck = `new Promise((_, no) => setTimeout(no, ${NAVIGATION_TIMEOUT_MS}, new Error("${path}: the page before holds on")))`;
       await page.evaluate(`Promise.race([__TSR_ROUTER__.navigate({ href: ${JSON.stringify(path)} }), ${isStuck}])`);
       await until(page, () => page.evaluate<boolean>(SHOWN), Boolean);
       await page.evaluate(TWO_FRAMES);
     },
-    read: () => read,
-    forbidden: () => forbidden,
+    requestedPaths: () => read,
+    forbiddenPaths: () => forbidden,
     async cut(next) {
       isCut = next;
       if (!next) for (const go of waiting.splice(0)) go();
@@ -163,17 +163,17 @@ export async function openStatesWindow(
       feeds.clear();
       if (next) await Promise.all(open.map((close) => close()));
     },
-    see: () => page.evaluate<Seen>(SEEN),
-    seeWhen: (is) => until(page, () => states.see(), is),
+    snapshot: () => page.evaluate<PageSnapshot>(SEEN),
+    snapshotWhen: (is) => until(page, () => states.snapshot(), is),
   };
   return states;
 }
 
 /** So many windows walk at once: each waits for frames and answers most of the time. */
-const WALKERS = 3;
+const MAX_WINDOWS = 3;
 
 /** `CARILLON_PAGES=all` looks at each page in each state; the suite at every third one, in each state at others. */
-export function sampleOf(paths: readonly string[], third: 0 | 1 | 2): readonly string[] {
+export function samplePaths(paths: readonly string[], third: 0 | 1 | 2): readonly string[] {
   return process.env.CARILLON_PAGES === "all" ? paths : paths.filter((_, at) => at % 3 === third);
 }
 
@@ -188,12 +188,12 @@ export async function walkPages(
 ): Promise<string[]> {
   // One after the other: those after the first take over its session.
   const windows: StatesWindow[] = [];
-  for (let n = 0; n < WALKERS; n++) windows.push(await open());
+  for (let n = 0; n < MAX_WINDOWS; n++) windows.push(await open());
   const left = [...paths];
   const walk = async (window: StatesWindow): Promise<string[]> => {
     const found: string[] = [];
     for (let path = left.shift(); path !== undefined; path = left.shift()) {
-      await window.go(path);
+      await window.navigate(path);
       const faults = await look(window, path);
       found.push(...faults.map((fault) => `${path} ${fault}`));
     }

@@ -7,7 +7,7 @@ import { inflateRawSync } from "node:zlib";
 import { makeTempDir } from "./temp-dir.ts";
 
 /** What an assertion says. Times are ms from now. */
-export interface Said {
+export interface SamlAssertionClaims {
   nameId: string;
   attributes: Readonly<Record<string, readonly string[]>>;
   audience: string;
@@ -25,13 +25,13 @@ export interface SamlPeer {
   entityId: string;
   certificate: string;
   /** What the next assertion says beside what the request asks for. */
-  says: Partial<Said>;
+  nextAssertion: Partial<SamlAssertionClaims>;
   /** True: assertions are signed with a key that nobody knows. */
   hasOtherKey: boolean;
   /** A certificate in PEM form: assertions are encrypted for whoever has its key; null: they are not. */
   encryptsFor: string | null;
   /** An answer as the browser would post it, in Base64. */
-  answer(said: Partial<Said>, request: { id: string; consumer: string; issuer: string }): string;
+  response(said: Partial<SamlAssertionClaims>, request: { id: string; consumer: string; issuer: string }): string;
   stop(): Promise<void>;
 }
 
@@ -47,10 +47,10 @@ export async function startSamlPeer(): Promise<SamlPeer> {
     entryPoint: `${origin}/sso`,
     entityId: `${origin}/entity`,
     certificate: readFileSync(join(folder, "own.crt"), "utf8"),
-    says: {},
+    nextAssertion: {},
     hasOtherKey: false,
     encryptsFor: null,
-    answer(said, request) {
+    response(said, request) {
       made += 1;
       const full = {
         ...{ nameId: "ann", attributes: {}, audience: request.issuer, issuer: peer.entityId },
@@ -82,7 +82,7 @@ export async function startSamlPeer(): Promise<SamlPeer> {
     const attribute = (name: string): string => new RegExp(` ${name}="([^"]*)"`).exec(xml)?.[1] ?? "";
     const issuer = /Issuer[^>]*>([^<]*)</.exec(xml)?.[1] ?? "";
     const consumer = attribute("AssertionConsumerServiceURL");
-    const answer = peer.answer(peer.says, { id: attribute("ID"), consumer, issuer });
+    const answer = peer.response(peer.nextAssertion, { id: attribute("ID"), consumer, issuer });
     const relay = searchParams.get("RelayState") ?? "";
     const fields = `<input type="hidden" name="SAMLResponse" value="${answer}"><input type="hidden" name="RelayState" value="${relay}">`;
     response.setHeader("content-type", "text/html");
@@ -93,7 +93,7 @@ export async function startSamlPeer(): Promise<SamlPeer> {
   return peer;
 }
 
-function responseOf(said: Said, request: { id: string; consumer: string }): string {
+function responseOf(said: SamlAssertionClaims, request: { id: string; consumer: string }): string {
   const at = (ms: number): string => new Date(Date.now() + ms).toISOString();
   const attributes = Object.entries(said.attributes).map(
     ([name, values]) =>

@@ -2,16 +2,16 @@ import type { Field, FileFieldData, ScalarField } from "../../src/schema/field.t
 import type { AnyResource } from "../../src/schema/resource.ts";
 
 /** Value of a field that a behaviour restricts further than its declaration says, by `resource.field`; or what makes it of the row's number. */
-export type SampleTable = Readonly<Record<string, unknown>>;
+export type SampleOverrides = Readonly<Record<string, unknown>>;
 
 /** A value of the table that names a row of the family that it needs. */
-export interface SampleWithRow {
+export interface SampleReference {
   needs: string;
   valueWith(id: string): unknown;
 }
 
 /** True for a value that names a row. */
-export function namesRow(value: unknown): value is SampleWithRow {
+export function isSampleReference(value: unknown): value is SampleReference {
   return typeof value === "object" && value !== null && "needs" in value && "valueWith" in value;
 }
 
@@ -34,7 +34,7 @@ export const SAMPLE_PNG = Buffer.from(
 );
 
 /** Names of the fields that a request may set as text, number, list or object: everything but files. */
-export function writableFields(resource: AnyResource): [name: string, field: Field][] {
+export function writableSampleFields(resource: AnyResource): [name: string, field: Field][] {
   return Object.entries(resource.fields).filter(
     ([, field]) => !field.readOnly && !["internal", "computed", "file"].includes(field.kind),
   );
@@ -53,13 +53,13 @@ export function fileFields(resource: AnyResource): [name: string, field: FileFie
  */
 export function sampleInput(
   resource: AnyResource,
-  options: { serial: number; idOf: IdOf; table?: SampleTable; requiredOnly?: boolean },
+  options: { serial: number; idOf: IdOf; table?: SampleOverrides; requiredOnly?: boolean },
 ): Record<string, unknown> {
   const input: Record<string, unknown> = {};
-  for (const [name, field] of writableFields(resource)) {
+  for (const [name, field] of writableSampleFields(resource)) {
     if (options.requiredOnly && !field.required) continue;
     const fixed = options.table?.[`${resource.name}.${name}`];
-    const given = namesRow(fixed) ? fixed.valueWith(options.idOf(fixed.needs) ?? UNKNOWN_ID) : fixed;
+    const given = isSampleReference(fixed) ? fixed.valueWith(options.idOf(fixed.needs) ?? UNKNOWN_ID) : fixed;
     const sample = typeof given === "function" ? given(options.serial) : given;
     const value = sample === undefined ? sampleValue(field, options.serial, options.idOf) : sample;
     if (value !== undefined) input[name] = value;
@@ -131,7 +131,7 @@ function sampleText(format: "email" | "color" | "url" | undefined, serial: numbe
 export function wrongValues(field: Field): WrongValue[] {
   switch (field.kind) {
     case "ref":
-      return [...NO_TEXT, { why: "no id", value: "abc" }, { why: "id of nothing", value: UNKNOWN_ID }];
+      return [...NON_TEXT_VALUES, { why: "no id", value: "abc" }, { why: "id of nothing", value: UNKNOWN_ID }];
     case "many":
       return [
         { why: "no list", value: "abc" },
@@ -158,7 +158,7 @@ export function wrongValues(field: Field): WrongValue[] {
     case "json":
       return [{ why: "too long", value: "x".repeat(field.maxBytes) }];
     case "secret":
-      return [...NO_TEXT, { why: "too long", value: "x".repeat(field.max + 1) }];
+      return [...NON_TEXT_VALUES, { why: "too long", value: "x".repeat(field.max + 1) }];
     case "file":
       return [{ why: "no file", value: "abc" }];
     case "internal":
@@ -169,7 +169,7 @@ export function wrongValues(field: Field): WrongValue[] {
   }
 }
 
-const NO_TEXT: readonly WrongValue[] = [
+const NON_TEXT_VALUES: readonly WrongValue[] = [
   { why: "a number", value: 12 },
   { why: "an object", value: { a: 1 } },
   { why: "a list", value: ["a"] },
@@ -179,7 +179,7 @@ function wrongScalars(field: ScalarField): WrongValue[] {
   switch (field.kind) {
     case "text":
       return [
-        ...NO_TEXT,
+        ...NON_TEXT_VALUES,
         { why: "too long", value: "x".repeat(field.max + 1) },
         { why: "NUL", value: "a\0b" },
         { why: "half a character", value: "a\ud800b" },
@@ -216,9 +216,9 @@ function wrongScalars(field: ScalarField): WrongValue[] {
         { why: "a moment", value: "2026-01-01T00:00:00Z" },
       ];
     case "option":
-      return [...NO_TEXT, { why: "none of the words", value: "no-such-word" }];
+      return [...NON_TEXT_VALUES, { why: "none of the words", value: "no-such-word" }];
     case "uuid":
-      return [...NO_TEXT, { why: "no id", value: "abc" }];
+      return [...NON_TEXT_VALUES, { why: "no id", value: "abc" }];
   }
 }
 

@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from "node:dgram";
-import { SipFault } from "../agent/hop.ts";
+import { SipError } from "../user-agent/hop.ts";
 
-/** A pair of ports of ours for one call: sound goes out from the even one, and what the other side sends is heard on both. */
+/** RTP and RTCP port of one call: audio is sent from the even port, and both receive. */
 export interface MediaPort {
   readonly port: number;
   onRtp: (packet: Buffer, from: string) => void;
@@ -9,33 +9,36 @@ export interface MediaPort {
   close(): void;
 }
 
-/** Lends pairs of ports. */
-export interface MediaPorts {
-  /** Own IPv4 address that the call sees; rejects with SipFault when no pair is free. */
-  open(address: string): Promise<MediaPort>;
+/** Pool of port pairs. */
+export interface MediaPortPool {
+  /** Opens a pair on the local address; rejects with SipError if none is free. */
+  allocate(address: string): Promise<MediaPort>;
 }
 
-const MOST_TRIES = 50;
+const MAX_ATTEMPTS = 50;
 
-/** Ports from `first` to `last`; the even ones are for sound. Those just used come last, for what is still on its way. */
-export function createMediaPorts({ first, last }: { first: number; last: number }): MediaPorts {
-  const least = first + (first % 2);
-  const pairs = Math.floor((last - least + 1) / 2);
+/**
+ * Creates a pool of ports from `first` to `last`; even ports carry RTP. Recently used ports are reused last, because
+ * packets may still arrive.
+ */
+export function createMediaPortPool({ first, last }: { first: number; last: number }): MediaPortPool {
+  const firstEven = first + (first % 2);
+  const pairs = Math.floor((last - firstEven + 1) / 2);
   const used = new Set<number>();
   let next = 0;
 
-  const take = (): number | null => {
+  const nextFreePort = (): number | null => {
     for (let tried = 0; tried < pairs; tried++) {
-      const port = least + 2 * (next++ % pairs);
+      const port = firstEven + 2 * (next++ % pairs);
       if (!used.has(port)) return port;
     }
     return null;
   };
 
   return {
-    async open(address) {
-      for (let tries = 0; tries < MOST_TRIES; tries++) {
-        const port = take();
+    async allocate(address) {
+      for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
+        const port = nextFreePort();
         if (port === null) break;
         used.add(port);
         const pair = await openPair(address, port).catch(() => null);
@@ -43,25 +46,25 @@ export function createMediaPorts({ first, last }: { first: number; last: number 
           used.delete(port);
           continue;
         }
-        return asMediaPort(pair, port, () => used.delete(port));
+        return createMediaPort(pair, port, () => used.delete(port));
       }
-      throw new SipFault("no port for the sound is free");
+      throw new SipError("no free RTP port");
     },
   };
 }
 
 async function openPair(address: string, port: number): Promise<[Socket, Socket]> {
-  // The streamer sends from the same port, by a socket of its own.
-  const rtp = await bound(createSocket({ type: "udp4", reuseAddr: true }), port, address);
+  // The streamer sends from the same port through its own socket.
+  const rtp = await bindSocket(createSocket({ type: "udp4", reuseAddr: true }), port, address);
   try {
-    return [rtp, await bound(createSocket("udp4"), port + 1, address)];
+    return [rtp, await bindSocket(createSocket("udp4"), port + 1, address)];
   } catch (error) {
     rtp.close();
     throw error;
   }
 }
 
-function bound(socket: Socket, port: number, address: string): Promise<Socket> {
+function bindSocket(socket: Socket, port: number, address: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     socket.once("error", (error) => {
       socket.close();
@@ -74,7 +77,7 @@ function bound(socket: Socket, port: number, address: string): Promise<Socket> {
   });
 }
 
-function asMediaPort([rtp, rtcp]: [Socket, Socket], port: number, onClosed: () => void): MediaPort {
+function createMediaPort([rtp, rtcp]: [Socket, Socket], port: number, onClosed: () => void): MediaPort {
   const media: MediaPort = {
     port,
     onRtp: () => {},

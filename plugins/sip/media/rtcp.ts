@@ -1,25 +1,25 @@
-/** What a receiver says of one stream. @source RFC 3550 §6.4.1 */
+/** Reception report of one stream. @source RFC 3550 §6.4.1 */
 export interface ReceptionReport {
   ssrc: number;
-  /** Share of packets lost since the report before, 0..255 of 256. */
+  /** Share of packets lost since the previous report, in 1/256. */
   fractionLost: number;
-  /** Packets lost in all; less than none where some came twice. */
+  /** Packets lost in total; negative with duplicates. */
   lost: number;
-  /** Highest sequence number that was received, with how often it began anew. */
-  highest: number;
-  /** Mean deviation of their arrival, in units of the RTP clock: 1/8000 s. */
+  /** Extended highest sequence number received. */
+  highestSequence: number;
+  /** Interarrival jitter in RTP clock units of 1/8000 s. */
   jitter: number;
 }
 
 const SENDER_REPORT = 200;
 const RECEIVER_REPORT = 201;
 const BLOCK_BYTES = 24;
-/** All packets of the time were lost. */
+/** All packets of the interval were lost. */
 const ALL_LOST = 255;
 const CLOCK_PER_MS = 8;
 
-/** The reports in a compound packet, in order; none for anything that is no RTCP. */
-export function readReports(datagram: Buffer): ReceptionReport[] {
+/** Parses the reports of a compound packet, in order; none if invalid. */
+export function parseReceptionReports(datagram: Buffer): ReceptionReport[] {
   const reports: ReceptionReport[] = [];
   for (let at = 0; at + 8 <= datagram.length; ) {
     const head = datagram.readUInt8(at);
@@ -34,7 +34,7 @@ export function readReports(datagram: Buffer): ReceptionReport[] {
         ssrc: datagram.readUInt32BE(block),
         fractionLost: datagram.readUInt8(block + 4),
         lost: datagram.readIntBE(block + 5, 3),
-        highest: datagram.readUInt32BE(block + 8),
+        highestSequence: datagram.readUInt32BE(block + 8),
         jitter: datagram.readUInt32BE(block + 12),
       });
     }
@@ -43,13 +43,13 @@ export function readReports(datagram: Buffer): ReceptionReport[] {
   return reports;
 }
 
-/** What proves that packets of the stream arrive: the latest such report; null for none. */
-export function proofOfSound(reports: readonly ReceptionReport[], ssrc: number): ReceptionReport | null {
+/** The latest report that proves reception of the stream; null if none does. */
+export function findProofOfReception(reports: readonly ReceptionReport[], ssrc: number): ReceptionReport | null {
   const found = reports.findLast((report) => report.ssrc === ssrc);
-  return found && found.highest > 0 && found.fractionLost < ALL_LOST ? found : null;
+  return found && found.highestSequence > 0 && found.fractionLost < ALL_LOST ? found : null;
 }
 
-/** A report in words for the ledger. */
-export function reportWords({ lost, jitter }: ReceptionReport): string {
-  return `the last report of the device: ${Math.max(0, lost)} packets lost, jitter ${Math.round(jitter / CLOCK_PER_MS)} ms`;
+/** Describes a report for the ledger. */
+export function formatReceptionReport({ lost, jitter }: ReceptionReport): string {
+  return `last reception report: ${Math.max(0, lost)} packets lost, jitter ${Math.round(jitter / CLOCK_PER_MS)} ms`;
 }

@@ -1,69 +1,69 @@
 import { isIPv4 } from "node:net";
 import type { AudioCodec } from "#plugin-api";
-import { chooseSecrecy, cryptoLine, type OwnSecrecy, type Secrecy } from "./secrecy.ts";
+import { formatCryptoLine, type NegotiatedSrtp, negotiateSrtp, type SrtpOffer } from "./srtp-negotiation.ts";
 
-/** Where the other side of a call listens, and what it takes. */
+/** Media of the remote side. */
 export interface RemoteMedia {
   address: string;
   port: number;
   codec: AudioCodec;
-  /** Payload type by which it tells pressed keys; null where it doesn't. @source RFC 4733 */
-  keys: number | null;
-  /** Null where nothing is encrypted. */
-  secrecy: Secrecy | null;
+  /** Payload type of telephone events; null if not supported. @source RFC 4733 */
+  dtmfPayloadType: number | null;
+  /** Null without encryption. */
+  secrecy: NegotiatedSrtp | null;
 }
 
-/** What was read, or in words why no sound can be sent. */
-export type MediaReading = { media: RemoteMedia; fault?: never } | { fault: string; media?: never };
+/** The remote media, or an error message. */
+export type SdpAnswerResult = { media: RemoteMedia; error?: never } | { error: string; media?: never };
 
-/** What is offered. */
-export interface Offer {
+export interface SdpOffer {
   address: string;
   port: number;
-  /** Names the session. */
+  /** Session id. */
   id: number;
-  /** The best first. */
+  /** In order of preference. */
   codecs: readonly AudioCodec[];
-  secrecy: OwnSecrecy | null;
+  secrecy: SrtpOffer | null;
 }
 
-/** Payload types that need no agreement; the RTP clock of G.722 is 8000, as it always was. @source RFC 3551 table 4, §4.5.2 */
-const TYPES: Readonly<Record<AudioCodec, number>> = { PCMU: 0, PCMA: 8, G722: 9 };
-/** Payload type that is offered for pressed keys. own choice */
-const KEYS = 101;
-const MOST_LINES = 400;
+/** Static payload types; the RTP clock of G.722 is 8000 for historical reasons. @source RFC 3551 table 4, §4.5.2 */
+const PAYLOAD_TYPES: Readonly<Record<AudioCodec, number>> = { PCMU: 0, PCMA: 8, G722: 9 };
+/** Dynamic payload type offered for telephone events. */
+const DTMF_PAYLOAD_TYPE = 101;
+const MAX_LINES = 400;
 
 /**
- * Describes what is offered: sound in both directions, and pressed keys. Some devices play nothing that is offered as
- * `sendonly`. @source RFC 4566, RFC 3264
+ * Formats an offer of audio in both directions and telephone events. Some devices play nothing that is offered as
+ * `sendonly`.
+ * @source RFC 4566, RFC 3264
  */
-export function describeOffer(offer: Offer): string {
+export function formatSdpOffer(offer: SdpOffer): string {
   const { secrecy } = offer;
-  const lines = secrecy?.masters.map((master, at) => cryptoLine(at + 1, master)) ?? [];
-  return describe(offer, secrecy?.isRequired ? SECURE : PLAIN, lines);
+  const lines = secrecy?.masterKeys.map((master, at) => formatCryptoLine(at + 1, master)) ?? [];
+  return formatDescription(offer, secrecy?.isRequired ? SECURE : PLAIN, lines);
 }
 
-/** Describes the same in answer to what the other side wants to change: with the secret that it has chosen, if it has. */
-export function describeAnswer(offer: Offer, theirs: string): string {
-  const { profile, section } = soundIn(theirs);
-  const chosen = offer.secrecy && chooseSecrecy(section, offer.secrecy);
-  return describe(offer, chosen ? profile : PLAIN, chosen ? [cryptoLine(chosen.tag, chosen.own)] : []);
+/** Formats the answer to a re-offer, with the SRTP key that the remote side chose, if any. */
+export function formatSdpAnswer(offer: SdpOffer, remoteOffer: string): string {
+  const { profile, section } = audioSection(remoteOffer);
+  const chosen = offer.secrecy && negotiateSrtp(section, offer.secrecy);
+  return formatDescription(offer, chosen ? profile : PLAIN, chosen ? [formatCryptoLine(chosen.tag, chosen.own)] : []);
 }
 
 const PLAIN = "RTP/AVP";
 const SECURE = "RTP/SAVP";
 
-function describe({ address, port, id, codecs }: Offer, profile: string, lines: readonly string[]): string {
+function formatDescription({ address, port, id, codecs }: SdpOffer, profile: string, lines: readonly string[]): string {
   return [
     "v=0",
     `o=carillon ${id} 1 IN IP4 ${address}`,
     "s=Carillon",
     `c=IN IP4 ${address}`,
     "t=0 0",
-    `m=audio ${port} ${profile} ${codecs.map((codec) => TYPES[codec]).join(" ")} ${KEYS}`,
-    ...codecs.map((codec) => `a=rtpmap:${TYPES[codec]} ${codec}/8000`),
-    `a=rtpmap:${KEYS} telephone-event/8000`,
-    `a=fmtp:${KEYS} 0-15`,
+    `m=audio ${port} ${profile} ${codecs.map((codec) => PAYLOAD_TYPES[codec]).join(" ")} ${DTMF_PAYLOAD_TYPE}`,
+    ...codecs.map((codec) => `a=rtpmap:${PAYLOAD_TYPES[codec]} ${codec}/8000`),
+    `a=rtpmap:${DTMF_PAYLOAD_TYPE} telephone-event/8000`,
+    `a=fmtp:${DTMF_PAYLOAD_TYPE} 0-15`,
     "a=ptime:20",
     ...lines,
     "a=sendrecv",
@@ -71,15 +71,15 @@ function describe({ address, port, id, codecs }: Offer, profile: string, lines: 
   ].join("\r\n");
 }
 
-/** The part of a description that is about sound, and what stands before it. */
-function soundIn(description: string): {
+/** The audio section of a description, and the session section before it. */
+function audioSection(description: string): {
   port: string;
   profile: string;
   formats: string[];
   before: string[];
   section: string[];
 } {
-  const lines = description.split(/\r?\n/, MOST_LINES);
+  const lines = description.split(/\r?\n/, MAX_LINES);
   const at = lines.findIndex((line) => line.startsWith("m=audio "));
   const [, port = "", profile = "", ...formats] = (lines[at] ?? "").slice(2).trim().split(" ");
   const rest = at < 0 ? [] : lines.slice(at + 1);
@@ -90,27 +90,25 @@ function soundIn(description: string): {
   };
 }
 
-/** Reads what the other side takes of the offer: its first choice counts. `own` is what of ours it was told to encrypt with. */
-export function readAnswer(
+/** Parses an answer; the remote side's first codec counts. `own` is our SRTP offer. */
+export function parseSdpAnswer(
   description: string,
   offered: readonly AudioCodec[],
-  own: OwnSecrecy | null = null,
-): MediaReading {
-  const { port, profile, formats, before, section } = soundIn(description);
-  if (Number(port) === 0) return { fault: "it takes no sound" };
-  const codec = formats.flatMap((format) => offered.find((each) => String(TYPES[each]) === format) ?? [])[0];
-  const secrecy = own && chooseSecrecy(section, own);
-  if (![PLAIN, SECURE].includes(profile) || codec === undefined) return { fault: "it takes none of the codecs" };
-  if (!secrecy && (own?.isRequired || profile === SECURE))
-    return { fault: "it does not agree on encrypted sound (SRTP)" };
-  const address = connectionIn(section) ?? connectionIn(before);
+  own: SrtpOffer | null = null,
+): SdpAnswerResult {
+  const { port, profile, formats, before, section } = audioSection(description);
+  if (Number(port) === 0) return { error: "the remote side refused audio" };
+  const codec = formats.flatMap((format) => offered.find((each) => String(PAYLOAD_TYPES[each]) === format) ?? [])[0];
+  const secrecy = own && negotiateSrtp(section, own);
+  if (![PLAIN, SECURE].includes(profile) || codec === undefined) return { error: "no common codec" };
+  if (!secrecy && (own?.isRequired || profile === SECURE)) return { error: "SRTP negotiation failed" };
+  const address = connectionAddress(section) ?? connectionAddress(before);
   const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
-  if (address === null || !isHost(address) || number < 1 || number > 65_535)
-    return { fault: "the address where it listens can't be used" };
-  return { media: { address, port: number, codec, keys: keysIn(section, formats), secrecy } };
+  if (address === null || !isHost(address) || number < 1 || number > 65_535) return { error: "invalid media address" };
+  return { media: { address, port: number, codec, dtmfPayloadType: dtmfPayloadTypeIn(section, formats), secrecy } };
 }
 
-/** True where a description changes nothing of what is sent where. */
+/** True if target, codec and key are unchanged. */
 export function isSameMedia(one: RemoteMedia | null, other: RemoteMedia): boolean {
   return (
     one?.address === other.address &&
@@ -120,17 +118,17 @@ export function isSameMedia(one: RemoteMedia | null, other: RemoteMedia): boolea
   );
 }
 
-function keysIn(section: readonly string[], formats: readonly string[]): number | null {
+function dtmfPayloadTypeIn(section: readonly string[], formats: readonly string[]): number | null {
   const [, type] = section.flatMap((line) => /^a=rtpmap:(\d{1,3}) telephone-event\/8000/i.exec(line) ?? []);
   return type !== undefined && formats.includes(type) ? Number(type) : null;
 }
 
-function connectionIn(lines: readonly string[]): string | null {
+function connectionAddress(lines: readonly string[]): string | null {
   const line = lines.find((each) => each.startsWith("c=IN IP4 "));
   return line ? (line.slice("c=IN IP4 ".length).split("/", 1)[0] ?? "").trim() : null;
 }
 
-/** A single machine: neither nobody nor a group. */
+/** True for a unicast address. */
 function isHost(address: string): boolean {
   const first = Number(address.split(".", 1)[0]);
   return isIPv4(address) && first > 0 && first < 224;

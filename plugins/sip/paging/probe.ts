@@ -1,21 +1,21 @@
 import type { DeliveryItem, ProbeResult } from "#plugin-api";
-import type { Agent } from "../agent/agent.ts";
-import { failureOf } from "../failure-words.ts";
-import { type Directory, findDevice } from "./device.ts";
+import { explainCallFailure } from "../call-failures.ts";
+import type { SipUserAgent } from "../user-agent/user-agent.ts";
+import { resolveDestination, type SipDirectory } from "./sip-directory.ts";
 
-/** With these a server on the way says that the device is not there. */
-const NOT_THERE = [404, 408, 410, 480, 502, 503, 504, 604];
+/** Statuses by which a proxy reports that the device is unavailable. */
+const UNREACHABLE_STATUSES = [404, 408, 410, 480, 502, 503, 504, 604];
 
-/** Asks a device by OPTIONS, which nobody hears. @source RFC 3261 §11 */
-export async function probeDevice(
+/** Sends OPTIONS to a device, which is neither audible nor visible. @source RFC 3261 §11 */
+export async function probeSipDevice(
   device: DeliveryItem["device"],
-  { agent, directory }: { agent: Pick<Agent, "options">; directory: Directory },
+  { agent, directory }: { agent: Pick<SipUserAgent, "options">; directory: SipDirectory },
 ): Promise<ProbeResult> {
   try {
-    const { uri, hop, credentials } = await findDevice(device, directory);
+    const { uri, hop, credentials } = await resolveDestination(device, directory);
     const { status, reason } = await agent.options(uri, hop, credentials);
-    if (!NOT_THERE.includes(status)) return { proof: "answered" };
-    return { proof: null, reason: failureOf({ status, words: reason }).reason };
+    if (!UNREACHABLE_STATUSES.includes(status)) return { proof: "answered" };
+    return { proof: null, reason: explainCallFailure({ status, reason: reason }).reason };
   } catch (error) {
     return { proof: null, reason: (error as Error).message };
   }

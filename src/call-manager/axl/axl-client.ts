@@ -1,67 +1,65 @@
-import { sleep } from "../../base/clock.ts";
-import { ClusterFault } from "../cluster-fault.ts";
-import type { AxlAccess } from "../reading.ts";
-import { createSoapCaller, type SoapAnswer, type SoapNeeds } from "./soap-call.ts";
-import { asElement, type Element, escaped, soapBody, textOf } from "./xml.ts";
+import { sleep } from "../../lib/clock.ts";
+import { ClusterError } from "../cluster-error.ts";
+import type { AxlAccess } from "../cluster-types.ts";
+import { createSoapClient, type SoapClientDeps, type SoapResponse } from "./soap-client.ts";
+import { asSoapElement, escapeXmlText, type SoapElement, soapBody, textOfElement } from "./xml.ts";
 
-/** Releases of the schema, newest first. @source AXL schemas 11.0 to 15.0 */
+/** AXL schema versions, newest first. @source AXL schemas 11.0 to 15.0 */
 const AXL_VERSIONS = ["15.0", "14.0", "12.5", "12.0", "11.5", "11.0"] as const;
 const DEFAULT_PORT = 8_443;
-/** Pauses before a call is made again that the cluster was too busy for. own choice: the alarm must follow within a minute */
+/** Backoff before a call is retried that the cluster was too busy for; an alarm must follow within a minute. @source docs/decisions/0205-call-manager.md, AXL */
 const BUSY_PAUSES_MS = [1_000, 3_000];
 
-/** A cluster refuses so many rows at once; `rows` is how many there are, `suggested` how many it would rather send. */
-export class TooManyRows extends ClusterFault {
+/** The cluster refuses to send so many rows at once; `rows` is the row count, `suggested` the limit that it suggests. */
+export class TooManyRowsError extends ClusterError {
   readonly suggested: number;
 
   constructor(host: string, rows: number, suggested: number) {
-    super("rows", `${host} refuses to send ${rows} rows at once; it suggests less than ${suggested}.`);
+    super("rows", `${host} refused to send ${rows} rows at once; it suggests fewer than ${suggested}.`);
     this.suggested = suggested;
   }
 }
 
-/** What the client needs beside its access. */
-export type AxlNeeds = Pick<SoapNeeds, "policy" | "clock" | "signal" | "authorities">;
+export type AxlClientDeps = Pick<SoapClientDeps, "policy" | "clock" | "signal" | "authorities">;
 
-/** The administration interface of one cluster. */
+/** AXL client of one cluster. */
 export interface AxlClient {
-  /** Host and port, as people know them. */
-  readonly place: string;
-  /** Requests that were made so far. */
+  /** Host and port as configured. */
+  readonly hostAndPort: string;
+  /** Number of requests so far. */
   readonly requests: number;
-  /** Release that the cluster tells of itself; asked once. Throws ClusterFault. */
+  /** Release of the cluster; requested once. Throws ClusterError. */
   version(): Promise<string>;
-  /** Calls an operation with the XML of its arguments, one call at a time; its `return`, or its whole answer without one. Throws ClusterFault. */
-  call(operation: string, args: string): Promise<Element>;
-  /** Posts to another service of the same host, in the same turn. Throws ClusterFault. */
-  post(path: string, soapAction: string, envelope: string): Promise<Element>;
+  /** Calls an operation with its arguments as XML, one call at a time; returns its `return` element, or the whole response without one. Throws ClusterError. */
+  call(operation: string, args: string): Promise<SoapElement>;
+  /** Posts to another service of the same host, in the same queue. Throws ClusterError. */
+  post(path: string, soapAction: string, envelope: string): Promise<SoapElement>;
   close(): void;
 }
 
 /**
- * Makes the client. It signs in with each request until the cluster hands out a session, then shows that; a session that
- * has ended (401, 404) is followed by one more try with the password.
- * @source AXL developer guide: sessions, throttling, one request at a time
+ * Authenticates with the password until the cluster issues a session cookie, then uses the session; after an expired session
+ * (401, 404) it retries once with the password. @source AXL developer guide: sessions, throttling, one request at a time
  */
-export function createAxlClient(access: AxlAccess, needs: AxlNeeds): AxlClient {
-  const { clock, signal } = needs;
-  const { host, port } = hostAndPort(access.address);
+export function createAxlClient(access: AxlAccess, deps: AxlClientDeps): AxlClient {
+  const { clock, signal } = deps;
+  const { host, port } = parseAddress(access.address);
   const place = `${host}:${port}`;
-  const caller = createSoapCaller({ ...needs, host, port, fingerprint: access.fingerprint });
+  const caller = createSoapClient({ ...deps, host, port, fingerprint: access.fingerprint });
   const password = `Basic ${Buffer.from(`${access.user}:${access.password}`, "utf8").toString("base64")}`;
   let session: string | null = null;
   let schema: string | null = null;
   let release: string | null = null;
   let requests = 0;
-  let turn: Promise<unknown> = Promise.resolve();
+  let queue: Promise<unknown> = Promise.resolve();
 
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const run = turn.then(work);
-    turn = run.catch(() => undefined);
+  function enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const run = queue.then(work);
+    queue = run.catch(() => undefined);
     return run;
   }
 
-  async function send(path: string, soapAction: string, envelope: string): Promise<SoapAnswer> {
+  async function send(path: string, soapAction: string, envelope: string): Promise<SoapResponse> {
     for (let tries = 0; ; tries++) {
       const usedSession = session;
       const sign: Record<string, string> = usedSession === null ? { Authorization: password } : { Cookie: usedSession };
@@ -76,66 +74,66 @@ export function createAxlClient(access: AxlAccess, needs: AxlNeeds): AxlClient {
     }
   }
 
-  async function exchange(path: string, soapAction: string, envelope: string): Promise<Element> {
+  async function exchange(path: string, soapAction: string, envelope: string): Promise<SoapElement> {
     const answer = await send(path, soapAction, envelope);
-    if (answer.status !== 200 && answer.status !== 500) throw refusal(answer, place, access.user);
+    if (answer.status !== 200 && answer.status !== 500) throw httpStatusError(answer, place, access.user);
     const body = soapBody(answer.body, place);
-    if ("Fault" in body) throw soapFault(asElement(body.Fault), place);
-    if (answer.status !== 200) throw new ClusterFault("answer", `${place} answers HTTP ${answer.status}.`);
+    if ("Fault" in body) throw toSoapError(asSoapElement(body.Fault), place);
+    if (answer.status !== 200) throw new ClusterError("answer", `${place} responded with HTTP ${answer.status}.`);
     return body;
   }
 
-  async function callWith(version: string, operation: string, args: string): Promise<Element> {
+  async function callWith(version: string, operation: string, args: string): Promise<SoapElement> {
     const body = await exchange("/axl/", `CUCM:DB ver=${version} ${operation}`, envelopeOf(version, operation, args));
     const answer = body[`${operation}Response`];
-    if (answer === undefined) throw new ClusterFault("answer", `${place} answers ${operation} with something else.`);
-    return asElement(answer);
+    if (answer === undefined) throw new ClusterError("answer", `${place} sent an invalid response to ${operation}.`);
+    return asSoapElement(answer);
   }
 
-  /** Asks in the newest schema first, since no answer says which ones a cluster knows. */
+  /** Tries the newest schema first, since no response lists the schemas that a cluster supports. */
   async function negotiate(): Promise<{ schema: string; release: string }> {
     for (const each of AXL_VERSIONS) {
       try {
-        const answer = asElement((await callWith(each, "getCCMVersion", "")).return);
-        const told = textOf(asElement(answer.componentVersion).version);
-        const [, number] = /^(\d+\.\d+)/.exec(told) ?? [];
-        return { schema: AXL_VERSIONS.find((known) => known === number) ?? each, release: told };
+        const answer = asSoapElement((await callWith(each, "getCCMVersion", "")).return);
+        const release = textOfElement(asSoapElement(answer.componentVersion).version);
+        const [, number] = /^(\d+\.\d+)/.exec(release) ?? [];
+        return { schema: AXL_VERSIONS.find((known) => known === number) ?? each, release };
       } catch (error) {
-        const code = error instanceof ClusterFault ? error.code : null;
+        const code = error instanceof ClusterError ? error.code : null;
         if (code !== "version" && code !== "fault") throw error;
       }
     }
-    throw new ClusterFault("version", `${place} knows none of the versions ${AXL_VERSIONS.join(", ")} of AXL.`);
+    throw new ClusterError("version", `${place} supports none of the AXL versions ${AXL_VERSIONS.join(", ")}.`);
   }
 
-  async function known(): Promise<{ schema: string; release: string }> {
+  async function negotiated(): Promise<{ schema: string; release: string }> {
     if (schema === null || release === null) ({ schema, release } = await negotiate());
     return { schema, release };
   }
 
   return {
-    place,
+    hostAndPort: place,
     get requests() {
       return requests;
     },
-    version: () => inTurn(async () => (await known()).release),
+    version: () => enqueue(async () => (await negotiated()).release),
     call: (operation, args) =>
-      inTurn(async () => {
-        const answer = await callWith((await known()).schema, operation, args);
-        return "return" in answer ? asElement(answer.return) : answer;
+      enqueue(async () => {
+        const answer = await callWith((await negotiated()).schema, operation, args);
+        return "return" in answer ? asSoapElement(answer.return) : answer;
       }),
-    post: (path, soapAction, envelope) => inTurn(() => exchange(path, soapAction, envelope)),
+    post: (path, soapAction, envelope) => enqueue(() => exchange(path, soapAction, envelope)),
     close: caller.close,
   };
 }
 
 /** Host and port of `host`, `host:port`, `[address]:port` or a bare IPv6 address. */
-function hostAndPort(address: string): { host: string; port: number } {
+function parseAddress(address: string): { host: string; port: number } {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(address) ?? [];
   return { host: bracketed ?? plain ?? address, port: port === undefined ? DEFAULT_PORT : Number(port) };
 }
 
-/** A request. Elements are unqualified inside the operation's. @source AXL schemas */
+/** SOAP request. Child elements of the operation are unqualified. @source AXL schemas */
 function envelopeOf(version: string, operation: string, args: string): string {
   const namespace = `http://www.cisco.com/AXL/API/${version}`;
   return (
@@ -145,9 +143,8 @@ function envelopeOf(version: string, operation: string, args: string): string {
   );
 }
 
-/** An element without attributes. */
-export function element(name: string, text: string | number): string {
-  return `<${name}>${escaped(String(text))}</${name}>`;
+export function soapElement(name: string, text: string | number): string {
+  return `<${name}>${escapeXmlText(String(text))}</${name}>`;
 }
 
 function sessionIn(cookies: readonly string[]): string | null {
@@ -158,36 +155,36 @@ function sessionIn(cookies: readonly string[]): string | null {
   return null;
 }
 
-function refusal({ status }: SoapAnswer, place: string, user: string): ClusterFault {
+function httpStatusError({ status }: SoapResponse, place: string, user: string): ClusterError {
   if (status === 401)
-    return new ClusterFault(
+    return new ClusterError(
       "credentials",
-      `${place} does not know the user ${user}, or not with this password (HTTP 401).`,
+      `${place} refused the user ${user} or the password (HTTP 401).`,
     );
   if (status === 403)
-    return new ClusterFault(
+    return new ClusterError(
       "role",
-      `${place} knows the user ${user}, who lacks the role Standard AXL API Access (HTTP 403).`,
+      `The user ${user} of ${place} needs the role Standard AXL API Access (HTTP 403).`,
     );
   if (status === 404)
-    return new ClusterFault(
+    return new ClusterError(
       "not-there",
-      `${place} has no such service (HTTP 404): the AXL web service must be activated.`,
+      `${place} has no AXL service (HTTP 404): activate the AXL web service.`,
     );
-  if (status === 503) return new ClusterFault("busy", `${place} is too busy to answer (HTTP 503).`);
-  if (status === 599) return new ClusterFault("version", `${place} does not know this version of AXL (HTTP 599).`);
-  return new ClusterFault("answer", `${place} answers HTTP ${status}.`);
+  if (status === 503) return new ClusterError("busy", `${place} is too busy (HTTP 503).`);
+  if (status === 599) return new ClusterError("version", `${place} does not support this version of AXL (HTTP 599).`);
+  return new ClusterError("answer", `${place} responded with HTTP ${status}.`);
 }
 
-/** The words differ by release. @source AXL developer guide, data throttling */
+/** The wording differs by release. @source AXL developer guide, data throttling */
 const ROW_LIMIT = /Total rows matched:\s*(\d+).*?Suggest\w*\s+row\s+fetch:\s*less\s+than\s*(\d+)/is;
 const MEMORY = /Maximum AXL Memory Allocation Consumed/i;
 
-function soapFault(fault: Element, place: string): ClusterFault {
-  const told = textOf(fault.faultstring);
-  const words = told === "" ? textOf(asElement(asElement(fault.detail).axlError).axlmessage) : told;
-  const [, rows, suggested] = ROW_LIMIT.exec(words) ?? [];
-  if (rows !== undefined) return new TooManyRows(place, Number(rows), Number(suggested));
-  if (MEMORY.test(words)) return new ClusterFault("busy", `${place} has no memory left for AXL at the moment.`);
-  return new ClusterFault("fault", `${place} refuses: ${words.slice(0, 500) || "it does not say why"}`);
+function toSoapError(fault: SoapElement, place: string): ClusterError {
+  const faultString = textOfElement(fault.faultstring);
+  const message = faultString === "" ? textOfElement(asSoapElement(asSoapElement(fault.detail).axlError).axlmessage) : faultString;
+  const [, rows, suggested] = ROW_LIMIT.exec(message) ?? [];
+  if (rows !== undefined) return new TooManyRowsError(place, Number(rows), Number(suggested));
+  if (MEMORY.test(message)) return new ClusterError("busy", `${place} is out of memory for AXL at the moment.`);
+  return new ClusterError("fault", `${place} refused the request: ${message.slice(0, 500) || "no reason given"}`);
 }

@@ -1,104 +1,108 @@
-import type { Clock } from "../../base/clock.ts";
-import { ClusterFault } from "../cluster-fault.ts";
-import type { Phone } from "../reading.ts";
-import { type AxlClient, element } from "./axl-client.ts";
-import { readAll } from "./pages.ts";
-import { asElement, type Element, listOf, textOf } from "./xml.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { ClusterError } from "../cluster-error.ts";
+import type { ClusterPhone } from "../cluster-types.ts";
+import { type AxlClient, soapElement } from "./axl-client.ts";
+import { readAllPages } from "./paging.ts";
+import { asSoapElement, type SoapElement, soapChildren, textOfElement } from "./xml.ts";
 
-/** What reading page by page needs. */
-export interface PageNeeds {
+export interface PhoneListDeps {
   client: AxlClient;
   clock: Clock;
   signal: AbortSignal;
-  /** Told how many rows each answer has. */
+  /** Called with the number of rows of each response. */
   onRows(rows: number): void;
 }
 
-/** Members of a phone that are asked for, in the schema's order. */
-const TAGS = [
+/** Requested members of a phone, in schema order. */
+const RETURNED_TAGS = [
   ...["name", "description", "product", "model", "protocol", "callingSearchSpaceName", "devicePoolName"],
   ...["locationName", "authenticationUrl", "ownerUserName"],
 ];
 
 /**
- * All phones of the database, without their lines, by identifier. Throws ClusterFault; `answer` when the list was changed
- * while it was read, twice: a page then repeats what another one had.
+ * All phones of the database, without lines, by identifier. Throws ClusterError; `answer` if the list changed twice while it
+ * was read, so that pages overlap.
  */
-export async function readPhones(needs: PageNeeds): Promise<Map<string, Phone>> {
-  const asked = `<searchCriteria>${element("name", "SEP%")}</searchCriteria><returnedTags>${TAGS.map((tag) => `<${tag}/>`).join("")}</returnedTags>`;
+export async function fetchPhones(deps: PhoneListDeps): Promise<Map<string, ClusterPhone>> {
+  const searchArgs = `<searchCriteria>${soapElement("name", "SEP%")}</searchCriteria><returnedTags>${RETURNED_TAGS.map((tag) => `<${tag}/>`).join("")}</returnedTags>`;
   for (let tries = 0; ; tries++) {
-    const phones = await readAll(async (skip, first) => {
-      const answer = await needs.client.call("listPhone", asked + element("skip", skip) + element("first", first));
-      const page = listOf(answer.phone).map(phoneOf);
-      needs.onRows(page.length);
+    const phones = await readAllPages(async (skip, first) => {
+      const answer = await deps.client.call(
+        "listPhone",
+        searchArgs + soapElement("skip", skip) + soapElement("first", first),
+      );
+      const page = soapChildren(answer.phone).map(toClusterPhone);
+      deps.onRows(page.length);
       return page;
-    }, needs);
+    }, deps);
     const byName = new Map(
       phones.filter(({ name }) => /^SEP/i.test(name)).map((phone) => [phone.name.toUpperCase(), phone]),
     );
     if (byName.size === phones.length) return byName;
     if (tries === 1)
-      throw new ClusterFault(
+      throw new ClusterError(
         "answer",
-        `${needs.client.place} tells some phones twice: its list changes while it is read.`,
+        `${deps.client.hostAndPort} returned some phones twice: the list changed while it was read.`,
       );
   }
 }
 
-/** One phone with its lines; null when it is gone. Throws ClusterFault. */
-export async function readPhone(client: AxlClient, uuid: string): Promise<Phone | null> {
+/** One phone with its lines; null if it does not exist. Throws ClusterError. */
+export async function fetchPhone(client: AxlClient, uuid: string): Promise<ClusterPhone | null> {
   try {
-    const answer = await client.call("getPhone", element("uuid", `{${uuid.toUpperCase()}}`));
-    const told = asElement(answer.phone);
-    if (!/^SEP/i.test(textOf(told.name))) return null;
-    const lines = listOf(asElement(told.lines).line).map((line) => textOf(asElement(line.dirn).pattern));
-    return { ...phoneOf(told), lines: lines.filter((line) => line !== "") };
+    const answer = await client.call("getPhone", soapElement("uuid", `{${uuid.toUpperCase()}}`));
+    const element = asSoapElement(answer.phone);
+    if (!/^SEP/i.test(textOfElement(element.name))) return null;
+    const lines = soapChildren(asSoapElement(element.lines).line).map((line) =>
+      textOfElement(asSoapElement(line.dirn).pattern),
+    );
+    return { ...toClusterPhone(element), lines: lines.filter((line) => line !== "") };
   } catch (error) {
-    // The words of a cluster for what is not there. @source AXL developer guide, faults
-    if (error instanceof ClusterFault && error.code === "fault" && /not found/i.test(error.message)) return null;
+    // Fault text of a cluster for a missing object. @source AXL developer guide, faults
+    if (error instanceof ClusterError && error.code === "fault" && /not found/i.test(error.message)) return null;
     throw error;
   }
 }
 
-function phoneOf(told: Element): Phone {
+function toClusterPhone(element: SoapElement): ClusterPhone {
   return {
-    uuid: bareUuid(textOf(told["@uuid"])),
-    name: textOf(told.name),
-    description: textOf(told.description),
-    product: textOf(told.product),
-    model: textOf(told.model),
-    protocol: textOf(told.protocol),
-    devicePool: textOf(told.devicePoolName),
-    callingSearchSpace: textOf(told.callingSearchSpaceName),
-    location: textOf(told.locationName),
-    owner: textOf(told.ownerUserName),
-    authenticationUrl: textOf(told.authenticationUrl),
+    uuid: normalizeUuid(textOfElement(element["@uuid"])),
+    name: textOfElement(element.name),
+    description: textOfElement(element.description),
+    product: textOfElement(element.product),
+    model: textOfElement(element.model),
+    protocol: textOfElement(element.protocol),
+    devicePool: textOfElement(element.devicePoolName),
+    callingSearchSpace: textOfElement(element.callingSearchSpaceName),
+    location: textOfElement(element.locationName),
+    owner: textOfElement(element.ownerUserName),
+    authenticationUrl: textOfElement(element.authenticationUrl),
     lines: null,
   };
 }
 
-/** Identifiers stand in braces and capitals in one place, bare and small in another. */
-export function bareUuid(text: string): string {
+/** Identifiers come with braces in upper case or bare in lower case, depending on the operation. */
+export function normalizeUuid(text: string): string {
   return text.replace(/[{}]/g, "").toLowerCase();
 }
 
-/** Tables and columns from public examples, not seen on a real cluster. */
+/** Tables and columns from public examples, not verified on a real cluster. */
 const LINES_SQL =
   "d.name AS device, m.numplanindex AS position, n.dnorpattern AS pattern FROM devicenumplanmap m " +
   "JOIN device d ON m.fkdevice = d.pkid JOIN numplan n ON m.fknumplan = n.pkid WHERE d.tkclass = 1 ORDER BY m.pkid";
 
-/** Directory numbers by the name of their phone in capitals, in the order of the lines. Throws ClusterFault. */
-export async function readLines(needs: PageNeeds): Promise<Map<string, string[]>> {
-  const rows = await readAll(async (skip, first) => {
+/** Directory numbers by phone name (upper case), in line order. Throws ClusterError. */
+export async function fetchDirectoryNumbers(deps: PhoneListDeps): Promise<Map<string, string[]>> {
+  const rows = await readAllPages(async (skip, first) => {
     const sql = `SELECT SKIP ${skip} FIRST ${first} ${LINES_SQL}`;
-    const page = listOf((await needs.client.call("executeSQLQuery", element("sql", sql))).row);
-    needs.onRows(page.length);
+    const page = soapChildren((await deps.client.call("executeSQLQuery", soapElement("sql", sql))).row);
+    deps.onRows(page.length);
     return page.map((row) => ({
-      device: textOf(row.device).toUpperCase(),
-      position: Number(textOf(row.position)),
-      pattern: textOf(row.pattern),
+      device: textOfElement(row.device).toUpperCase(),
+      position: Number(textOfElement(row.position)),
+      pattern: textOfElement(row.pattern),
     }));
-  }, needs);
+  }, deps);
   const lines = new Map<string, string[]>();
   for (const { device, pattern } of rows.sort((a, b) => a.position - b.position)) {
     const known = lines.get(device);
@@ -108,19 +112,19 @@ export async function readLines(needs: PageNeeds): Promise<Map<string, string[]>
   return lines;
 }
 
-/** Hosts of the nodes that process calls; where none is told so, all nodes. Throws ClusterFault; `nodes` when there is none. */
-export async function readNodes(client: AxlClient): Promise<string[]> {
-  const all = `<searchCriteria>${element("name", "%")}</searchCriteria>`;
+/** Hosts of the call-processing nodes; all nodes if none has that role. Throws ClusterError; `nodes` if the list is empty. */
+export async function fetchNodes(client: AxlClient): Promise<string[]> {
+  const all = `<searchCriteria>${soapElement("name", "%")}</searchCriteria>`;
   const managers = await client.call("listCallManager", `${all}<returnedTags><processNodeName/></returnedTags>`);
-  let nodes = listOf(managers.callManager).map((each) => textOf(each.processNodeName));
+  let nodes = soapChildren(managers.callManager).map((each) => textOfElement(each.processNodeName));
   if (nodes.every((node) => node === "")) {
     const answer = await client.call("listProcessNode", `${all}<returnedTags><name/></returnedTags>`);
-    // A row that stands for the cluster as a whole. @source AXL developer guide
-    nodes = listOf(answer.processNode)
-      .map((each) => textOf(each.name))
+    // A row that represents the cluster as a whole. @source AXL developer guide
+    nodes = soapChildren(answer.processNode)
+      .map((each) => textOfElement(each.name))
       .filter((name) => name !== "EnterpriseWideData");
   }
   const found = [...new Set(nodes.filter((node) => node !== ""))];
-  if (found.length === 0) throw new ClusterFault("nodes", `${client.place} names no node that processes calls.`);
+  if (found.length === 0) throw new ClusterError("nodes", `${client.hostAndPort} has no call-processing node.`);
   return found;
 }

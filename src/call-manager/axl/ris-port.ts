@@ -1,53 +1,55 @@
-import { type Clock, sleep } from "../../base/clock.ts";
-import { ClusterFault } from "../cluster-fault.ts";
-import type { Registration } from "../reading.ts";
-import { type AxlClient, element } from "./axl-client.ts";
-import { asElement, type Element, listOf, textOf } from "./xml.ts";
+import { type Clock, sleep } from "../../lib/clock.ts";
+import { ClusterError } from "../cluster-error.ts";
+import type { PhoneRegistration } from "../cluster-types.ts";
+import { type AxlClient, soapElement } from "./axl-client.ts";
+import { asSoapElement, type SoapElement, soapChildren, textOfElement } from "./xml.ts";
 
 const PATH = "/realtimeservice2/services/RISService70";
 const NAMESPACE = "http://schemas.cisco.com/ast/soap";
-/** Devices in one question. @source RisPort70 documentation */
-const MOST_NAMES = 1_000;
-/** A cluster takes 15 questions a minute from all its clients together. @source RisPort70 documentation */
+/** Devices per request. @source RisPort70 documentation */
+const MAX_NAMES = 1_000;
+/** Rate limit: 15 requests a minute for all clients of a cluster together. @source RisPort70 documentation */
 const PAUSE_MS = 4_500;
 
 /**
- * What the cluster's own collection of registrations says of the phones named; the second source, since it is slower and
- * shared by all clients of the cluster. Throws ClusterFault.
- * @source RisPort70 documentation, selectCmDeviceExt
+ * Registrations of the named phones from the cluster's RisPort service. Fallback only: it is slower than SNMP and its rate
+ * limit is shared by all clients. Throws ClusterError. @source RisPort70 documentation, selectCmDeviceExt
  */
-export async function askRegistrations(
+export async function queryRegistrations(
   client: AxlClient,
   names: readonly string[],
   { clock, signal }: { clock: Clock; signal: AbortSignal },
-): Promise<Registration[]> {
-  const found: Registration[] = [];
-  for (let at = 0; at < names.length; at += MOST_NAMES) {
+): Promise<PhoneRegistration[]> {
+  const found: PhoneRegistration[] = [];
+  for (let at = 0; at < names.length; at += MAX_NAMES) {
     if (at > 0) await sleep(clock, PAUSE_MS, signal);
-    const body = await client.post(PATH, "selectCmDeviceExt", question(names.slice(at, at + MOST_NAMES)));
-    const result = resultIn(body);
+    const body = await client.post(PATH, "selectCmDeviceExt", queryEnvelope(names.slice(at, at + MAX_NAMES)));
+    const result = findResult(body);
     if (result === null)
-      throw new ClusterFault("answer", `${client.place} answers the question for registrations with something else.`);
-    for (const node of listOf(asElement(result.CmNodes).item)) {
-      for (const device of listOf(asElement(node.CmDevices).item))
-        found.push(registrationOf(device, textOf(node.Name)));
+      throw new ClusterError(
+        "answer",
+        `${client.hostAndPort} sent an invalid response to the RisPort query.`,
+      );
+    for (const node of soapChildren(asSoapElement(result.CmNodes).item)) {
+      for (const device of soapChildren(asSoapElement(node.CmDevices).item))
+        found.push(toPhoneRegistration(device, textOfElement(node.Name)));
     }
   }
   return found;
 }
 
-function question(names: readonly string[]): string {
-  const items = names.map((name) => `<soap:item>${element("soap:Item", name)}</soap:item>`).join("");
+function queryEnvelope(names: readonly string[]): string {
+  const items = names.map((name) => `<soap:item>${soapElement("soap:Item", name)}</soap:item>`).join("");
   const criteria =
-    element("soap:MaxReturnedDevices", MOST_NAMES) +
-    element("soap:DeviceClass", "Phone") +
-    element("soap:Model", 255) +
-    element("soap:Status", "Any") +
+    soapElement("soap:MaxReturnedDevices", MAX_NAMES) +
+    soapElement("soap:DeviceClass", "Phone") +
+    soapElement("soap:Model", 255) +
+    soapElement("soap:Status", "Any") +
     "<soap:NodeName/>" +
-    element("soap:SelectBy", "Name") +
+    soapElement("soap:SelectBy", "Name") +
     `<soap:SelectItems>${items}</soap:SelectItems>` +
-    element("soap:Protocol", "Any") +
-    element("soap:DownloadStatus", "Any");
+    soapElement("soap:Protocol", "Any") +
+    soapElement("soap:DownloadStatus", "Any");
   return (
     '<?xml version="1.0" encoding="UTF-8"?>' +
     `<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" xmlns:soap="${NAMESPACE}">` +
@@ -56,25 +58,25 @@ function question(names: readonly string[]): string {
   );
 }
 
-/** The result lies two elements deep, whose names differ by release. */
-function resultIn(body: Element): Element | null {
+/** The result is two elements deep; their names differ by release. */
+function findResult(body: SoapElement): SoapElement | null {
   for (const response of Object.values(body)) {
-    for (const answer of Object.values(asElement(response))) {
-      const result = asElement(answer).SelectCmDeviceResult;
-      if (result !== undefined) return asElement(result);
+    for (const answer of Object.values(asSoapElement(response))) {
+      const result = asSoapElement(answer).SelectCmDeviceResult;
+      if (result !== undefined) return asSoapElement(result);
     }
   }
   return null;
 }
 
-function registrationOf(device: Element, node: string): Registration {
-  const [address] = listOf(asElement(device.IPAddress).item);
-  const told = textOf(address?.IP) || textOf(device.IpAddress);
+function toPhoneRegistration(device: SoapElement, node: string): PhoneRegistration {
+  const [address] = soapChildren(asSoapElement(device.IPAddress).item);
+  const ipAddress = textOfElement(address?.IP) || textOfElement(device.IpAddress);
   return {
-    name: textOf(device.Name),
-    registered: /^(registered|partiallyregistered)$/i.test(textOf(device.Status)),
-    address: told === "" || told === "0.0.0.0" ? null : told,
-    at: Number(textOf(device.TimeStamp)) * 1_000 || 0,
+    name: textOfElement(device.Name),
+    registered: /^(registered|partiallyregistered)$/i.test(textOfElement(device.Status)),
+    address: ipAddress === "" || ipAddress === "0.0.0.0" ? null : ipAddress,
+    at: Number(textOfElement(device.TimeStamp)) * 1_000 || 0,
     node,
   };
 }

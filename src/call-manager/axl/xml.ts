@@ -1,10 +1,10 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
-import { ClusterFault } from "../cluster-fault.ts";
+import { ClusterError } from "../cluster-error.ts";
 
-/** An element: texts are strings, children are elements, those that stand more than once are lists; attributes begin with `@`. */
-export type Element = { readonly [name: string]: unknown };
+/** A parsed element: text as strings, children as elements, repeated children as lists; attribute names begin with `@`. */
+export type SoapElement = { readonly [name: string]: unknown };
 
-/** Entities are decoded by `decoded`: no declaration of a document is ever obeyed, and numbers stay the texts they are. */
+/** Entities are decoded separately: document type declarations are never processed, and numbers stay strings. */
 const PARSER = new XMLParser({
   removeNSPrefix: true,
   ignoreAttributes: false,
@@ -15,19 +15,19 @@ const PARSER = new XMLParser({
   trimValues: true,
 });
 
-/** The contents of a SOAP body. Throws ClusterFault `answer` for what is no whole SOAP message. */
-export function soapBody(text: string, host: string): Element {
+/** Content of a SOAP body. Throws ClusterError `answer` if the text is not a complete SOAP message. */
+export function soapBody(text: string, host: string): SoapElement {
   if (/<!DOCTYPE/i.test(text) || XMLValidator.validate(text) !== true)
-    throw new ClusterFault("answer", `${host} answers something that is no SOAP message: ${glimpse(text)}`);
-  const root = PARSER.parse(text) as Element;
-  const envelope = asElement(root.Envelope);
+    throw new ClusterError("answer", `${host} sent an invalid SOAP message: ${excerpt(text)}`);
+  const root = PARSER.parse(text) as SoapElement;
+  const envelope = asSoapElement(root.Envelope);
   if (!("Body" in envelope))
-    throw new ClusterFault("answer", `${host} answers something that is no SOAP message: ${glimpse(text)}`);
-  return asElement(envelope.Body);
+    throw new ClusterError("answer", `${host} sent an invalid SOAP message: ${excerpt(text)}`);
+  return asSoapElement(envelope.Body);
 }
 
-/** The beginning of an answer, for people. */
-function glimpse(text: string): string {
+/** Beginning of a response, for error messages. */
+function excerpt(text: string): string {
   const beginning = text
     .slice(0, 60)
     .replace(/[^\x20-\x7e]+/g, " ")
@@ -35,27 +35,27 @@ function glimpse(text: string): string {
   return beginning === "" ? "nothing." : `"${beginning}".`;
 }
 
-/** A child as an element; {} when it is none. */
-export function asElement(value: unknown): Element {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Element) : {};
+/** A child as an element; {} for anything else. */
+export function asSoapElement(value: unknown): SoapElement {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as SoapElement) : {};
 }
 
-/** Children of one name: none, the one, or all. */
-export function listOf(value: unknown): readonly Element[] {
+/** Children of one name as a list. */
+export function soapChildren(value: unknown): readonly SoapElement[] {
   if (value === undefined || value === "") return [];
-  return (Array.isArray(value) ? value : [value]).map(asElement);
+  return (Array.isArray(value) ? value : [value]).map(asSoapElement);
 }
 
-/** The text of a child, "" when it has none. */
-export function textOf(value: unknown): string {
-  if (typeof value === "string") return decoded(value);
-  const text = asElement(value)["#text"];
-  return typeof text === "string" ? decoded(text) : "";
+/** The text of a child; "" without text. */
+export function textOfElement(value: unknown): string {
+  if (typeof value === "string") return decodeXml(value);
+  const text = asSoapElement(value)["#text"];
+  return typeof text === "string" ? decodeXml(text) : "";
 }
 
 const NAMED: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 
-function decoded(text: string): string {
+function decodeXml(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w+));/gi, (whole, hex, decimal, name) => {
     if (name !== undefined) return NAMED[name] ?? whole;
@@ -64,8 +64,8 @@ function decoded(text: string): string {
   });
 }
 
-/** Text as it may stand in an element; control characters can't. */
-export function escaped(text: string): string {
+/** Escapes text for an element; control characters are removed. */
+export function escapeXmlText(text: string): string {
   return text
     .replace(/[^\P{Cc}\t\n\r]/gu, "")
     .replace(/[&<>]/g, (each) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[each] as string);

@@ -1,65 +1,64 @@
 import snmp, { type Session, type SessionOptions, type User, type Varbind } from "net-snmp";
-import type { AddressPolicy } from "../../base/address-policy.ts";
-import { ClusterFault } from "../cluster-fault.ts";
-import type { SnmpAccess } from "../reading.ts";
-import { type Protocols, protocolWords } from "./protocols.ts";
+import type { SsrfGuard } from "../../lib/ssrf-guard.ts";
+import { ClusterError } from "../cluster-error.ts";
+import type { SnmpAccess } from "../cluster-types.ts";
+import { formatProtocols, type SnmpProtocols } from "./protocol-discovery.ts";
 
-/** How long an agent is waited for, and how often it is asked once more. */
-const PATIENCE = { timeout: 3_000, retries: 1 };
-/** An agent that is known to answer, and does not when it can't decrypt. */
-const IMPATIENCE = { timeout: 1_000, retries: 0 };
+/** Timeout (ms) and retries of an SNMP request. */
+const TIMEOUT_OPTIONS = { timeout: 3_000, retries: 1 };
+/** For an agent that is known to respond, but stays silent if it cannot decrypt. */
+const TRIAL_TIMEOUT_OPTIONS = { timeout: 1_000, retries: 0 };
 
-/** What asking nodes needs. */
-export interface SnmpNeeds {
-  policy: AddressPolicy;
+export interface SnmpDeps {
+  policy: SsrfGuard;
   signal: AbortSignal;
-  /** Port of the agents. */
+  /** UDP port of the agents. */
   port: number;
 }
 
-/** Questions to the agent of one node. */
+/** SNMP session with one node. */
 export interface NodeSession {
   readonly node: string;
-  /** Values by the given names, null for what the agent does not have. Throws ClusterFault. */
+  /** Values of the OIDs, null for missing ones. Throws ClusterError. */
   get(oids: readonly string[]): Promise<(Varbind["value"] | null)[]>;
-  /** What follows each of the names, at most `repetitions` values of each. Throws ClusterFault. */
-  following(oids: readonly string[], repetitions: number): Promise<Varbind[][]>;
+  /** GETBULK: values that follow each OID, at most `repetitions` each. Throws ClusterError. */
+  getBulk(oids: readonly string[], repetitions: number): Promise<Varbind[][]>;
   close(): void;
 }
 
-/** Opens a session; `protocols` are those of version 3, `isTrial` true where they are guessed. Throws ClusterFault `dns`. */
-export async function openNode(
+/** Opens a session; `protocols` for version 3, `isTrial` while they are being discovered. Throws ClusterError `dns`. */
+export async function openNodeSession(
   node: string,
   access: SnmpAccess,
-  protocols: Protocols | null,
-  needs: SnmpNeeds,
+  protocols: SnmpProtocols | null,
+  deps: SnmpDeps,
   isTrial = false,
 ): Promise<NodeSession> {
-  const { policy, signal, port } = needs;
-  const { address, family } = await policy.choose(node).catch((error: Error) => {
-    throw new ClusterFault("dns", error.message, error);
+  const { policy, signal, port } = deps;
+  const { address, family } = await policy.resolveAllowed(node).catch((error: Error) => {
+    throw new ClusterError("dns", error.message, error);
   });
-  const patience = isTrial ? IMPATIENCE : PATIENCE;
-  const options = { port, ...patience, transport: family === 6 ? "udp6" : "udp4" } as const;
-  const session = open(address, access, protocols, options);
-  // Without a listener the library's own trouble would end the thread.
+  const timeoutOptions = isTrial ? TRIAL_TIMEOUT_OPTIONS : TIMEOUT_OPTIONS;
+  const options = { port, ...timeoutOptions, transport: family === 6 ? "udp6" : "udp4" } as const;
+  const session = openSnmpSession(address, access, protocols, options);
+  // Without a listener, an error event of the library would end the thread.
   (session as unknown as NodeJS.EventEmitter).on("error", () => undefined);
   const onAbort = (): void => void session.close();
   signal.addEventListener("abort", onAbort, { once: true });
-  const fail = (error: Error): ClusterFault => faultOf(error, node, port, access, protocols);
+  const fail = (error: Error): ClusterError => toSnmpError(error, node, port, access, protocols);
   return {
     node,
     get: (oids) =>
       new Promise((fulfil, reject) => {
         session.get([...oids], (error: Error | null, varbinds?: Varbind[]) => {
-          if (error || !varbinds) return reject(fail(error ?? new ClusterFault("snmp-answer", node)));
+          if (error || !varbinds) return reject(fail(error ?? new ClusterError("snmp-answer", node)));
           fulfil(varbinds.map((each) => (snmp.isVarbindError(each) ? null : (each.value ?? null))));
         });
       }),
-    following: (oids, repetitions) =>
+    getBulk: (oids, repetitions) =>
       new Promise((fulfil, reject) => {
         session.getBulk([...oids], 0, repetitions, (error: Error | null, varbinds?: (Varbind | Varbind[])[]) => {
-          if (error || !varbinds) return reject(fail(error ?? new ClusterFault("snmp-answer", node)));
+          if (error || !varbinds) return reject(fail(error ?? new ClusterError("snmp-answer", node)));
           fulfil(varbinds.map((each) => [each].flat()));
         });
       }),
@@ -70,7 +69,12 @@ export async function openNode(
   };
 }
 
-function open(address: string, access: SnmpAccess, protocols: Protocols | null, options: SessionOptions): Session {
+function openSnmpSession(
+  address: string,
+  access: SnmpAccess,
+  protocols: SnmpProtocols | null,
+  options: SessionOptions,
+): Session {
   if (access.version === 2)
     return snmp.createSession(address, access.community, { ...options, version: snmp.Version2c });
   const user = {
@@ -85,39 +89,39 @@ function open(address: string, access: SnmpAccess, protocols: Protocols | null, 
   return snmp.createV3Session(address, user, { port, timeout, retries, transport } as object);
 }
 
-function faultOf(
+function toSnmpError(
   error: Error,
   node: string,
   port: number,
   access: SnmpAccess,
-  protocols: Protocols | null,
-): ClusterFault {
-  if (error instanceof ClusterFault) return error;
+  protocols: SnmpProtocols | null,
+): ClusterError {
+  if (error instanceof ClusterError) return error;
   const { name, message } = error;
   if (name === "RequestTimedOutError") {
-    const hint = access.version === 2 ? " It is off, unreachable, or its community is another one." : "";
-    return new ClusterFault(
+    const hint = access.version === 2 ? " It is off, unreachable, or its community differs." : "";
+    return new ClusterError(
       "snmp-timeout",
-      `Node ${node} gives no answer to SNMP (UDP ${port}) in time.${hint}`,
+      `Node ${node} timed out: no SNMP response (UDP ${port}).${hint}`,
       error,
     );
   }
   if (access.version === 3 && /Unknown User Name/i.test(message))
-    return new ClusterFault("snmp-credentials", `Node ${node} does not know the SNMP user ${access.user}.`, error);
+    return new ClusterError("snmp-credentials", `Node ${node} has no SNMP user ${access.user}.`, error);
   if (/Wrong Digest/i.test(message))
-    return new ClusterFault(
+    return new ClusterError(
       "snmp-credentials",
-      `Node ${node} refuses snmpAuthPassword${protocols ? ` with ${protocolWords(protocols)}` : ""}.`,
+      `Node ${node} refused snmpAuthPassword${protocols ? ` with ${formatProtocols(protocols)}` : ""}.`,
       error,
     );
   if (/Decrypt/i.test(message))
-    return new ClusterFault(
+    return new ClusterError(
       "snmp-encryption",
-      `Node ${node} refuses snmpEncryptPassword${protocols ? ` with ${protocolWords(protocols)}` : ""}.`,
+      `Node ${node} refused snmpEncryptPassword${protocols ? ` with ${formatProtocols(protocols)}` : ""}.`,
       error,
     );
   if (/Unsupported Security Level/i.test(message))
-    return new ClusterFault("snmp-encryption", `Node ${node} does not let its SNMP user encrypt.`, error);
-  if (/closed/i.test(message)) return new ClusterFault("stopped", `${node}: called off`, error);
-  return new ClusterFault("snmp-answer", `Node ${node} answers SNMP with: ${message}.`, error);
+    return new ClusterError("snmp-encryption", `Node ${node} does not allow encryption for its SNMP user.`, error);
+  if (/closed/i.test(message)) return new ClusterError("stopped", `${node}: cancelled`, error);
+  return new ClusterError("snmp-answer", `Node ${node} responded with an SNMP error: ${message}.`, error);
 }

@@ -1,6 +1,6 @@
 import snmp, { type Varbind } from "net-snmp";
-import { ClusterFault } from "../cluster-fault.ts";
-import type { NodeState, Registration } from "../reading.ts";
+import { ClusterError } from "../cluster-error.ts";
+import type { NodeState, PhoneRegistration } from "../cluster-types.ts";
 import type { NodeSession } from "./node-session.ts";
 
 /** @source CISCO-CCM-MIB, ciscoCcmMIB */
@@ -12,24 +12,24 @@ const PHONE_ENTRY = `${MIB}.1.2.1.1`;
 const COLUMNS = { status: 7, registeredAt: 8, name: 20, address: 21 } as const;
 /** ccmPhoneStatus: registered, and partiallyregistered (some of its lines are). */
 const REGISTERED: ReadonlySet<unknown> = new Set([2, 5]);
-/** Rows asked for at once. own choice: with four columns an answer of about 7 KB */
+/** GETBULK repetitions: with four columns a response of about 7 KB. @source docs/decisions/0205-call-manager.md, SNMP */
 const REPETITIONS = 50;
-/** own choice: no cluster has so many phones; an agent that goes on and on is ended by it */
-const MOST_ROWS = 100_000;
+/** Safety limit that also stops an agent that loops. @source docs/decisions/0205-call-manager.md, SNMP */
+const MAX_ROWS = 100_000;
 
-/** Which state of its table of phones a node is in. Throws ClusterFault; `snmp-answer` when its call manager does not run. */
-export async function readState(session: NodeSession): Promise<NodeState> {
+/** State of a node's phone table. Throws ClusterError; `snmp-answer` if no call manager runs on the node. */
+export async function readTableState(session: NodeSession): Promise<NodeState> {
   const [startTime, stateId] = await session.get([START_TIME, STATE_ID]);
   if (typeof stateId !== "number")
-    throw new ClusterFault(
+    throw new ClusterError(
       "snmp-answer",
-      `Node ${session.node} tells nothing about phones: no call manager runs there.`,
+      `Node ${session.node} has no phone table: no call manager runs there.`,
     );
   return { node: session.node, stateId, startTime: Buffer.isBuffer(startTime) ? startTime.toString("hex") : "" };
 }
 
-/** All phones that a node knows. Throws ClusterFault, whatever was read by then. */
-export async function readPhoneTable(session: NodeSession): Promise<Registration[]> {
+/** All phones of a node. Throws ClusterError instead of returning a partial result. */
+export async function readPhoneTable(session: NodeSession): Promise<PhoneRegistration[]> {
   const columns = Object.values(COLUMNS).map((column) => ({
     prefix: `${PHONE_ENTRY}.${column}.`,
     last: `${PHONE_ENTRY}.${column}`,
@@ -39,7 +39,7 @@ export async function readPhoneTable(session: NodeSession): Promise<Registration
   for (;;) {
     const open = columns.filter(({ isOver }) => !isOver);
     if (open.length === 0) break;
-    const answers = await session.following(
+    const answers = await session.getBulk(
       open.map(({ last }) => last),
       REPETITIONS,
     );
@@ -49,18 +49,18 @@ export async function readPhoneTable(session: NodeSession): Promise<Registration
       for (const varbind of answer) {
         if (column.isOver) break;
         if (snmp.isVarbindError(varbind) || !varbind.oid.startsWith(column.prefix)) column.isOver = true;
-        else take(column, varbind, session.node);
+        else addValue(column, varbind, session.node);
       }
     });
   }
   const [status, registeredAt, name, address] = columns.map(({ values }) => values);
-  const found: Registration[] = [];
+  const found: PhoneRegistration[] = [];
   for (const [index, value] of name ?? []) {
     found.push({
       name: String(value),
       registered: REGISTERED.has(status?.get(index)),
-      address: addressOf(address?.get(index)),
-      at: timeOf(registeredAt?.get(index)),
+      address: parseAddress(address?.get(index)),
+      at: parseDateAndTime(registeredAt?.get(index)),
       node: session.node,
     });
   }
@@ -74,25 +74,25 @@ interface Column {
   isOver: boolean;
 }
 
-function take(column: Column, { oid, value }: Varbind, node: string): void {
+function addValue(column: Column, { oid, value }: Varbind, node: string): void {
   const index = oid.slice(column.prefix.length);
   if (column.values.has(index))
-    throw new ClusterFault("snmp-answer", `Node ${node} tells the same phone again and again.`);
-  if (column.values.size >= MOST_ROWS)
-    throw new ClusterFault("snmp-answer", `Node ${node} tells more than ${MOST_ROWS} phones.`);
+    throw new ClusterError("snmp-answer", `Node ${node} returned duplicate rows (SNMP walk loop).`);
+  if (column.values.size >= MAX_ROWS)
+    throw new ClusterError("snmp-answer", `Node ${node} returned more than ${MAX_ROWS} phones.`);
   column.values.set(index, value);
   column.last = oid;
 }
 
-/** Four octets as an address; null for anything else and for 0.0.0.0. */
-function addressOf(value: Varbind["value"]): string | null {
+/** IPv4 address of four octets; null for anything else and for 0.0.0.0. */
+function parseAddress(value: Varbind["value"]): string | null {
   if (!Buffer.isBuffer(value) || value.length !== 4) return null;
   const address = [...value].join(".");
   return address === "0.0.0.0" ? null : address;
 }
 
-/** Epoch ms of a DateAndTime; 0 when it is none. @source RFC 2579, DateAndTime */
-function timeOf(value: Varbind["value"]): number {
+/** Epoch ms of a DateAndTime; 0 if invalid. @source RFC 2579, DateAndTime */
+function parseDateAndTime(value: Varbind["value"]): number {
   if (!Buffer.isBuffer(value) || value.length < 8) return 0;
   const [year, month, day, hour, minute, second] = [value.readUInt16BE(0), ...value.subarray(2, 7)] as number[];
   const local = Date.UTC(year ?? 0, (month ?? 1) - 1, day, hour, minute, second);

@@ -1,56 +1,56 @@
 import { cpSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { requireDatabase } from "../../app/appliance.ts";
-import { sendOrder } from "../../app/control-socket.ts";
-import type { CheckedPlugin } from "../../extensions/contract/check-plugin.ts";
 import type { PluginManifest } from "../../plugin-api/index.ts";
+import type { PluginCheckResult } from "../../plugin-host/contract/check-plugin.ts";
+import { requireDatabase } from "../../wiring/appliance-data.ts";
+import { sendControlCommand } from "../../wiring/control-socket.ts";
 import type { Terminal } from "../terminal.ts";
 
-const MEMORY_MB = 128;
+const DEFAULT_MEMORY_MB = 128;
 
 /**
- * Shows what a checked plugin asks for and, once that was agreed to, puts it into the data of an appliance; a daemon that
- * runs takes it up. False when it was not agreed to. Throws UpstreamError when there is no appliance.
+ * Shows what a checked plugin requests and, once that was agreed to, copies it into the data directory of an appliance; a
+ * running daemon loads it at once. False when it was not agreed to. Throws UpstreamError when there is no appliance.
  */
 export async function installPlugin(
-  { manifest, built }: CheckedPlugin,
+  { manifest, built }: PluginCheckResult,
   dataDir: string,
   agreed: boolean,
   terminal: Terminal,
 ): Promise<boolean> {
   if (!manifest || built === null) return false;
   requireDatabase(dataDir);
-  for (const line of asks(manifest)) terminal.err(line);
+  for (const line of requestedPermissions(manifest)) terminal.err(line);
   if (!agreed) {
     terminal.err("Nothing was installed. Add --yes if you trust it.");
     return false;
   }
-  replace(built, join(dataDir, "plugins"), manifest.name);
-  const order = await sendOrder(dataDir, { order: "plugin.takeUp", args: {} });
+  replacePlugin(built, join(dataDir, "plugins"), manifest.name);
+  const response = await sendControlCommand(dataDir, { order: "plugin.takeUp", args: {} });
   const next = `carillon plugin enable ${manifest.name} --token …`;
-  const when = order ? "" : "start the daemon, then: ";
+  const when = response ? "" : "start the daemon, then: ";
   terminal.out(
-    `installed ${manifest.name} ${manifest.version}; it is switched off unless it ran before. next: ${when}${next}`,
+    `Installed ${manifest.name} ${manifest.version}. A new plugin is disabled at first. Next: ${when}${next}`,
   );
   return true;
 }
 
-function asks({ name, version, description, ...manifest }: PluginManifest): string[] {
+function requestedPermissions({ name, version, description, ...manifest }: PluginManifest): string[] {
   const claims = manifest.claims.map(({ type, identifier }) => `${type} ${identifier}`);
   const list = (words: readonly string[]): string => words.join(", ") || "none";
   return [
     `${name} ${version}: ${description}`,
-    `  devices it is given: ${list(claims)}`,
-    `  people's devices it serves: ${manifest.deviceType ?? "none"}`,
-    `  ports it opens: ${list(manifest.listens)}`,
-    `  rows it is told of: ${list(manifest.watches)}`,
-    `  packages inside: ${list(manifest.packages)}`,
-    `  memory: ${manifest.memoryMb ?? MEMORY_MB} MiB, and the network and files as the daemon's own user has them`,
+    `  devices: ${list(claims)}`,
+    `  user devices: ${manifest.deviceType ?? "none"}`,
+    `  ports: ${list(manifest.listens)}`,
+    `  rows it watches: ${list(manifest.watches)}`,
+    `  packages: ${list(manifest.packages)}`,
+    `  memory: ${manifest.memoryMb ?? DEFAULT_MEMORY_MB} MiB; access to network and files: as the daemon's user`,
   ];
 }
 
-/** What runs now goes on with the files that it has read; whoever looks finds the old folder or the new one. */
-function replace(built: string, plugins: string, name: string): void {
+/** A running plugin keeps the files it has loaded; readers find either the old folder or the new one, never a mix. */
+function replacePlugin(built: string, plugins: string, name: string): void {
   const [fresh, old] = [`.new-${name}`, `.old-${name}`].map((each) => join(plugins, each)) as [string, string];
   mkdirSync(plugins, { recursive: true });
   for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });

@@ -2,32 +2,33 @@ import { createReadStream, mkdirSync, readdirSync, readFileSync, renameSync } fr
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { type ReadEntry, Unpack } from "tar";
-import { CallerError, invalidValue } from "../../base/errors.ts";
+import { CallerError, invalidValue } from "../../lib/errors.ts";
 
-/** own choice: room for a plugin with its packages. */
-const MOST_BYTES = 67_108_864;
-const MOST_FILES = 10_000;
+/** Large enough for a plugin with its packages; protects against archive bombs. */
+const MAX_BYTES = 67_108_864;
+const MAX_FILES = 10_000;
 
 /**
- * Unpacks a .tgz, as `npm pack` and `tar` make them, into a folder below `workDir` that has the plugin's name. Throws
- * CallerError for what is no such file or holds too much; nothing is ever written outside `workDir`.
+ * Unpacks a .tgz, as created by `npm pack` and `tar`, to a folder below `workDir` named like the plugin. Throws CallerError
+ * for other files and for archives above the limits; never writes outside `workDir`.
  */
-export async function unpack(file: string, workDir: string): Promise<string> {
+export async function unpackPluginPackage(file: string, workDir: string): Promise<string> {
   const folder = join(workDir, "unpacked");
   mkdirSync(folder);
   let bytes = 0;
   let files = 0;
-  // Links could lead out of the folder; a plugin needs none.
+  // Links could point outside the folder; a plugin needs none.
   const filter = (_path: string, entry: unknown): boolean => {
     const { type, size } = entry as ReadEntry;
     bytes += size;
     files += 1;
-    return (type === "File" || type === "Directory") && bytes <= MOST_BYTES && files <= MOST_FILES;
+    return (type === "File" || type === "Directory") && bytes <= MAX_BYTES && files <= MAX_FILES;
   };
   await pipeline(createReadStream(file), new Unpack({ cwd: folder, filter, strict: true })).catch(() => {
-    throw invalidValue("folder", `${file} is no archive that can be read.`);
+    throw invalidValue("folder", `${file} is not a readable .tgz archive.`);
   });
-  if (bytes > MOST_BYTES || files > MOST_FILES) throw new CallerError("too-large", `${file} holds too much.`);
+  if (bytes > MAX_BYTES || files > MAX_FILES)
+    throw new CallerError("too-large", `${file} must contain at most ${MAX_FILES} files and ${MAX_BYTES} bytes.`);
   const [first, ...more] = readdirSync(folder);
   const top = first !== undefined && more.length === 0 ? join(folder, first) : folder;
   const named = join(workDir, nameIn(top));
@@ -35,7 +36,7 @@ export async function unpack(file: string, workDir: string): Promise<string> {
   return named;
 }
 
-/** The plugin's name by its manifest; a word that no plugin can have, for the check to complain of, when it has none. */
+/** The plugin's name in its manifest; if missing or invalid, a name that the check will reject. */
 function nameIn(folder: string): string {
   try {
     const { name } = JSON.parse(readFileSync(join(folder, "plugin.json"), "utf8")) as { name?: unknown };

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
-import { workerEntry } from "../../base/worker-entry.ts";
+import { workerEntry } from "../../lib/worker-entry.ts";
 
-/** Files of a new plugin by their names: a lamp that shows messages, reached by HTTP, with the peer that it is held against. */
-export function templateOf(name: string): Readonly<Record<string, string>> {
+/** Files of a new plugin by name: a lamp that shows messages, controlled by HTTP, with the test peer it is checked against. */
+export function pluginTemplate(name: string): Readonly<Record<string, string>> {
   return {
     "plugin.json": `${JSON.stringify(manifestOf(name), null, 2)}\n`,
     "config.ts": CONFIG,
@@ -28,9 +28,9 @@ function manifestOf(name: string): object {
   };
 }
 
-/** For editors: the door's types as they are in this Carillon. */
+/** Types of the plugin API of this Carillon version, for editors. */
 function typesOf(): object {
-  const door = new URL("../../../../src/plugin-api/index.ts", workerEntry(import.meta.url, "./template"));
+  const api = new URL("../../../../src/plugin-api/index.ts", workerEntry(import.meta.url, "./template"));
   return {
     compilerOptions: {
       target: "ES2023",
@@ -39,20 +39,20 @@ function typesOf(): object {
       noEmit: true,
       allowImportingTsExtensions: true,
       skipLibCheck: true,
-      paths: { "#plugin-api": [fileURLToPath(door)] },
+      paths: { "#plugin-api": [fileURLToPath(api)] },
     },
   };
 }
 
 const CONFIG = `import { integer, option, secret } from "#plugin-api";
 
-/** What an administrator may set; shown as a form, checked before it is stored. */
+/** Settings of the plugin; shown as a form, validated before they are stored. */
 export default {
-  token: secret("Sent along as a bearer token, when the device asks for one."),
-  timeoutMs: integer("How long a device may take to answer.", { default: 5_000, min: 100, max: 30_000 }),
+  token: secret("Bearer token sent to the device."),
+  timeoutMs: integer("Response timeout of a device.", { default: 5_000, min: 100, max: 30_000 }),
 };
 
-/** What notification profiles, and the senders of messages, may say of the plugin; it gets it as \`settings\` of each item. */
+/** Settings per notification profile or message; the plugin gets them as \`settings\` of each item. */
 export const profile = {
   colour: option("Colour of the light.", ["white", "red", "blue"], { default: "white" }),
 };
@@ -74,7 +74,7 @@ export default definePlugin({
   },
 });
 
-/** One device: Carillon retries, counts and times; this only tries once and tells what the device has proven. */
+/** One attempt for one device, reporting what the device confirmed; Carillon does retries and timeouts. */
 async function deliver(ctx: Pick<PluginContext, "fetch" | "outcome">, settings: Settings, item: DeliveryItem) {
   const { deliveryId, device, text } = item;
   if (item.reached) return;
@@ -84,10 +84,10 @@ async function deliver(ctx: Pick<PluginContext, "fetch" | "outcome">, settings: 
   if (settings.token) headers.authorization = \`Bearer \${settings.token}\`;
   try {
     const body = JSON.stringify({ subject: text.subject, body: text.body, drill: item.drill, colour: item.settings.colour });
-    const answer = await ctx.fetch(url, { method: "POST", headers, body, timeoutMs: settings.timeoutMs });
-    // An answer proves that the device has taken the message, not that anybody has read it.
-    if (answer.status < 300) return ctx.outcome(deliveryId, "accepted");
-    ctx.outcome(deliveryId, "failed", { reason: \`the device answered \${answer.status}\`, retryable: answer.status >= 500 });
+    const response = await ctx.fetch(url, { method: "POST", headers, body, timeoutMs: settings.timeoutMs });
+    // A response proves that the device accepted the message, not that anybody read it.
+    if (response.status < 300) return ctx.outcome(deliveryId, "accepted");
+    ctx.outcome(deliveryId, "failed", { reason: \`the device responded with \${response.status}\`, retryable: response.status >= 500 });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     ctx.outcome(deliveryId, "failed", { reason, retryable: true });
@@ -100,7 +100,7 @@ function peerOf(name: string): string {
 import type { AddressInfo } from "node:net";
 import type { OpenMutePeer } from "#plugin-api";
 
-/** A device that takes every message and never shows that anybody has read it: \`carillon plugin check\` delivers to it. */
+/** A device that accepts every message and never confirms more: \`carillon plugin check\` delivers to it. */
 const openPeer: OpenMutePeer = async () => {
   const server = createServer((_request, response) => void response.writeHead(204).end());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -136,22 +136,22 @@ printed, not that of the plugin's own extension.
 
 ## Settings
 
-- \`token\`: sent along as a bearer token.
-- \`timeoutMs\`: how long a device may take to answer.
+- \`token\`: bearer token sent to the device.
+- \`timeoutMs\`: response timeout of a device.
 
-In notification profiles: \`colour\`, of the light.
+In notification profiles: \`colour\` of the light.
 
-## What is proven
+## Delivery levels
 
-A device that answers with 2xx has \`accepted\` the message. Nothing shows that anybody has read it.
+A 2xx response means \`accepted\`. The device can't confirm that anybody read the message.
 
 ## Files
 
-- \`plugin.json\`: what Carillon knows of the plugin before it runs: the devices it claims, its ports, its packages.
+- \`plugin.json\`: what Carillon reads before the plugin runs: the devices it claims, its ports, its packages.
 - \`config.ts\`: its settings, and those that notification profiles have for it. It imports nothing but \`#plugin-api\`.
 - \`index.ts\`: the plugin. It imports its own files, \`#plugin-api\`, modules of Node and the packages that plugin.json names
   (from a \`node_modules\` folder here; they are compiled in).
-- \`peer.ts\`: a device that takes everything and stays mute. The plugin must not report more than it proves.
+- \`peer.ts\`: a device that accepts everything and confirms nothing. The plugin must not report more than the device proves.
 - \`tsconfig.json\`: types for your editor.
 
     carillon plugin check ${name}

@@ -1,7 +1,7 @@
 import { type Query, useQuery, useQueryClient } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
-import { CallerError } from "../../base/errors.ts";
+import { CallerError } from "../../lib/errors.ts";
 import { openSocket } from "./api/browser-socket.ts";
 import { type ApiClient, createClient } from "./api/client.ts";
 import { createLiveFeed, type FeedState } from "./api/live-feed.ts";

@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
-import { BugError } from "../../base/errors.ts";
+import { BugError } from "../../lib/errors.ts";
 import type { ApiClient } from "./api/client.ts";
 import type { FeedState } from "./api/live-feed.ts";
 import type { BrowserClock } from "./browser-clock.ts";

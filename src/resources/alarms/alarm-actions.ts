@@ -2,7 +2,10 @@ import { many, option, ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { ALARM_STATUSES } from "./alarm-types.ts";
 
-/** What is sent when an alarm enters a status. @source service-api.md, Alarm action; decisions.md 13; digest `/v1/alarms/{alarmId}/actions` */
+/**
+ * Notification sent when an alarm enters a status.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/alarms/{alarmId}/actions`
+ */
 export default defineResource({
   name: "alarm-actions",
   doc: "A message that is sent when an alarm enters a status.",
@@ -12,31 +15,33 @@ export default defineResource({
   replicate: "B",
   fields: {
     alarmId: ref("Alarm it belongs to.", "alarms", { required: true, createOnly: true, onDelete: "cascade" }),
-    triggerOnStatus: option("Status whose entering sends it.", ALARM_STATUSES, { required: true }),
+    triggerOnStatus: option("Status that triggers the action.", ALARM_STATUSES, { required: true }),
     messageTemplateId: ref(
-      "Template of the message; without one a blank message goes to the administration's list.",
+      "Template of the message. Without one a blank message goes to the administration list.",
       "message-templates",
       {
         embed: "messageTemplate",
         dependents: "alarm",
-        // Without its words it would go to others than those it names.
+        // Without its template it would be sent to other recipients.
         onDelete: "refuse",
       },
     ),
     areaOfInterestIds: many(
-      "Areas whose people get it. Recipients need a template; own choice: any of them stand instead of the template's.",
+      "Areas whose occupants receive it. Recipients require a template and replace the recipients of the template.",
       "areas-of-interest",
       { embed: "areasOfInterest" },
     ),
-    collaborationGroupIds: many("Chat rooms that get it.", "collaboration-groups", { embed: "collaborationGroups" }),
-    deviceGroupIds: many("Groups whose devices get it.", "device-groups", {
+    collaborationGroupIds: many("Chat rooms that receive it.", "collaboration-groups", {
+      embed: "collaborationGroups",
+    }),
+    deviceGroupIds: many("Groups whose devices receive it.", "device-groups", {
       embed: "deviceGroups",
       dependents: "alarm-action",
     }),
-    distributionListIds: many("Lists whose people get it.", "distribution-lists", {
+    distributionListIds: many("Lists whose users receive it.", "distribution-lists", {
       embed: "distributionLists",
       dependents: "alarm-action",
     }),
-    userIds: many("People who get it.", "users", { embed: "users" }),
+    userIds: many("Users who receive it.", "users", { embed: "users" }),
   },
 });

@@ -2,7 +2,11 @@ import { computed, internal, list, option, ref, text, uuid } from "../../schema/
 import { defineResource } from "../../schema/resource.ts";
 import { ALARM_STATUSES } from "./alarm-types.ts";
 
-/** When alarms became active and OK again. @source service-api.md, Alarm event; decisions.md 7 and 13; digest `/v1/alarms/{alarmId}/events` */
+/**
+ * When alarms became active and OK again.
+ * @source docs/decisions/0007-scenarios.md; docs/decisions/0013-other-resources.md;
+ * docs/decisions/0042-api-contract.md, `/v1/alarms/{alarmId}/events`
+ */
 export default defineResource({
   name: "alarm-events",
   doc: "An alarm entered a status at one appliance.",
@@ -13,20 +17,20 @@ export default defineResource({
   fields: {
     alarmId: ref("Alarm it belongs to.", "alarms", { required: true, createOnly: true, onDelete: "cascade" }),
     status: option("Status that was entered.", ALARM_STATUSES, { required: true, createOnly: true }),
-    endpointId: ref("Appliance where it happened.", "endpoints", { readOnly: true }),
-    endpointName: text("What it was called.", { readOnly: true }),
+    endpointId: ref("Appliance where the alarm changed.", "endpoints", { readOnly: true }),
+    endpointName: text("Name of the appliance at that time.", { readOnly: true }),
     reasons: list(
-      "What was wrong, in words; of an OK event what is over.",
+      "Problems as text; for an OK event, the problems that ended.",
       text("One reason.", { required: true, max: 10_000 }),
       { readOnly: true, maxItems: 10_000, default: [] },
     ),
-    event: computed("What it is about.", "object", {
+    event: computed("Subject of the event.", "object", {
       of: {
-        scenarioId: uuid("Scenario whose start failed."),
+        scenarioId: uuid("Scenario that failed to start."),
         scenarioName: text("Its name."),
-        reasons: list("As `reasons`.", text("One reason.", { required: true, max: 10_000 }), { required: true }),
+        reasons: list("Same as `reasons`.", text("One reason.", { required: true, max: 10_000 }), { required: true }),
       },
     }),
-    scenario: internal("JSON `{id, name}` of the scenario it is about.", "text"),
+    scenario: internal("JSON `{id, name}` of the scenario concerned.", "text"),
   },
 });

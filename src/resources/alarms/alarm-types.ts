@@ -1,4 +1,4 @@
-/** What is watched, by the fixed ids of the alarms. @source service-api.md, Alarm types; decisions.md 14 */
+/** Fixed ids of the alarms by type. @source docs/decisions/0014-enumerations.md; docs/decisions/0042-api-contract.md */
 export const ALARM_IDS = {
   onprem_server_red: "dcaca6f6-9d71-11eb-b775-0242ac110003",
   onprem_server_yellow: "cdcf1a88-9d71-11eb-b775-0242ac110003",
@@ -17,8 +17,8 @@ export type AlarmType = keyof typeof ALARM_IDS;
 /** All kinds. */
 export const ALARM_TYPES = Object.keys(ALARM_IDS) as AlarmType[];
 
-/** What an alarm can be. @source service-api.md, States and transitions */
+/** Statuses of an alarm. @source docs/decisions/0042-api-contract.md */
 export const ALARM_STATUSES = ["OK", "ACTIVE"] as const;
 
-/** One of the two. */
+/** Status of an alarm. */
 export type AlarmStatus = (typeof ALARM_STATUSES)[number];

@@ -3,33 +3,37 @@ import { defineResource } from "../../schema/resource.ts";
 import { ALARM_STATUSES, ALARM_TYPES } from "./alarm-types.ts";
 
 /**
- * What the appliance watches of itself. own choice: what is set of an alarm is set for all appliances of an organisation;
- * its status is each appliance's own, and its events say where. @source service-api.md, Alarm; decisions.md 13; digest `/v1/alarms`
+ * Alarms of the appliances. Configuration applies to all appliances of an organisation; the status is per appliance,
+ * and events name the appliance.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/alarms`
  */
 export default defineResource({
   name: "alarms",
-  doc: "Something that is watched: ACTIVE while there is a problem.",
+  doc: "A monitored condition: ACTIVE while there is a problem.",
   paths: [{ at: "alarms", methods: ["get", "put"] }],
   idParam: "alarmId",
   scope: "organisation",
   replicate: "B",
   fields: {
-    type: option("What is watched.", ALARM_TYPES, { readOnly: true }),
+    type: option("Monitored condition.", ALARM_TYPES, { readOnly: true }),
     status: option("ACTIVE while there is a problem.", ALARM_STATUSES, { readOnly: true, default: "OK" }),
-    muted: boolean("Its actions are not taken; events are recorded all the same.", { default: false }),
+    muted: boolean("Actions are suppressed; events are still recorded.", { default: false }),
     acknowledgedAt: timestamp(
-      "own choice: when somebody said that it is seen to; null once it is over, is active anew, or a further reason came.",
+      "When the alarm was acknowledged; null once the alarm is over, becomes active again, or gets a new reason.",
       { readOnly: true },
     ),
-    acknowledgedBy: text("own choice: who said so, by the name at that time.", { readOnly: true }),
-    acknowledgementNote: text("own choice: what that one wrote of it.", { readOnly: true }),
+    acknowledgedBy: text("Name of the user who acknowledged it, at that time.", { readOnly: true }),
+    acknowledgementNote: text("Note of the acknowledgement.", { readOnly: true }),
     alarmThresholds: json(
-      "Of speakers_unregistered alone: `[{id, alarmId, endpointId, threshold}]`, how many speakers of an appliance may be unregistered. Shown with includeThresholds or includeAlarmThresholds, each threshold as a text. own choice: 0 for an appliance that is not named; at most 200.",
+      "For speakers_unregistered only: `[{id, alarmId, endpointId, threshold}]`, the number of speakers of an appliance that may be unregistered. Returned with includeThresholds or includeAlarmThresholds, each threshold as a string. 0 for an appliance that is not listed; at most 200 entries.",
       { maxBytes: 65_536, default: [], when: ["includeThresholds", "includeAlarmThresholds"] },
     ),
-    alarmActionIds: computed("Its actions.", "array", { of: uuid("One.", { required: true }), when: "includeActions" }),
+    alarmActionIds: computed("Ids of the actions.", "array", {
+      of: uuid("Id of an action.", { required: true }),
+      when: "includeActions",
+    }),
     administrationDistributionList: computed(
-      "The list that is told by actions without a template; null until there is such an action.",
+      "List notified by actions without a template; null until such an action exists.",
       "object",
       {
         of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
@@ -37,12 +41,12 @@ export default defineResource({
         when: "includeAdministrationDistributionList",
       },
     ),
-    reasons: computed("own choice: what is wrong now, in words.", "array", {
+    reasons: computed("Current problems.", "array", {
       of: {
-        endpointId: uuid("Appliance where it is wrong."),
-        endpointName: text("What people call it."),
-        reason: text("What is wrong.", { required: true, max: 10_000 }),
-        since: timestamp("Since when.", { required: true }),
+        endpointId: uuid("Appliance with the problem."),
+        endpointName: text("Name of the appliance."),
+        reason: text("Description of the problem.", { required: true, max: 10_000 }),
+        since: timestamp("Start of the problem.", { required: true }),
       },
     }),
   },

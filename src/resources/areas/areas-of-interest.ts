@@ -2,30 +2,29 @@ import { integer, list, number, object, option, text } from "../../schema/field.
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * Circles on the map. @source service-api.md, Area of interest and Limits; decisions.md 5; digest `/v1/areas-of-interest`
- *
- * own choice: a radius of 1 m to 1000 km.
+ * Circles on the map.
+ * @source docs/decisions/0005-users-and-devices.md; docs/decisions/0042-api-contract.md, `/v1/areas-of-interest`
  */
 export default defineResource({
   name: "areas-of-interest",
-  doc: "A geographic circle; whoever is inside can be notified.",
+  doc: "A geographic circle; users inside it can be notified.",
   paths: [{ at: "areas-of-interest" }],
   idParam: "areaOfInterestId",
   scope: "organisation",
   replicate: "B",
   limit: { most: 20 },
   fields: {
-    name: text("What people call the area.", { required: true, min: 1, max: 140 }),
+    name: text("Name of the area.", { required: true, min: 1, max: 140 }),
     geometryType: option("Shape of the area.", ["circle"], { required: true }),
     geometryValue: object(
-      "The circle as a GeoJSON feature. own choice: required on creation, as a circle needs it.",
+      "The circle as a GeoJSON feature. Required on creation.",
       {
         type: option("Kind of GeoJSON object.", ["Feature"]),
         geometry: object("Centre of the circle.", {
           type: option("Kind of geometry.", ["Point"]),
           coordinates: list(
             "Longitude, then latitude, in degrees.",
-            number("One of the two.", { min: -180, max: 180 }),
+            number("Longitude or latitude.", { min: -180, max: 180 }),
             {
               minItems: 2,
               maxItems: 2,
@@ -39,8 +38,8 @@ export default defineResource({
       { required: true },
     ),
     syncedDeviceTypes: list(
-      "Kinds of devices whose owners count as inside; both or none of them means all.",
-      option("A kind of device.", ["mobile", "desktop"]),
+      "Device types whose owners count as inside; both or none means all.",
+      option("A device type.", ["mobile", "desktop"]),
       { maxItems: 2, default: [] },
     ),
   },

@@ -1,10 +1,10 @@
 import { option, ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** What boundary triggers did. @source service-api.md, Boundary trigger activity; digest */
+/** Activity log of boundary triggers. @source docs/decisions/0042-api-contract.md */
 export default defineResource({
   name: "boundary-trigger-activities",
-  doc: "One action that a boundary trigger took.",
+  doc: "An action of a boundary trigger.",
   paths: [
     { at: "areas-of-interest/{areaOfInterestId}/boundary-triggers/{boundaryTriggerId}/activities", methods: ["get"] },
   ],
@@ -12,20 +12,20 @@ export default defineResource({
   scope: "organisation",
   replicate: "D",
   fields: {
-    areaOfInterestId: ref("Area whose edge was crossed.", "areas-of-interest", {
+    areaOfInterestId: ref("Area whose boundary was crossed.", "areas-of-interest", {
       readOnly: true,
       onDelete: "cascade",
     }),
-    boundaryTriggerId: ref("Trigger that acted.", "boundary-triggers", {
+    boundaryTriggerId: ref("Trigger that fired.", "boundary-triggers", {
       readOnly: true,
       onDelete: "cascade",
     }),
-    reason: option("Crossing that made it act.", ["entered", "exited"], { readOnly: true }),
-    status: option("Whether there was somebody to notify.", ["success", "no-recipients"], {
+    reason: option("Crossing that fired the trigger.", ["entered", "exited"], { readOnly: true }),
+    status: option("Whether there were recipients.", ["success", "no-recipients"], {
       readOnly: true,
     }),
-    deviceId: ref("Device that crossed the edge.", "user-devices", { readOnly: true, embed: "device" }),
+    deviceId: ref("Device that crossed the boundary.", "user-devices", { readOnly: true, embed: "device" }),
     userId: ref("Owner of the device.", "users", { readOnly: true, embed: "user" }),
-    notificationId: ref("Notification that was sent.", "notifications", { readOnly: true }),
+    notificationId: ref("The notification.", "notifications", { readOnly: true }),
   },
 });

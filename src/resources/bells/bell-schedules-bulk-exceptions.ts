@@ -1,10 +1,14 @@
 import { boolean, date, json, many, ref, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** One exception for several schedules. @source service-api.md, /v1/bell-schedules-bulk-exceptions; decisions.md 1 and 9; digest */
+/**
+ * One exception for several schedules.
+ * @source docs/decisions/0001-lists-and-paging.md; docs/decisions/0009-ring-lists-and-bell-schedules.md;
+ * docs/decisions/0042-api-contract.md, `/v1/bell-schedules-bulk-exceptions`
+ */
 export default defineResource({
   name: "bell-schedules-bulk-exceptions",
-  doc: "An exception that was put into several bell schedules at once; others in its way were shortened, split or removed.",
+  doc: "An exception added to several bell schedules at once. Overlapping exceptions are shortened, split or removed.",
   paths: [{ at: "bell-schedules-bulk-exceptions", methods: ["post"] }],
   idParam: "bulkExceptionId",
   scope: "organisation",
@@ -13,20 +17,24 @@ export default defineResource({
   fields: {
     startDate: date("First day.", { required: true, createOnly: true }),
     endDate: date("Last day.", { required: true, createOnly: true }),
-    description: text("Why.", { max: 250, createOnly: true }),
-    ringListId: ref("How these days ring; none for no bells.", "ring-lists", { createOnly: true }),
-    bellScheduleIds: many("Schedules that get it; required unless allBellSchedules is true.", "bell-schedules", {
-      createOnly: true,
-    }),
-    allBellSchedules: boolean("Every schedule that the caller may change gets it, and bellScheduleIds is ignored.", {
+    description: text("Reason.", { max: 250, createOnly: true }),
+    ringListId: ref("Ring list of these days; null for no bells.", "ring-lists", { createOnly: true }),
+    bellScheduleIds: many(
+      "Schedules that receive the exception; required unless allBellSchedules is true.",
+      "bell-schedules",
+      {
+        createOnly: true,
+      },
+    ),
+    allBellSchedules: boolean("Applies to every schedule that the caller may change; bellScheduleIds is ignored.", {
       createOnly: true,
       default: false,
     }),
-    schedulesAffected: json("The schedules that ring on some of these days and got it: `[{id, name}]`.", {
+    schedulesAffected: json("Schedules that ring on some of these days and were changed: `[{id, name}]`.", {
       readOnly: true,
       maxBytes: 1_048_576,
       default: [],
     }),
-    actingDomainId: uuid("Domain that it was made in.", { readOnly: true }),
+    actingDomainId: uuid("Domain in which it was created.", { readOnly: true }),
   },
 });

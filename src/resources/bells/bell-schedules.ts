@@ -2,7 +2,11 @@ import { boolean, date, integer, json, many, option, text } from "../../schema/f
 import { defineResource } from "../../schema/resource.ts";
 import { TIME_ZONES } from "./time-zones.ts";
 
-/** When which day rings how. @source service-api.md, /v1/bell-schedules; decisions.md 9; digest `/v1/bell-schedules` */
+/**
+ * When which day rings how.
+ * @source docs/decisions/0009-ring-lists-and-bell-schedules.md; docs/decisions/0042-api-contract.md,
+ * `/v1/bell-schedules`
+ */
 export default defineResource({
   name: "bell-schedules",
   doc: "Which ring list rings on which day, in cycles of weeks, with exceptions.",
@@ -13,10 +17,10 @@ export default defineResource({
   limit: { most: 3_500 },
   clone: {},
   fields: {
-    name: text("What people call the schedule.", { required: true, min: 1, max: 50, unique: true }),
-    isShared: boolean("Domains below the schedule's own see it too.", { default: false }),
-    description: text("What it is for.", { max: 255 }),
-    numWeeks: integer("Weeks of the cycle; week 1 is the one that holds startDate. own choice: up to 52.", {
+    name: text("Name of the schedule.", { required: true, min: 1, max: 50, unique: true }),
+    isShared: boolean("Visible in the domains below the schedule's domain.", { default: false }),
+    description: text("Purpose.", { max: 255 }),
+    numWeeks: integer("Weeks of the cycle, 1 to 52; week 1 contains startDate.", {
       required: true,
       min: 1,
       max: 52,
@@ -24,21 +28,21 @@ export default defineResource({
     }),
     startDate: date("First day on which it rings.", { required: true }),
     endDate: date("Last day on which it rings.", { required: true }),
-    timeZone: option("Zone in which its times are local; the appliance's own when not given.", TIME_ZONES),
+    timeZone: option("Time zone of the schedule; default: that of the appliance.", TIME_ZONES),
     rotation: option(
-      "own choice: `calendar`, the cycle follows the weeks; `school-day`, after days silenced by an exception it goes on with the day that was left out.",
+      "`calendar`: the cycle follows the calendar weeks; `school-day`: after days silenced by an exception the cycle continues with the day that was skipped.",
       ["calendar", "school-day"],
       { default: "calendar" },
     ),
     bellScheduleEntries: json(
-      "The cycle: `[{entryNum, ringListId}]`, entryNum 0 for the Monday of week 1 to 7 * numWeeks - 1; a day that is not there, or without a ring list, is silent. Read with `ringListName`.",
+      "The cycle: `[{entryNum, ringListId}]`, entryNum 0 for the Monday of week 1 to 7 * numWeeks - 1. A missing day, or one without a ring list, is silent. Returned with `ringListName`.",
       { maxBytes: 65_536, default: [] },
     ),
     bellScheduleExceptions: json(
-      "Days that ring otherwise: `[{id, startDate, endDate, ringListId, description, ringListChanges}]`, both dates included, no ring list for no bells, none overlapping another. Read in order of time, with `ringListName`. own choice: at most 1000; ringListChanges (`delay 60`, `earlier 30`, `end 12:30:00`, `mute 08:00:00 11:00:00`, `move <ring of the list> 08:05:00`) change the ring list on these days alone. Those of a day change name it by dayChangeId.",
+      "Days that differ from the cycle: `[{id, startDate, endDate, ringListId, description, ringListChanges}]`; both dates inclusive, null ringListId for no bells, no overlaps, at most 1000. Returned in chronological order with `ringListName`. ringListChanges (`delay 60`, `earlier 30`, `end 12:30:00`, `mute 08:00:00 11:00:00`, `move <ring of the list> 08:05:00`) modify the ring list on these days only. Exceptions of a day change carry its dayChangeId.",
       { maxBytes: 1_048_576, default: [] },
     ),
-    ringListIds: many("own choice: its ring lists, which can't be deleted while they are.", "ring-lists", {
+    ringListIds: many("Ring lists in use; these cannot be deleted.", "ring-lists", {
       readOnly: true,
       dependents: "bell-schedule",
       onDelete: "refuse",

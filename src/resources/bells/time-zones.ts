@@ -1,6 +1,7 @@
 /**
- * The time zones that schedules may name, and nothing else. Names of areas stand before those in them.
- * @source service-api.md, /v1/bell-schedules; names of the time zone database 2025b, with its legacy aliases
+ * Time zones allowed in schedules. Areas precede nested names.
+ * @source names of the time zone database 2025b, with its legacy aliases; docs/decisions/0042-api-contract.md,
+ * `/v1/bell-schedules`
  */
 const AREAS = {
   Africa: `
@@ -76,17 +77,18 @@ const AREAS = {
     AST4 AST4ADT CST6 CST6CDT EST5 EST5EDT HST10 MST7 MST7MDT PST8 PST8PDT YST9 YST9YDT`,
 };
 
-const STAND_ALONE = `
+const TOP_LEVEL_ZONES = `
   CET CST6CDT Cuba EET EST5EDT Egypt Eire GB GB-Eire GMT GMT0 Greenwich Hongkong Iceland Iran Israel Jamaica Japan
   Kwajalein Libya MET MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROK Singapore Turkey UCT UTC Universal
   W-SU WET Zulu`;
 
 /**
- * What the names mean that are not in the time zone database, or that different programs read differently: the short
- * ids of the Java runtime, SystemV/*, and one legacy alias. Those without daylight saving have a fixed offset.
- * @source decisions.md 9; java.time.ZoneId.SHORT_IDS. own choice: SystemV/* with daylight saving follows today's rules
+ * Mapping of names that are not in the time zone database or are ambiguous: the short ids of the Java runtime,
+ * SystemV/*, and one legacy alias. Those without DST have a fixed offset; SystemV/* with DST follows the current
+ * rules.
+ * @source docs/decisions/0009-ring-lists-and-bell-schedules.md; java.time.ZoneId.SHORT_IDS
  */
-export const ZONE_MEANINGS: Readonly<Record<string, string>> = {
+export const TIME_ZONE_ALIASES: Readonly<Record<string, string>> = {
   ...{ EST: "Etc/GMT+5", HST: "Etc/GMT+10", MST: "Etc/GMT+7", ACT: "Australia/Darwin", AET: "Australia/Sydney" },
   ...{ AGT: "America/Argentina/Buenos_Aires", ART: "Africa/Cairo", AST: "America/Anchorage", BET: "America/Sao_Paulo" },
   ...{ BST: "Asia/Dhaka", CAT: "Africa/Harare", CNT: "America/St_Johns", CST: "America/Chicago", CTT: "Asia/Shanghai" },
@@ -106,22 +108,22 @@ export const ZONE_MEANINGS: Readonly<Record<string, string>> = {
   ...{ "SystemV/PST8PDT": "America/Los_Angeles", "SystemV/YST9YDT": "America/Anchorage" },
 };
 
-const shortIds = Object.keys(ZONE_MEANINGS).filter((name) => !name.includes("/"));
+const shortIds = Object.keys(TIME_ZONE_ALIASES).filter((name) => !name.includes("/"));
 
-/** Every time zone that a schedule may name, sorted. */
+/** All time zones allowed in schedules, sorted. */
 export const TIME_ZONES: readonly string[] = [
-  ...Object.entries(AREAS).flatMap(([area, names]) => wordsOf(names).map((name) => `${area}/${name}`)),
-  ...wordsOf(STAND_ALONE),
+  ...Object.entries(AREAS).flatMap(([area, names]) => splitNames(names).map((name) => `${area}/${name}`)),
+  ...splitNames(TOP_LEVEL_ZONES),
   ...shortIds,
 ].sort();
 
 const known: ReadonlySet<string> = new Set(TIME_ZONES);
 
-/** True for a time zone that a schedule may name, spelled as in the list. */
-export function isZone(name: unknown): name is string {
+/** True for a time zone allowed in schedules, in its exact spelling. */
+export function isTimeZone(name: unknown): name is string {
   return typeof name === "string" && known.has(name);
 }
 
-function wordsOf(text: string): string[] {
+function splitNames(text: string): string[] {
   return text.trim().split(/\s+/);
 }

@@ -1,29 +1,32 @@
 import { computed, file, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** How the organisation shows itself. @source service-api.md, /v1/brandings; decisions.md 1; digest */
+/**
+ * How the organisation shows itself.
+ * @source docs/decisions/0001-lists-and-paging.md; docs/decisions/0042-api-contract.md, `/v1/brandings`
+ */
 export default defineResource({
   name: "brandings",
-  doc: "Logo, colours and contact of the organisation, as log-in and console show them.",
+  doc: "Logo, colours and contact data of the organisation, shown on the login page and in the console.",
   paths: [{ at: "brandings", methods: ["get", "post", "put"] }],
   idParam: "brandingId",
   scope: "organisation",
   replicate: "A",
   fields: {
     logo: file("Logo.", ["image/png", "image/jpeg"], { maxBytes: 1_048_576 }),
-    logoAltText: text("The logo in words.", { max: 100 }),
-    primaryColor: text("First colour.", { format: "color", max: 7 }),
-    secondaryColor: text("Second colour.", { format: "color", max: 7 }),
+    logoAltText: text("Alternative text of the logo.", { max: 100 }),
+    primaryColor: text("Primary colour.", { format: "color", max: 7 }),
+    secondaryColor: text("Secondary colour.", { format: "color", max: 7 }),
     companyName: text("Name of the organisation."),
-    companyEmail: text("Address that people may write to.", { format: "email", max: 254 }),
-    companyPhone: text("Number that people may call.", { max: 40 }),
-    customUrl: text("Help pages of the organisation.", { format: "url", max: 256 }),
-    defaults: computed("What is shown where nothing is set.", "object", {
+    companyEmail: text("Contact email address.", { format: "email", max: 254 }),
+    companyPhone: text("Contact phone number.", { max: 40 }),
+    customUrl: text("URL of the organisation's help pages.", { format: "url", max: 256 }),
+    defaults: computed("Values used for fields that are not set.", "object", {
       of: {
         defaultLogo: text("Path of the logo.", { required: true }),
-        defaultLogoAltText: text("The logo in words.", { required: true }),
-        defaultPrimaryColor: text("First colour.", { required: true }),
-        defaultSecondaryColor: text("Second colour.", { required: true }),
+        defaultLogoAltText: text("Alternative text of the logo.", { required: true }),
+        defaultPrimaryColor: text("Primary colour.", { required: true }),
+        defaultSecondaryColor: text("Secondary colour.", { required: true }),
       },
     }),
   },

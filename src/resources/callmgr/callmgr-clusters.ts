@@ -4,51 +4,54 @@ import { defineResource } from "../../schema/resource.ts";
 const port = (doc: string) => integer(doc, { min: 1, max: 65_535 });
 
 /**
- * Clusters of call managers, whose phones appear by themselves.
- * @source service-api.md, /v1/callmgr-clusters; decisions.md 12 and 13; digest `/v1/callmgr-clusters`
+ * Call manager clusters, whose phones are discovered automatically.
+ * @source docs/decisions/0012-extensions-and-endpoints.md; docs/decisions/0013-other-resources.md;
+ * docs/decisions/0042-api-contract.md, `/v1/callmgr-clusters`
  */
 export default defineResource({
   name: "callmgr-clusters",
-  doc: "A cluster of call managers: where its database and its phones are asked.",
+  doc: "A call manager cluster: how its database and its phones are queried.",
   paths: [{ at: "callmgr-clusters" }],
   idParam: "cucmClusterId",
   scope: "organisation",
   replicate: "B",
   fields: {
-    name: text("What people call the cluster.", { required: true, min: 1 }),
+    name: text("Name of the cluster.", { required: true, min: 1 }),
     snmpVersion: option(
-      "How its nodes are asked which phones are registered: 2 needs snmpCommunity; 3 needs snmpUsername, snmpAuthPassword and snmpEncryptPassword.",
+      "SNMP version used to query registered phones: 2 needs snmpCommunity; 3 needs snmpUsername, snmpAuthPassword and snmpEncryptPassword.",
       ["2", "3"],
       { required: true },
     ),
-    axlAddress: text("Host whose administration interface (AXL) is asked; own choice: it may name a port, else 8443.", {
+    axlAddress: text("Host of the administration interface (AXL), optionally with a port; default port: 8443.", {
       required: true,
       min: 1,
     }),
-    axlUser: text("Who asks.", { required: true, min: 1, max: 20 }),
-    axlPassword: secret("Password of the user.", { max: 64 }),
+    axlUser: text("User of the administration interface.", { required: true, min: 1, max: 20 }),
+    axlPassword: secret("Password of the AXL user.", { max: 64 }),
     axlFingerprint: text(
-      "own choice: SHA-256 of the certificate that the host must show, as hex with or without colons; without it the certificate must be signed by an authority that the appliance trusts.",
+      "SHA-256 of the certificate that the host must present, as hex with or without colons. Without it the certificate must be signed by a certificate authority that the appliance trusts.",
       { min: 64, max: 95, search: false },
     ),
-    axlId: text("Id of the cluster in its own database.", { readOnly: true }),
-    nextAuthenticationUrl: text("Who decides about pushes to phones that are not Carillon's.", { format: "url" }),
-    snmpCommunity: secret("Community of SNMP version 2.", { max: 20 }),
-    snmpUsername: text("User of SNMP version 3.", { max: 32 }),
-    snmpAuthPassword: secret("Password by which that user is known.", { max: 255 }),
-    snmpEncryptPassword: secret("Password of the encryption.", { max: 255 }),
+    axlId: text("Id of the cluster in the call manager database.", { readOnly: true }),
+    nextAuthenticationUrl: text("URL that authenticates pushes to phones that Carillon does not serve.", {
+      format: "url",
+    }),
+    snmpCommunity: secret("SNMP version 2 community.", { max: 20 }),
+    snmpUsername: text("SNMP version 3 user.", { max: 32 }),
+    snmpAuthPassword: secret("SNMP version 3 authentication password.", { max: 255 }),
+    snmpEncryptPassword: secret("SNMP version 3 privacy password.", { max: 255 }),
     secureConnection: boolean("CTI connections use TLS.", { default: false }),
-    capfAddress: text("Host that hands out certificates."),
-    capfPort: port("Its port."),
-    tftpAddress: text("Host that hands out files."),
-    tftpPort: port("Its port."),
-    callmgrClusterOnpremServers: computed("Appliances that serve its phones.", "array", {
+    capfAddress: text("CAPF server that issues certificates."),
+    capfPort: port("Port of this server."),
+    tftpAddress: text("TFTP server."),
+    tftpPort: port("Port of this server."),
+    callmgrClusterOnpremServers: computed("Appliances that serve the phones of the cluster.", "array", {
       of: {
         callmgrClusterOnpremServerId: uuid("Id of the appliance's settings for the cluster.", { required: true }),
         endpointId: uuid("The appliance.", { required: true }),
-        endpointName: text("What people call it."),
-        isPhoneGatherer: boolean("It asks the cluster for its phones.", { required: true }),
-        makeCtiConnection: boolean("It connects to CTI ahead of time.", { required: true }),
+        endpointName: text("Name of the appliance."),
+        isPhoneGatherer: boolean("The appliance queries the cluster for phones.", { required: true }),
+        makeCtiConnection: boolean("The appliance opens CTI connections in advance.", { required: true }),
       },
     }),
   },

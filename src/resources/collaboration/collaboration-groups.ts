@@ -1,17 +1,17 @@
 import { boolean, json, many, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Groups in other systems. @source service-api.md, /v1/collaboration-groups; digest */
+/** Groups in other systems. @source docs/decisions/0042-api-contract.md, `/v1/collaboration-groups` */
 export default defineResource({
   name: "collaboration-groups",
-  doc: "A group, channel or conference of another system that an extension brings messages to.",
+  doc: "A group, channel or conference of another system that an extension delivers messages to.",
   paths: [{ at: "collaboration-groups" }],
   idParam: "collaborationGroupId",
   scope: "domain",
   replicate: "B",
   fields: {
-    name: text("What people call the group.", { required: true, min: 1, max: 140 }),
-    isShared: boolean("Domains below the group's own see it too.", { default: false }),
+    name: text("Name of the group.", { required: true, min: 1, max: 140 }),
+    isShared: boolean("Visible in the domains below the group's domain.", { default: false }),
     type: text("Device type of the collaboration extension that serves the group.", {
       required: true,
       createOnly: true,
@@ -23,6 +23,6 @@ export default defineResource({
       dependents: "collaboration-group",
     }),
     userIds: many("Users who belong to the group.", "users", { embed: "users" }),
-    properties: json("What the extension needs to find the group."),
+    properties: json("Properties by which the extension finds the group."),
   },
 });

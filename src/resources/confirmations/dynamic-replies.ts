@@ -1,10 +1,13 @@
 import { integer, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Replies to answers. @source service-api.md, Dynamic reply; broadcast.md, Confirmations and escalation; digest */
+/**
+ * Replies to answers of a confirmation request.
+ * @source docs/decisions/0016-notification-engine.md; docs/decisions/0042-api-contract.md
+ */
 export default defineResource({
   name: "dynamic-replies",
-  doc: "What a recipient is told after giving a certain answer.",
+  doc: "A reply to recipients who give a certain answer.",
   paths: [{ at: "confirmation-requests/{confirmationRequestId}/dynamic-replies" }],
   idParam: "dynamicReplyId",
   scope: "parent",
@@ -15,8 +18,8 @@ export default defineResource({
       createOnly: true,
       onDelete: "cascade",
     }),
-    optionLabel: text("Answer it replies to; one of the request's options.", { required: true, min: 1, max: 140 }),
-    quota: integer("How many confirmations of the answer get `first`."),
+    optionLabel: text("Answer to reply to; one of the request's options.", { required: true, min: 1, max: 140 }),
+    quota: integer("Number of confirmations that receive `first`."),
     first: text("Reply to the first `quota` confirmations."),
     rest: text("Reply to the confirmations beyond the quota."),
     every: text("Reply to every confirmation."),

@@ -1,11 +1,14 @@
 import { file, integer, many, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { AUDIO_TYPES, IMAGE_TYPES } from "../messages/attachments.ts";
+import { AUDIO_TYPES, IMAGE_TYPES } from "../messages/media-types.ts";
 
-/** Rules over counts of answers. @source service-api.md, Escalation rule; decisions.md 8; digest */
+/**
+ * Escalation by number of answers.
+ * @source docs/decisions/0008-notifications-and-templates.md; docs/decisions/0042-api-contract.md
+ */
 export default defineResource({
   name: "escalation-rules",
-  doc: "A second notification that is sent when, some time after the first, an answer was given too often or too seldom.",
+  doc: "A second notification, sent if an answer was given too often or too rarely some time after the first.",
   paths: [{ at: "confirmation-requests/{confirmationRequestId}/escalation-rules" }],
   idParam: "escalationRuleId",
   scope: "parent",
@@ -16,24 +19,26 @@ export default defineResource({
       createOnly: true,
       onDelete: "cascade",
     }),
-    delay: integer("Seconds from the send to the one test of the rule.", { required: true, unit: "s" }),
+    delay: integer("Time after sending at which the rule is evaluated once.", { required: true, unit: "s" }),
     optionLabel: text("Answer that is counted; one of the request's options.", { required: true, min: 1, max: 140 }),
     comparison: option("How the count is compared with comparisonValue.", ["GT", "LT", "EQ", "NE"], { required: true }),
     comparisonValue: integer("Number the count is compared with.", { required: true }),
-    subject: text("First line of the second notification.", { required: true, min: 1, max: 255 }),
-    body: text("Text of the second notification.", { max: 10_000 }),
-    distributionListIds: many("Lists whose users get it.", "distribution-lists", {
+    subject: text("Subject of the second notification.", { required: true, min: 1, max: 255 }),
+    body: text("Body of the second notification.", { max: 10_000 }),
+    distributionListIds: many("Lists whose users receive it.", "distribution-lists", {
       embed: "distributionLists",
       dependents: "escalation-rule",
     }),
-    deviceGroupIds: many("Groups whose devices play and show it.", "device-groups", {
+    deviceGroupIds: many("Device groups that play and display it.", "device-groups", {
       embed: "deviceGroups",
       dependents: "escalation-rule",
     }),
-    areaOfInterestIds: many("Areas; whoever is inside gets it.", "areas-of-interest", { embed: "areasOfInterest" }),
-    userIds: many("Users who get it.", "users", { embed: "users" }),
-    collaborationGroupIds: many("Chat groups that get it.", "collaboration-groups", { embed: "collaborationGroups" }),
-    image: file("Picture that is shown with it.", IMAGE_TYPES),
-    audio: file("Recording that is played.", AUDIO_TYPES),
+    areaOfInterestIds: many("Areas whose occupants receive it.", "areas-of-interest", { embed: "areasOfInterest" }),
+    userIds: many("Users who receive it.", "users", { embed: "users" }),
+    collaborationGroupIds: many("Collaboration groups that receive it.", "collaboration-groups", {
+      embed: "collaborationGroups",
+    }),
+    image: file("Image displayed with it.", IMAGE_TYPES),
+    audio: file("Recording to play.", AUDIO_TYPES),
   },
 });

@@ -1,14 +1,14 @@
 import { boolean, computed, integer, many, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { GROUP_RULE, MEMBER_COUNTS, NAMED_MEMBERS } from "./group-fields.ts";
+import { EXPLICIT_MEMBER_FIELDS, GROUP_RULE_FIELDS, MEMBER_COUNT_FIELDS } from "./device-group-fields.ts";
 
 /**
  * Which appliance activates which devices.
- * @source service-api.md, /v1/activation-groups and Limits; decisions.md 11; digest `/v1/activation-groups`
+ * @source docs/decisions/0011-device-groups.md; docs/decisions/0042-api-contract.md, `/v1/activation-groups`
  */
 export default defineResource({
   name: "activation-groups",
-  doc: "Devices, described by filters, that the first reachable of some appliances activates; a device is in one group.",
+  doc: "Devices, selected by filters, that the first reachable appliance of a list activates. A device belongs to one group.",
   paths: [{ at: "activation-groups" }],
   idParam: "activationGroupId",
   scope: "organisation",
@@ -16,24 +16,24 @@ export default defineResource({
   limit: { most: 200 },
   sort: "priority",
   fields: {
-    name: text("What people call the group.", { required: true, min: 1, max: 140 }),
-    endpointIds: many("Appliances that may activate its devices, the first reachable one does.", "endpoints", {
+    name: text("Name of the group.", { required: true, min: 1, max: 140 }),
+    endpointIds: many("Appliances that may activate the devices; the first reachable one does.", "endpoints", {
       required: true,
       maxItems: 100,
     }),
     priority: integer(
-      "A device that several groups describe is in the one with the lowest number. own choice: among equal numbers in the oldest.",
+      "A device selected by several groups belongs to the one with the lowest priority; among equal priorities, to the oldest.",
       { required: true },
     ),
-    ...GROUP_RULE,
-    ...NAMED_MEMBERS,
+    ...GROUP_RULE_FIELDS,
+    ...EXPLICIT_MEMBER_FIELDS,
     endpoints: computed("The appliances named by endpointIds.", "array", {
       of: {
         id: uuid("Its id.", { required: true }),
-        name: text("What people call it."),
-        reachable: boolean("own choice: it could activate devices now.", { required: true }),
+        name: text("Name of the appliance."),
+        reachable: boolean("The appliance can activate devices now.", { required: true }),
       },
     }),
-    ...MEMBER_COUNTS,
+    ...MEMBER_COUNT_FIELDS,
   },
 });

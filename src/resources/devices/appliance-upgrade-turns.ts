@@ -1,10 +1,10 @@
 import { integer, internal, option, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** What became of each appliance. own choice: all of it */
+/** Progress of each appliance in a staged upgrade. */
 export default defineResource({
   name: "appliance-upgrade-turns",
-  doc: "An appliance in an upgrade of many.",
+  doc: "One appliance of a staged upgrade.",
   paths: [{ at: "appliance-upgrades/{applianceUpgradeId}/turns", methods: ["get"] }],
   idParam: "applianceUpgradeTurnId",
   scope: "parent",
@@ -23,16 +23,16 @@ export default defineResource({
       onDelete: "cascade",
     }),
     state: option(
-      "`waiting` for its turn; `ordered`: it was told to upgrade; `done`; `failed`; `skipped`: left out; `cancelled`.",
+      "`waiting` for its turn; `ordered`: the upgrade command was sent; `done`; `failed`; `skipped`; `cancelled`.",
       ["waiting", "ordered", "done", "failed", "skipped", "cancelled"],
       { readOnly: true, default: "waiting" },
     ),
-    wave: integer("The wave that it was in; null before its turn.", { readOnly: true, min: 1 }),
-    reason: text("Why it failed, or was left out.", { readOnly: true, max: 10_000 }),
-    fromVersion: text("What it ran before.", { readOnly: true }),
-    activityId: uuid("The order that it was given, one of its activities.", { readOnly: true }),
-    orderedAt: timestamp("When it was told to upgrade.", { readOnly: true }),
-    endedAt: timestamp("When it was clear what became of it.", { readOnly: true }),
-    healthBefore: internal("Its health in one word when it was told to upgrade.", "text"),
+    wave: integer("Wave of the appliance; null before its turn.", { readOnly: true, min: 1 }),
+    reason: text("Reason why it failed or was skipped.", { readOnly: true, max: 10_000 }),
+    fromVersion: text("Version before the upgrade.", { readOnly: true }),
+    activityId: uuid("Activity of the upgrade command.", { readOnly: true }),
+    orderedAt: timestamp("When the upgrade command was sent.", { readOnly: true }),
+    endedAt: timestamp("When the result was known.", { readOnly: true }),
+    healthBefore: internal("Health when the upgrade command was sent.", "text"),
   },
 });

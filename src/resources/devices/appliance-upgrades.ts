@@ -3,54 +3,54 @@ import { defineResource } from "../../schema/resource.ts";
 
 const count = (what: string) => integer(what, { required: true });
 
-/** How many appliances get a version at a time, and what ends it. own choice: all of it */
+/** Staged upgrades of appliances. */
 export default defineResource({
   name: "appliance-upgrades",
-  doc: "A version that the appliances of an organisation get in waves: first a few, and more only while all is well.",
+  doc: "A staged upgrade of the organisation's appliances in waves; each wave starts only if the one before succeeded.",
   paths: [{ at: "appliance-upgrades", methods: ["get"] }],
   idParam: "applianceUpgradeId",
   scope: "organisation",
   replicate: "local",
   sort: "-createdAt",
   fields: {
-    version: text("The version, which lay ready when it began.", { readOnly: true }),
-    sha256: internal("The file of that version, hex.", "text"),
-    firstWave: integer("Appliances that go first, alone.", { min: 1, max: 1_000, default: 1 }),
-    waveSize: integer("Appliances of the second wave.", { min: 1, max: 1_000, default: 5 }),
-    growth: integer("How many times as large as the one before each further wave is; 1 for waves of one size.", {
+    version: text("Version that was available when the upgrade started.", { readOnly: true }),
+    sha256: internal("SHA-256 of the upgrade file, hex.", "text"),
+    firstWave: integer("Number of appliances in the first wave.", { min: 1, max: 1_000, default: 1 }),
+    waveSize: integer("Number of appliances in the second wave.", { min: 1, max: 1_000, default: 5 }),
+    growth: integer("Growth factor per wave; 1 for waves of equal size.", {
       min: 1,
       max: 10,
       default: 2,
     }),
     timeLimit: integer(
-      "How long an appliance may take until it runs the version, is connected and is not RED. One that was RED before may be RED after.",
+      "Time limit for an appliance to run the version, be connected and not be RED. An appliance that was RED before may be RED afterwards.",
       { min: 1, max: 1_440, default: 60, unit: "min" },
     ),
-    steadyTime: integer("How long it must be connected with the new version before it counts.", {
+    steadyTime: integer("Time an appliance must stay connected with the new version before it counts as done.", {
       max: 86_400,
       default: 60,
       unit: "s",
     }),
     state: option(
-      "`preparing` begins; `running`; `paused` by somebody: what was ordered goes on; `stopped` because an appliance failed; `cancelled`; `complete`.",
+      "`preparing`; `running`; `paused` by a user (commands already sent continue); `stopped` because an appliance failed; `cancelled`; `complete`.",
       ["preparing", "running", "paused", "stopped", "cancelled", "complete"],
       { readOnly: true, default: "preparing" },
     ),
-    reason: text("Which appliance stopped it, and why.", { readOnly: true, max: 10_500 }),
-    wave: integer("The wave that was begun last; 0 before the first.", { readOnly: true, default: 0 }),
+    reason: text("Appliance that stopped the upgrade, and the reason.", { readOnly: true, max: 10_500 }),
+    wave: integer("Current wave; 0 before the first.", { readOnly: true, default: 0 }),
     waitingSince: timestamp(
-      "Since when none of those that are still to come is connected; after the time limit they are left out.",
+      "Time since which none of the remaining appliances has been connected; after the time limit they are skipped.",
       { readOnly: true },
     ),
-    endedAt: timestamp("When it was complete or cancelled.", { readOnly: true }),
-    counts: computed("How many appliances are how far.", "object", {
+    endedAt: timestamp("When the upgrade completed or was cancelled.", { readOnly: true }),
+    counts: computed("Number of appliances by state.", "object", {
       of: {
-        waiting: count("Still to come."),
-        ordered: count("Told to upgrade."),
-        done: count("Run the version and are well."),
-        failed: count("Did not get there."),
-        skipped: count("Left out: they run it already, or were not there."),
-        cancelled: count("Were still to come when it was cancelled."),
+        waiting: count("Waiting for their turn."),
+        ordered: count("Command sent."),
+        done: count("Running the version and healthy."),
+        failed: count("Failed."),
+        skipped: count("Skipped: already up to date, or not connected."),
+        cancelled: count("Still waiting when the upgrade was cancelled."),
       },
     }),
   },

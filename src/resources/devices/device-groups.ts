@@ -1,15 +1,15 @@
 import { boolean, many, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { GROUP_RULE, MEMBER_COUNTS, NAMED_MEMBERS } from "./group-fields.ts";
+import { EXPLICIT_MEMBER_FIELDS, GROUP_RULE_FIELDS, MEMBER_COUNT_FIELDS } from "./device-group-fields.ts";
 
 /**
- * Groups of devices by rule. Members = (the filters over the base groups' devices, or over all when there are none)
- * + additions - exclusions.
- * @source service-api.md, /v1/device-groups and Limits; decisions.md 11; digest `/v1/device-groups`
+ * Device groups by rule. Members = (filters over the devices of the base groups, or over all devices without base
+ * groups) + additions - exclusions.
+ * @source docs/decisions/0011-device-groups.md; docs/decisions/0042-api-contract.md, `/v1/device-groups`
  */
 export default defineResource({
   name: "device-groups",
-  doc: "A set of devices described by filters over their attributes, with additions and exclusions by name.",
+  doc: "A set of devices selected by filters over their attributes, with explicit additions and exclusions.",
   paths: [{ at: "device-groups" }],
   idParam: "deviceGroupId",
   scope: "domain",
@@ -17,15 +17,15 @@ export default defineResource({
   limit: { most: 3_500 },
   clone: {},
   fields: {
-    name: text("What people call the group.", { required: true, min: 1, max: 140 }),
-    isShared: boolean("Domains below the group's own see it too.", { default: false }),
-    ...GROUP_RULE,
-    baseDeviceGroupIds: many("Groups whose devices this one starts from. own choice: at most 200.", "device-groups", {
+    name: text("Name of the group.", { required: true, min: 1, max: 140 }),
+    isShared: boolean("Visible in the domains below the group's domain.", { default: false }),
+    ...GROUP_RULE_FIELDS,
+    baseDeviceGroupIds: many("Groups whose devices are filtered; at most 200.", "device-groups", {
       embed: "baseDeviceGroups",
       dependents: "base-device-group",
       maxItems: 200,
     }),
-    ...NAMED_MEMBERS,
-    ...MEMBER_COUNTS,
+    ...EXPLICIT_MEMBER_FIELDS,
+    ...MEMBER_COUNT_FIELDS,
   },
 });

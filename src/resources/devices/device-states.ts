@@ -1,8 +1,8 @@
 /**
- * What a device's last delivery says of it: it answered, it got our packets but has no way to answer (a zone), or it
- * stayed silent. own choice
+ * State of a device by its last delivery: it responded, packets were sent to a device that cannot respond (a zone),
+ * or it did not respond.
  */
 export const DEVICE_STATES = ["answering", "sent", "silent"] as const;
 
-/** One of the states. */
+/** A device state. */
 export type DeviceState = (typeof DEVICE_STATES)[number];

@@ -1,2 +1,5 @@
-/** Kinds of devices that an endpoint serves. @source service-api.md, /v1/extensions/{extensionId}/devices */
+/**
+ * Kinds of devices that an endpoint serves.
+ * @source docs/decisions/0042-api-contract.md, `/v1/extensions/{extensionId}/devices`
+ */
 export const DEVICE_TYPES = ["phones", "speakers", "plugins", "idns"] as const;

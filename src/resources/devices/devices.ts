@@ -1,13 +1,14 @@
 import { boolean, computed, integer, internal, json, option, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { DELIVERY_LEVELS } from "../broadcasts/delivery-levels.ts";
+import { DELIVERY_LEVELS } from "../notifications/delivery-levels.ts";
 import { DEVICE_STATES } from "./device-states.ts";
 import { DEVICE_TYPES } from "./device-types.ts";
 
 /**
- * Phones, speakers, zones and inputs of the appliances. `/v1/devices` takes further filters (deviceGroupId, deviceGroup,
- * types, icopIds) that are computed, not stored.
- * @source service-api.md, /v1/devices and /v1/extensions/{extensionId}/devices; decisions.md 11; interfaces.md, Extensions, endpoints, devices
+ * Phones, speakers, zones and inputs. `/v1/devices` supports additional computed filters (deviceGroupId, deviceGroup,
+ * types, icopIds).
+ * @source docs/decisions/0011-device-groups.md; docs/decisions/0012-extensions-and-endpoints.md;
+ * docs/decisions/0042-api-contract.md, `/v1/devices`, `/v1/extensions/{extensionId}/devices`
  */
 export default defineResource({
   name: "devices",
@@ -32,13 +33,13 @@ export default defineResource({
       createOnly: true,
       onDelete: "cascade",
     }),
-    endpoint: computed("The appliance, by id and name.", "object", {
+    endpoint: computed("Id and name of the appliance.", "object", {
       of: { id: uuid("Its id.", { required: true }), name: text("Its name.") },
       nullable: true,
       when: "includeEndpointDetails",
     }),
     deviceIdentifier: text(
-      "Name of the device, unique in the organisation, such as SEP001122334455. A change finds icopId and provider anew.",
+      "Name of the device, unique in the organisation, such as SEP001122334455. Changing it recalculates icopId and provider.",
       {
         required: true,
         min: 1,
@@ -46,49 +47,51 @@ export default defineResource({
       },
     ),
     icopId: text(
-      "Id by which groups name it: the MAC address of speakers and desktop notifiers, else the identifier.",
+      "Id by which groups reference the device: the MAC address of speakers and desktop notifiers, otherwise the identifier.",
       {
         readOnly: true,
       },
     ),
-    description: text("What people call the device. own choice: at most 255 characters.", { required: true }),
-    type: option("Kind of device.", DEVICE_TYPES, { required: true }),
-    attributes: json("Properties by name; group filters test their values, so all of them are texts.", { default: {} }),
+    description: text("Description of the device, at most 255 characters.", { required: true }),
+    type: option("Device type.", DEVICE_TYPES, { required: true }),
+    attributes: json("Properties by name. All values are strings, because group filters compare them.", {
+      default: {},
+    }),
     zoneId: ref(
-      "own choice: room that the device stands in; without one, the only room whose name its attribute Location is.",
+      "Zone where the device is installed. Default: the zone whose name equals the attribute Location, if exactly one does.",
       "zones",
       { embed: "zone" },
     ),
-    defunct: boolean("No longer in use: kept for its history, never addressed.", { default: false }),
+    defunct: boolean("No longer in use: kept for history, never contacted.", { default: false }),
     isLicensed: boolean("The appliance's licence filters include it.", { readOnly: true, default: true }),
-    provider: internal("Name of the plugin that carries deliveries to it.", "text"),
-    callManagerCluster: internal("Cluster of call managers that it was found in, by id.", "text"),
+    provider: internal("Name of the plugin that delivers to it.", "text"),
+    callManagerCluster: internal("Id of the call manager cluster where it was discovered.", "text"),
     state: option(
-      "own choice: what its last delivery says of it; null while nothing was sent to it. Facts of the ledger, so a change leaves `updatedAt` as it is.",
+      "State according to the last delivery; null if nothing has been sent to the device. Derived from the delivery ledger, so a change leaves `updatedAt` unchanged.",
       DEVICE_STATES,
       { readOnly: true },
     ),
-    lastLevel: option("own choice: how far its last delivery was proven.", DELIVERY_LEVELS, { readOnly: true }),
-    lastSeenAt: timestamp("own choice: when a delivery last brought an answer of it.", { readOnly: true }),
+    lastLevel: option("Level of the last delivery.", DELIVERY_LEVELS, { readOnly: true }),
+    lastSeenAt: timestamp("When the device last responded to a delivery.", { readOnly: true }),
     isRegistered: computed(
-      "own choice: what its call manager or itself says, by its attributes IsRegistered or IsRegisteredSip; null where nobody says it.",
+      "Registration state reported by the call manager or the device, from the attributes IsRegistered or IsRegisteredSip; null if not reported.",
       "boolean",
       { nullable: true },
     ),
-    provenAt: timestamp("own choice: when the way to it was last proven, by a delivery or a quiet test.", {
+    provenAt: timestamp("When the path to the device was last verified by a delivery or a silent test.", {
       readOnly: true,
     }),
     provenBy: option(
-      "own choice: an answer to a delivery, an answer to a quiet test, or only that the appliance heard itself where the device listens.",
+      "Evidence: a response to a delivery, a response to a silent test, or a loopback on the address where the device listens.",
       ["delivery", "quiet-test", "loopback"],
       { readOnly: true },
     ),
-    testedAt: timestamp("own choice: when it was last tested without anybody hearing it.", { readOnly: true }),
-    testFault: text("own choice: why the last quiet test failed; null when it did not.", {
+    testedAt: timestamp("When the device was last tested silently.", { readOnly: true }),
+    testFault: text("Reason why the last silent test failed; null if it succeeded.", {
       readOnly: true,
       max: 1_000,
     }),
-    failures: integer("own choice: deliveries in a row that it did not answer; known-dead devices are asked last.", {
+    failures: integer("Consecutive deliveries without a response; unresponsive devices are contacted last.", {
       readOnly: true,
     }),
   },

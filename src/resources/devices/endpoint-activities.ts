@@ -2,10 +2,13 @@ import { json, option, ref, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { ENDPOINT_ACTIVITY_TYPES } from "./endpoint-activity-types.ts";
 
-/** What an appliance did or is told to do. @source service-api.md, endpoint activities; decisions.md 12 */
+/**
+ * Activities and commands of appliances.
+ * @source docs/decisions/0012-extensions-and-endpoints.md; docs/decisions/0042-api-contract.md
+ */
 export default defineResource({
   name: "endpoint-activities",
-  doc: "Something that an appliance did, reports or is ordered to do.",
+  doc: "An activity, report or command of an appliance.",
   paths: [{ at: "extensions/{extensionId}/endpoints/{endpointId}/activities", methods: ["get", "post"] }],
   idParam: "activityId",
   scope: "organisation",
@@ -17,21 +20,21 @@ export default defineResource({
       createOnly: true,
       onDelete: "cascade",
     }),
-    endpointId: ref("Appliance it is about.", "endpoints", {
+    endpointId: ref("Appliance concerned.", "endpoints", {
       required: true,
       createOnly: true,
       onDelete: "cascade",
     }),
-    type: option("What happened or is ordered.", ENDPOINT_ACTIVITY_TYPES, { required: true, createOnly: true }),
-    value: json("Particulars, by type. Never holds a secret.", { maxBytes: 65_536 }),
-    referenceType: option("Kind of object it relates to.", [
+    type: option("Type of activity or command.", ENDPOINT_ACTIVITY_TYPES, { required: true, createOnly: true }),
+    value: json("Details, by type. Never contains a secret.", { maxBytes: 65_536 }),
+    referenceType: option("Type of the related object.", [
       "message-template",
       "distribution-list",
       "scheduled-notifications",
     ]),
-    referenceId: uuid("Id of the object it relates to."),
-    state: option("How far it got; an order begins as pending.", ["pending", "fail", "success"]),
-    severity: option("How much it matters. own choice: info when not given.", ["debug", "info", "warn", "error"], {
+    referenceId: uuid("Id of the related object."),
+    state: option("State; a command starts as pending.", ["pending", "fail", "success"]),
+    severity: option("Severity. Default: info.", ["debug", "info", "warn", "error"], {
       default: "info",
     }),
   },

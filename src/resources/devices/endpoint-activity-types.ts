@@ -1,4 +1,7 @@
-/** Everything that an appliance reports about its replication and running. @source service-api.md, endpoint activities */
+/**
+ * Everything that an appliance reports about its replication and running.
+ * @source docs/decisions/0042-api-contract.md
+ */
 export const ENDPOINT_ACTIVITY_TYPES = [
   "recipient-group-delete",
   "recipient-group-create",
@@ -43,8 +46,11 @@ export const ENDPOINT_ACTIVITY_TYPES = [
   "callaware-recording",
 ] as const;
 
-/** The types that a client with put on the endpoint may create, as orders to it. @source decisions.md 12 */
-export const ENDPOINT_ORDER_TYPES = [
+/**
+ * Types that clients with put permission on the endpoint may create, as commands.
+ * @source docs/decisions/0012-extensions-and-endpoints.md
+ */
+export const ENDPOINT_COMMAND_TYPES = [
   "restart",
   "backup",
   "collect-logs",

@@ -1,15 +1,19 @@
 import { boolean, computed, internal, json, list, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { FAILOVER_STATUS } from "./failover-fields.ts";
+import { FAILOVER_STATUS_FIELDS } from "./failover-status-fields.ts";
 
-const COLOUR = option("One of them.", ["GREEN", "YELLOW", "RED"]);
+const HEALTH_STATUS = option("Health status.", ["GREEN", "YELLOW", "RED"]);
 const STATUS = { nullable: true, unless: "includeStatus" } as const;
 const REASON = text("A reason.", { max: 10_000 });
 
-/** On-premises appliances. @source service-api.md, /v1/extensions/{extensionId}/endpoints; decisions.md 12 */
+/**
+ * On-premises appliances.
+ * @source docs/decisions/0012-extensions-and-endpoints.md; docs/decisions/0042-api-contract.md,
+ * `/v1/extensions/{extensionId}/endpoints`
+ */
 export default defineResource({
   name: "endpoints",
-  doc: "An appliance at a site, with the devices it serves.",
+  doc: "An appliance and the devices it serves.",
   paths: [{ at: "extensions/{extensionId}/endpoints" }],
   idParam: "endpointId",
   scope: "organisation",
@@ -20,58 +24,55 @@ export default defineResource({
       createOnly: true,
       onDelete: "cascade",
     }),
-    name: text("What people call the appliance."),
-    siteId: ref("own choice: the site that it stands at; its coordinates show it on the map.", "sites"),
-    devices: json("Free data about its devices, kept as it is given.", { maxBytes: 1_048_576 }),
+    name: text("Name of the appliance."),
+    siteId: ref("Site where the appliance is located; its coordinates place it on the map.", "sites"),
+    devices: json("Free-form data about its devices, stored as sent.", { maxBytes: 1_048_576 }),
     config: json(
-      "Settings: backupSchedule (a cron expression in local time; that of the settings file unless given), description, timeZone, and phoneFilter, speakerFilter and idnFilter that choose the licensed devices. own choice: each is {filterType, filters, logicalExpression} as in a device group, with at most 200 filters; a list within filters must match whole, and a filter that holds nothing licenses every device of its type.",
+      "Settings: backupSchedule (a cron expression in local time; default: that of the settings file), description, timeZone, and phoneFilter, speakerFilter and idnFilter, which select the licensed devices. Each filter is {filterType, filters, logicalExpression} as in a device group, with at most 200 filters. A list within filters must match completely; an empty filter licenses every device of its type.",
       { maxBytes: 262_144, default: {} },
     ),
     isCucmMigrated: boolean("The call-manager clusters of the appliance come from the cloud.", {
       readOnly: true,
       default: false,
     }),
-    hasMigratedSpeakers: computed(
-      "Its speakers come from the cloud. own choice: false always, as an appliance alone says which devices it serves.",
-      "boolean",
-    ),
+    hasMigratedSpeakers: computed("The speakers of the appliance come from the cloud. Always false.", "boolean"),
     skipEndpointHealthAssessment: computed(
-      "Its health counts for no alarm. own choice: false always, as none is left out.",
+      "The health of the appliance is excluded from alarms. Always false.",
       "boolean",
     ),
     buildInfo: computed("Version and addresses of the appliance's software.", "object", {
       of: {
         app: text("Name of the software.", { required: true }),
-        version: text("Its version.", { required: true }),
-        apiVersion: text("Version of this interface.", { required: true }),
-        fqdn: text("Name of the machine.", { required: true }),
-        ipAddresses: list("Its outside addresses.", text("One.", { required: true }), { required: true }),
-        additionalFeatures: list("own choice: plugins that are switched on.", text("Its name.", { required: true }), {
+        version: text("Version of the software.", { required: true }),
+        apiVersion: text("Version of the API.", { required: true }),
+        fqdn: text("Host name.", { required: true }),
+        ipAddresses: list("External IP addresses.", text("An IP address.", { required: true }), { required: true }),
+        additionalFeatures: list("Enabled plugins.", text("Name of the plugin.", { required: true }), {
           required: true,
         }),
-        disabledFeatures: list("own choice: plugins that are switched off.", text("Its name.", { required: true }), {
+        disabledFeatures: list("Disabled plugins.", text("Name of the plugin.", { required: true }), {
           required: true,
         }),
       },
       nullable: true,
       unless: "includeBuildInfo",
     }),
-    status: computed("Health in one word.", "text", { of: COLOUR, ...STATUS }),
-    redReasons: computed("What makes the status RED, in words.", "array", { of: REASON, ...STATUS }),
-    yellowReasons: computed("What makes the status YELLOW, in words.", "array", { of: REASON, ...STATUS }),
-    clock: computed("own choice: what its clock is worth.", "object", {
+    status: computed("Health status.", "text", { of: HEALTH_STATUS, ...STATUS }),
+    redReasons: computed("Reasons for status RED.", "array", { of: REASON, ...STATUS }),
+    yellowReasons: computed("Reasons for status YELLOW.", "array", { of: REASON, ...STATUS }),
+    clock: computed("State of the clock.", "object", {
       of: {
-        timeZone: text("Zone that its people live in.", { required: true }),
-        synchronised: boolean("Whether it follows a reference; null when that is not known."),
+        timeZone: text("Local time zone.", { required: true }),
+        synchronised: boolean("Whether it is synchronised with a time source; null if unknown."),
       },
       ...STATUS,
     }),
-    failoverDetails: computed("How it stands to the appliance that would take its place.", "object", {
-      of: FAILOVER_STATUS,
+    failoverDetails: computed("Failover status.", "object", {
+      of: FAILOVER_STATUS_FIELDS,
       nullable: true,
       when: "includeFailoverDetails",
     }),
-    licensedBy: internal("The licence filters that its devices were last held against.", "text"),
-    statusLastUpdated: computed("When the health was last looked at.", "timestamp", STATUS),
+    licensedBy: internal("Licence filters that were last applied to its devices.", "text"),
+    statusLastUpdated: computed("When the health was last assessed.", "timestamp", STATUS),
   },
 });

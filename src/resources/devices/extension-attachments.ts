@@ -1,7 +1,10 @@
 import { file, ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Files that an extension needs, of any kind; their bytes at `…/{attachmentId}/file`. @source service-api.md, /v1/extensions/{extensionId}/attachments */
+/**
+ * Files of an extension; their content is at `…/{attachmentId}/file`.
+ * @source docs/decisions/0042-api-contract.md, `/v1/extensions/{extensionId}/attachments`
+ */
 export default defineResource({
   name: "extension-attachments",
   doc: "A file that belongs to an extension.",

@@ -1,34 +1,31 @@
 import { integer, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Two appliances, of which one takes the other's place. @source digest `/v1/failover-pairs` */
+/** Primary and backup appliance. @source docs/decisions/0042-api-contract.md, `/v1/failover-pairs` */
 export default defineResource({
   name: "failover-pairs",
-  doc: "Two appliances: the second activates the devices that the first serves, and that no activation group describes, when the first does not. own choice: where an activation group names these two alone, its timeout counts there too.",
+  doc: "Two appliances: the backup activates the devices of the primary that belong to no activation group while the primary does not. If an activation group lists exactly these two appliances, the timeout of the pair applies there too.",
   paths: [{ at: "failover-pairs" }],
   idParam: "failoverPairId",
   scope: "organisation",
   replicate: "B",
   unique: [["primaryEndpointId"]],
   fields: {
-    name: text("What people call the pair.", { required: true, min: 1, max: 140 }),
-    primaryEndpointId: ref("The appliance that acts. own choice: it is the first of one pair only.", "endpoints", {
+    name: text("Name of the pair.", { required: true, min: 1, max: 140 }),
+    primaryEndpointId: ref("Primary appliance. An appliance is the primary of at most one pair.", "endpoints", {
       required: true,
       embed: "primaryEndpoint",
       onDelete: "cascade",
     }),
-    backupEndpointId: ref("The appliance that takes its place.", "endpoints", {
+    backupEndpointId: ref("Backup appliance.", "endpoints", {
       required: true,
       embed: "backupEndpoint",
       onDelete: "cascade",
     }),
-    timeout: integer(
-      "How long the second waits for the first at the moment of a message. own choice: seconds, 1 to 20.",
-      {
-        required: true,
-        min: 1,
-        max: 20,
-      },
-    ),
+    timeout: integer("Time that the backup waits for the primary when a message is sent: 1 to 20 seconds.", {
+      required: true,
+      min: 1,
+      max: 20,
+    }),
   },
 });

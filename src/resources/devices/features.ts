@@ -1,7 +1,7 @@
 /**
- * What clients can count on, as sessions tell it. own choice: of the digest's words, those that Carillon has or could
- * have; names of companies and of their products are left out, but for the two push services whose devices are known.
- * @source digest `/v1/session`
+ * Features reported by sessions. Only features that Carillon supports or could support; names of companies and
+ * products are omitted, except for the two push services whose devices are supported.
+ * @source docs/decisions/0042-api-contract.md, `/v1/session`
  */
 export const FEATURES = [
   "phoneCall",
@@ -18,11 +18,11 @@ export const FEATURES = [
   "callmgrEnabled",
 ] as const;
 
-/** One of them. */
+/** A feature. */
 export type Feature = (typeof FEATURES)[number];
 
-/** What every appliance has. */
-export const ALWAYS: readonly Feature[] = ["reporting", "onprem"];
+/** Features of every appliance. */
+export const BUILT_IN_FEATURES: readonly Feature[] = ["reporting", "onprem"];
 
 const BY_DEVICE_TYPE: Readonly<Record<string, Feature>> = {
   "phone-call": "phoneCall",
@@ -35,8 +35,8 @@ const BY_DEVICE_TYPE: Readonly<Record<string, Feature>> = {
 };
 const BY_PLUGIN: Readonly<Record<string, Feature>> = { "cap-in": "inboundCap" };
 
-/** The feature that an extension brings; null for one that no word stands for. */
-export function featureOf({
+/** The feature of an extension; null if it has none. */
+export function extensionFeature({
   deviceType,
   plugin,
 }: {

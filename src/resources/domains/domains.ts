@@ -1,7 +1,7 @@
 import { ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** The tree of domains. @source service-api.md, domains and Limits; decisions.md 4 */
+/** The tree of domains. @source docs/decisions/0004-domains.md; docs/decisions/0042-api-contract.md */
 export default defineResource({
   name: "domains",
   doc: "A part of the organisation; every request acts in one domain.",
@@ -13,17 +13,14 @@ export default defineResource({
   limit: { most: 200 },
   unique: [["parentId", "name"]],
   fields: {
-    name: text(
-      "What people call the domain. own choice: at most 140 characters, unique below its parent, without `/`.",
-      {
-        required: true,
-        min: 1,
-        max: 140,
-        without: "/",
-      },
-    ),
+    name: text("Name of the domain: at most 140 characters, unique below its parent, without `/`.", {
+      required: true,
+      min: 1,
+      max: 140,
+      without: "/",
+    }),
     parentId: ref(
-      "Domain directly above; the acting domain when not given, null for the one root. A later request does not move the domain. own choice: deleting a domain moves those below it to its parent, as it does with its resources.",
+      "Parent domain; default: the acting domain; null for the root. It cannot be changed later. Deleting a domain moves its child domains and its resources to its parent.",
       "domains",
       {
         createOnly: true,

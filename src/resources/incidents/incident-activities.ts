@@ -1,7 +1,11 @@
 import { json, option, ref, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** What was done in an incident; `end-incident` ends it. @source decisions.md 13; digest `/v1/incidents/{incidentId}/activities` */
+/**
+ * Steps of an incident; `end-incident` ends it.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md,
+ * `/v1/incidents/{incidentId}/activities`
+ */
 export default defineResource({
   name: "incident-activities",
   doc: "A step of an incident.",
@@ -12,7 +16,7 @@ export default defineResource({
   fields: {
     incidentId: ref("Incident it belongs to.", "incidents", { required: true, createOnly: true, onDelete: "cascade" }),
     type: option(
-      "What was done. own choice: note, all-clear and roster-status beside the documented words; start-incident is written by Carillon alone.",
+      "Type of step. start-incident is written by Carillon only.",
       [
         "start-incident",
         "all-clear",
@@ -25,9 +29,9 @@ export default defineResource({
       { required: true, createOnly: true },
     ),
     details: json(
-      "More about it; `subject` and `body` of an all-clear are the words that are sent, with `ifNoneReady` those for want of words made ready with its messages, with `again` also where it has been sent already; `userId`, `status` and `location` of a roster-status say how somebody is.",
+      "Details. For an all-clear: `subject` and `body` of the message; `ifNoneReady` uses them only if no all-clear text was prepared; `again` allows sending it a second time. For a roster-status: `userId`, `status` and `location` of the person.",
     ),
-    userId: ref("Who did it; null for Carillon itself.", "users", { readOnly: true, embed: "user" }),
-    notificationId: uuid("The message that was sent with it, of an all-clear.", { readOnly: true }),
+    userId: ref("User who added the step; null for Carillon itself.", "users", { readOnly: true, embed: "user" }),
+    notificationId: uuid("Notification of an all-clear.", { readOnly: true }),
   },
 });

@@ -1,13 +1,17 @@
 import { boolean, computed, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { SHOWN_LOCATION } from "../scenarios/shown-location.ts";
-import { SHOWN_RESOURCES } from "./incident-resource-fields.ts";
-import { INCIDENT_ROSTERING } from "./rostering.ts";
+import { LOCATION_FIELDS } from "../scenarios/location-fields.ts";
+import { INCIDENT_RESOURCES_FIELD } from "./incident-resource-fields.ts";
+import { INCIDENT_ROSTERING_FIELD } from "./rostering-fields.ts";
 
-/** Things that happened. @source decisions.md 13; interfaces.md, Log-in and drill; digest `/v1/incidents` */
+/**
+ * Things that happened.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0021-login-and-drills.md;
+ * docs/decisions/0042-api-contract.md, `/v1/incidents`
+ */
 export default defineResource({
   name: "incidents",
-  doc: "Something that happened or is practised, with all that was sent for it.",
+  doc: "An event or drill, with all notifications sent for it.",
   paths: [{ at: "incidents", methods: ["get", "post", "delete"] }],
   idParam: "incidentId",
   scope: "domain",
@@ -15,11 +19,11 @@ export default defineResource({
   indexes: [["endedAt"]],
   fields: {
     incidentPlanId: ref("Plan it follows.", "incident-plans", { createOnly: true, embed: "incidentPlan" }),
-    name: text("What people call it. own choice: the scenario's or plan's name unless given.", {
+    name: text("Name; default: the name of the scenario or plan.", {
       createOnly: true,
       max: 140,
     }),
-    drill: boolean("It is practised: all that is sent for it is a drill.", { createOnly: true, default: false }),
+    drill: boolean("Drill: every notification sent for it is marked as a drill.", { createOnly: true, default: false }),
     startedById: ref("User who started it.", "users", { readOnly: true, embed: "startedBy" }),
     scenarioId: ref("Scenario that started it.", "scenarios", { readOnly: true, embed: "scenario" }),
     notificationId: uuid("Notification that started it.", { readOnly: true }),
@@ -28,18 +32,18 @@ export default defineResource({
       embed: "messageTemplate",
     }),
     notificationCreatedAt: computed("When that notification was sent.", "timestamp", { nullable: true }),
-    siteId: ref("Site it happens at.", "sites", { readOnly: true, embed: "site" }),
-    buildingId: ref("Building it happens in.", "buildings", { readOnly: true, embed: "building" }),
-    floorId: ref("Floor it happens on.", "floors", { readOnly: true, embed: "floor" }),
-    zoneId: ref("Zone it happens in.", "zones", { readOnly: true, embed: "zone" }),
-    location: computed("Where it happens, level by level; given with includeLocation.", "object", {
-      of: SHOWN_LOCATION,
+    siteId: ref("Site of the incident.", "sites", { readOnly: true, embed: "site" }),
+    buildingId: ref("Building of the incident.", "buildings", { readOnly: true, embed: "building" }),
+    floorId: ref("Floor of the incident.", "floors", { readOnly: true, embed: "floor" }),
+    zoneId: ref("Zone of the incident.", "zones", { readOnly: true, embed: "zone" }),
+    location: computed("Location of the incident, level by level; returned with includeLocation.", "object", {
+      of: LOCATION_FIELDS,
       nullable: true,
       when: "includeLocation",
     }),
-    endedAt: timestamp("When it ended; null while it goes on.", { readOnly: true }),
+    endedAt: timestamp("When it ended; null while it is active.", { readOnly: true }),
     notificationCount: computed("Notifications sent for it.", "integer", { when: "includeNotificationCount" }),
-    rostering: INCIDENT_ROSTERING,
-    resources: SHOWN_RESOURCES,
+    rostering: INCIDENT_ROSTERING_FIELD,
+    resources: INCIDENT_RESOURCES_FIELD,
   },
 });

@@ -1,10 +1,10 @@
 import { text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { LONGEST_PATTERN, MOST_RULES, ruleFields, servedBy } from "./input-rule.ts";
+import { INPUT_RULE_LIMIT, inputRuleFields, MAX_NUMBER_PATTERN, servingEndpointField } from "./input-rule-fields.ts";
 
 /**
- * Calls that a call manager asks about before it routes them. @source decisions.md 13; service-api.md, /v1/bulk-uploads;
- * own choice: the pattern must match the whole number that was called; how the call is routed stays with the call manager
+ * Rules for calls that a call manager asks about before routing.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/bulk-uploads`
  */
 export default defineResource({
   name: "call-aware-routing-requests",
@@ -13,15 +13,15 @@ export default defineResource({
   idParam: "routingRequestId",
   scope: "organisation",
   replicate: "B",
-  limit: MOST_RULES,
+  limit: INPUT_RULE_LIMIT,
   clone: {},
   fields: {
-    ...ruleFields("callaware-routing-request"),
-    numberPattern: text("RE2 pattern of the numbers called, such as `9?911`; the whole number must match.", {
+    ...inputRuleFields("callaware-routing-request"),
+    numberPattern: text("RE2 pattern of the called numbers, such as `9?911`; it must match the whole number.", {
       required: true,
       min: 1,
-      max: LONGEST_PATTERN,
+      max: MAX_NUMBER_PATTERN,
     }),
-    endpointId: servedBy(),
+    endpointId: servingEndpointField(),
   },
 });

@@ -1,40 +1,37 @@
 import { boolean, internal, json, option, secret, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/**
- * Everything that plugins told for a week, and what followed. @source interfaces.md, The plugin's door (`trigger`); own
- * choice: that it is listed, and the fields
- */
+/** Inputs reported by plugins within a week, and their results. @source docs/decisions/0018-plugin-api.md */
 export default defineResource({
   name: "inputs",
-  doc: "Something that came in from outside, and what it started.",
+  doc: "An external input and its result.",
   paths: [{ at: "inputs", methods: ["get"] }],
   idParam: "inputId",
   scope: "organisation",
   replicate: "local",
-  facts: true,
+  appendOnly: true,
   indexes: [["outcome"]],
   fields: {
-    plugin: text("Plugin that told it.", { readOnly: true }),
-    source: text("What the source calls itself.", { readOnly: true }),
-    drill: boolean("It is only for exercise: what it started are drills.", { readOnly: true, default: false }),
-    details: json("What it said.", { maxBytes: 131_072, readOnly: true }),
-    call: json("Of a call: `{callId, state, calledNumber, callingNumber, via}`; null for what is none.", {
+    plugin: text("Plugin that reported it.", { readOnly: true }),
+    source: text("Name of the source.", { readOnly: true }),
+    drill: boolean("Drill: everything that it started is a drill.", { readOnly: true, default: false }),
+    details: json("Payload.", { maxBytes: 131_072, readOnly: true }),
+    call: json("For a call: `{callId, state, calledNumber, callingNumber, via}`; otherwise null.", {
       readOnly: true,
     }),
     outcome: option(
-      "`waiting` for its turn, `started` something, `followed`: a step of a call that goes on or ended, meant `nothing` to any rule, `throttled`: it came too soon after the last, `late`: it was found too late to be of use, `failed`: nothing that it should start could be started.",
+      "`waiting` to be processed; `started`: at least one action started; `followed`: a step of a call in progress or its end; `nothing`: no rule matched; `throttled`: too soon after the last one; `late`: received too late to be useful; `failed`: none of the actions could be started.",
       ["waiting", "started", "followed", "nothing", "throttled", "late", "failed"],
       { readOnly: true, default: "waiting" },
     ),
-    reason: text("What went wrong, in words.", { readOnly: true, max: 1_000 }),
-    notificationId: uuid("First message that it started.", { readOnly: true }),
-    handledAt: timestamp("When that was decided.", { readOnly: true }),
-    dedupeKey: internal("Key under which the plugin knows the event.", "text", { index: true }),
-    callKey: internal("Id of the call by which all inputs about it are found; null for what is no call.", "text", {
+    reason: text("Reason of the failure.", { readOnly: true, max: 1_000 }),
+    notificationId: uuid("First notification that it started.", { readOnly: true }),
+    handledAt: timestamp("When it was processed.", { readOnly: true }),
+    dedupeKey: internal("Deduplication key of the plugin.", "text", { index: true }),
+    callKey: internal("Id of the call that links its inputs; null if the input is not a call.", "text", {
       index: true,
     }),
-    // Stored with its input alone: rules compare it when the input has its turn.
+    // Stored with the input only: it is compared with the rules when the input is processed.
     pin: secret("Digits that the caller entered.", { max: 64, readOnly: true }),
   },
 });

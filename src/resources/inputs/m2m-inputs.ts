@@ -1,31 +1,31 @@
 import { boolean, computed, integer, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { MOST_RULES, ruleFields, servedBy } from "./input-rule.ts";
+import { INPUT_RULE_LIMIT, inputRuleFields, servingEndpointField } from "./input-rule-fields.ts";
 
 /**
- * What machines tell: contact closures, buttons, HTTP requests, MQTT messages. @source decisions.md 13; own choice: the
- * fields beside recipients and template
+ * Rules for machine inputs: contact closures, buttons, HTTP requests, MQTT messages.
+ * @source docs/decisions/0013-other-resources.md
  */
 export default defineResource({
   name: "m2m-inputs",
-  doc: "Something that a machine tells (a contact, a button, a request), and what it starts.",
+  doc: "A rule for a machine input (a contact, a button, a request) and the message it starts.",
   paths: [{ at: "m2m-inputs" }],
   idParam: "m2mInputId",
   scope: "organisation",
   replicate: "B",
-  limit: MOST_RULES,
+  limit: INPUT_RULE_LIMIT,
   clone: {},
   indexes: [["source"]],
   fields: {
-    ...ruleFields("m2m-input"),
-    source: text("What the input calls itself, as its plugin tells it; compared without case.", {
+    ...inputRuleFields("m2m-input"),
+    source: text("Name of the input as reported by its plugin; case-insensitive.", {
       required: true,
       min: 1,
       max: 255,
     }),
-    state: text("State that starts it, such as `closed`, compared without case; any when not given.", { max: 140 }),
+    state: text("State that triggers the rule, such as `closed`; case-insensitive; default: any state.", { max: 140 }),
     scenarioId: ref(
-      "Scenario that it starts, for the device of the source's name; the message goes out only where it could not be started.",
+      "Scenario to start for the API device with the name of the source. The message is sent only if the scenario could not be started.",
       "scenarios",
       {
         embed: "scenario",
@@ -33,22 +33,22 @@ export default defineResource({
       },
     ),
     notificationSource: option(
-      "What its messages are told to be started by.",
+      "Notification source of its messages.",
       ["m2m", "panic-button", "inbound-cap", "inbound-email"],
       {
         default: "m2m",
       },
     ),
     useAreas: boolean(
-      "Its messages go to the areas of interest, too, that the input names as `areaOfInterestIds`, as alerts from feeds do.",
+      "Messages also go to the areas of interest listed in `areaOfInterestIds` of the input, as sent by alert feeds.",
       { default: false },
     ),
-    throttlingInSecs: integer("Time that must pass before it starts something again; contacts bounce.", {
+    throttlingInSecs: integer("Minimum time before the rule triggers again (debounce).", {
       max: 86_400,
       default: 5,
       unit: "s",
     }),
-    endpointId: servedBy(),
-    lastStartedAt: computed("When it last started something.", "timestamp", { nullable: true }),
+    endpointId: servingEndpointField(),
+    lastStartedAt: computed("When the rule was last triggered.", "timestamp", { nullable: true }),
   },
 });

@@ -1,29 +1,29 @@
 import { integer, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { MOST_RULES, ruleFields, servedBy } from "./input-rule.ts";
+import { INPUT_RULE_LIMIT, inputRuleFields, servingEndpointField } from "./input-rule-fields.ts";
 
 /**
- * Numbers that ring speakers while nobody is at the desk. @source decisions.md 13; digest, the paths that end in
- * `night-bell-dependents`; own choice: the fields beside recipients and template, and that the number is unique
+ * Called numbers that ring speakers after hours.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md
  */
 export default defineResource({
   name: "night-bells",
-  doc: "A number whose calls ring chosen speakers until somebody answers or the time is up.",
+  doc: "A number whose calls ring the selected speakers until the call is answered or times out.",
   paths: [{ at: "night-bells" }],
   idParam: "nightBellId",
   scope: "organisation",
   replicate: "B",
-  limit: MOST_RULES,
+  limit: INPUT_RULE_LIMIT,
   clone: { omit: ["number"] },
   fields: {
-    ...ruleFields("night-bell"),
-    number: text("Number whose calls ring; a night bell without one rings for none.", {
+    ...inputRuleFields("night-bell"),
+    number: text("Called number; without one the night bell never rings.", {
       min: 1,
       max: 50,
       unique: true,
     }),
-    timeout: integer("How long it rings when nobody answers.", { min: 5, max: 600, default: 60, unit: "s" }),
-    pause: integer("Silence between two rings.", { min: 0, max: 60, default: 4, unit: "s" }),
-    endpointId: servedBy(),
+    timeout: integer("Maximum ringing time.", { min: 5, max: 600, default: 60, unit: "s" }),
+    pause: integer("Pause between two rings.", { min: 0, max: 60, default: 4, unit: "s" }),
+    endpointId: servingEndpointField(),
   },
 });

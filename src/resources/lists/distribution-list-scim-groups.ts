@@ -1,14 +1,14 @@
 import { ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { SCIM_TIE_FIELDS } from "../security/scim-tie.ts";
+import { SCIM_GROUP_LINK_FIELDS } from "../security/scim-group-link-fields.ts";
 
 /**
  * Ties to groups of a directory outside; an item is addressed by the id of the group or its own.
- * @source digest `/v1/distribution-lists/{distributionListId}/scim-groups`
+ * @source docs/decisions/0042-api-contract.md, `/v1/distribution-lists/{distributionListId}/scim-groups`
  */
 export default defineResource({
   name: "distribution-list-scim-groups",
-  doc: "A tie between a distribution list and a group of a directory outside.",
+  doc: "A link between a distribution list and a group of an external directory.",
   paths: [
     {
       at: "distribution-lists/{distributionListId}/scim-groups",
@@ -21,11 +21,11 @@ export default defineResource({
   replicate: "A",
   unique: [["distributionListId", "scimGroupId"]],
   fields: {
-    distributionListId: ref("List that people of the directory's group belong to.", "distribution-lists", {
+    distributionListId: ref("List that the members of the directory group belong to.", "distribution-lists", {
       required: true,
       createOnly: true,
       onDelete: "cascade",
     }),
-    ...SCIM_TIE_FIELDS,
+    ...SCIM_GROUP_LINK_FIELDS,
   },
 });

@@ -1,47 +1,47 @@
 import { boolean, integer, internal, object, option, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-const column = (what: string) => text(`Column that holds ${what}.`, { max: 255 });
+const column = (what: string) => text(`Column of ${what}.`, { max: 255 });
 
-/**
- * Where people and their lists come from. @source service-api.md, Domains (load-definitions: user loaders) and User
- * (loadSourceId); own choice: all fields, as the API description shows none
- */
+/** Where people and their lists come from. @source docs/decisions/0042-api-contract.md */
 export default defineResource({
   name: "load-definitions",
-  doc: "A source outside that users and distribution lists are loaded from, again and again.",
+  doc: "An external source from which users and distribution lists are imported regularly.",
   paths: [{ at: "load-definitions" }],
   idParam: "loadDefinitionId",
   scope: "domain",
   replicate: "local",
   limit: { most: 100 },
   fields: {
-    name: text("What people call the source.", { required: true, min: 1, max: 140 }),
+    name: text("Name of the source.", { required: true, min: 1, max: 140 }),
     type: option(
-      "`table`: a file with a line for each person, tabs between its cells or, where its name ends in .csv, commas. `oneroster`: files of OneRoster 1.1 CSV in a folder or a .zip; people are put on a list for each of their schools and classes.",
+      "`table`: a file with one line per person, tab-separated or, if its name ends in .csv, comma-separated. `oneroster`: OneRoster 1.1 CSV files in a folder or a .zip; people are added to a list for each of their schools and classes.",
       ["table", "oneroster"],
       { required: true },
     ),
     path: text(
-      "File or folder below `loads` in the appliance's data directory; null for the file that was uploaded last.",
+      "File or folder below `loads` in the data directory of the appliance; null for the last uploaded file.",
       { max: 1_000 },
     ),
-    mapping: object("Columns of a table by what they hold.", {
-      key: column("what tells people of the source apart and never changes; the mail address unless given"),
-      name: column("names; `name` unless given"),
-      email: column("mail addresses; `email` unless given"),
-      lists: column("names of lists, with semicolons between them; `lists` unless given"),
+    mapping: object("Column names of a table.", {
+      key: column("the unique, permanent key of a person; default: the email address"),
+      name: column("names; default: `name`"),
+      email: column("email addresses; default: `email`"),
+      lists: column("list names, separated by semicolons; default: `lists`"),
     }),
-    schedule: text("When it is loaded, as a cron expression in the appliance's local time; null for never by itself.", {
-      max: 140,
-    }),
+    schedule: text(
+      "Import schedule, as a cron expression in the local time of the appliance; null for manual imports only.",
+      {
+        max: 140,
+      },
+    ),
     removalThreshold: integer(
-      "Percentage of the source's users that a load may remove; one that would remove more is stopped and waits to be confirmed.",
+      "Maximum percentage of the source's users that an import may remove. An import above the threshold stops and waits for confirmation.",
       { max: 100, default: 10, unit: "%" },
     ),
-    disabled: boolean("It is not loaded by itself.", { default: false }),
-    fileName: text("What the file that was uploaded last is called.", { readOnly: true }),
-    uploadedAt: timestamp("When it was uploaded.", { readOnly: true }),
+    disabled: boolean("Suspends scheduled imports.", { default: false }),
+    fileName: text("Name of the last uploaded file.", { readOnly: true }),
+    uploadedAt: timestamp("When the file was uploaded.", { readOnly: true }),
     fileId: internal("SHA-256 of that file.", "text"),
   },
 });

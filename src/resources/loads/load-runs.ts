@@ -3,43 +3,43 @@ import { defineResource } from "../../schema/resource.ts";
 
 const count = (what: string) => integer(what, { readOnly: true, default: 0 });
 
-/** Loads that were made, newest 100 of each definition. own choice: all of it */
+/** Loads that were made, newest 100 of each definition. */
 export default defineResource({
   name: "load-runs",
-  doc: "One load from a source: what it did, or why it did nothing.",
+  doc: "One import from a source and its result.",
   paths: [{ at: "load-definitions/{loadDefinitionId}/runs", methods: ["get", "post"] }],
   idParam: "loadRunId",
   scope: "parent",
   replicate: "local",
   sort: "-createdAt",
   fields: {
-    loadDefinitionId: ref("Source it loads from.", "load-definitions", {
+    loadDefinitionId: ref("Load definition of the import.", "load-definitions", {
       required: true,
       createOnly: true,
       onDelete: "cascade",
     }),
-    dryRun: boolean("Everything is tried and counted, and nothing kept.", { createOnly: true, default: false }),
-    confirmed: boolean("It may remove more users than the source's threshold says.", {
+    dryRun: boolean("Dry run: validates and counts everything, stores nothing.", { createOnly: true, default: false }),
+    confirmed: boolean("The import may exceed the removal threshold of the source.", {
       createOnly: true,
       default: false,
     }),
     state: option(
-      "`pending` waits for its turn, `running` changed nothing yet, `applying` is decided and goes on after a restart, `complete` is done, `failed` changed nothing, `stopped` changed nothing and waits for one that is confirmed.",
+      "`pending`: waiting; `running`: nothing has been changed yet; `applying`: changes are being applied and continue after a restart; `complete`; `failed`: nothing was changed; `stopped`: nothing was changed, confirmation is required.",
       ["pending", "running", "applying", "complete", "failed", "stopped"],
       { readOnly: true, default: "pending" },
     ),
     reason: text("Why it failed or stopped.", { readOnly: true, max: 1_000 }),
-    errors: json("The first 100 faults: `[{line, message}]`.", { readOnly: true }),
-    warnings: json("The first 100 things of a table that were passed over: `[{line, message}]`.", { readOnly: true }),
-    peopleRead: count("People that the source has."),
-    usersCreated: count("Users made."),
+    errors: json("The first 100 errors: `[{line, message}]`.", { readOnly: true }),
+    warnings: json("The first 100 warnings about skipped data: `[{line, message}]`.", { readOnly: true }),
+    peopleRead: count("People in the source."),
+    usersCreated: count("Users created."),
     usersChanged: count("Users changed."),
     usersRemoved: count("Users removed."),
-    listsCreated: count("Lists made."),
+    listsCreated: count("Lists created."),
     listsRemoved: count("Lists removed."),
-    subscriptionsCreated: count("Places on lists made."),
-    subscriptionsRemoved: count("Places on lists removed."),
-    startedAt: timestamp("When it began.", { readOnly: true }),
-    endedAt: timestamp("When it ended.", { readOnly: true }),
+    subscriptionsCreated: count("Subscriptions created."),
+    subscriptionsRemoved: count("Subscriptions removed."),
+    startedAt: timestamp("Start time.", { readOnly: true }),
+    endedAt: timestamp("End time.", { readOnly: true }),
   },
 });

@@ -1,4 +1,4 @@
-/** Names of the alert tones that may open a message; `silent` plays none. @source decisions.md 14 */
+/** Alert tones of messages; `silent` plays none. @source docs/decisions/0014-enumerations.md */
 export const ALERT_TONE_NAMES = [
   "default",
   "911-dialed",
@@ -45,5 +45,5 @@ export const ALERT_TONE_NAMES = [
   "tornado-siren",
 ] as const;
 
-/** One of the alert tones. */
+/** Name of an alert tone. */
 export type AlertToneName = (typeof ALERT_TONE_NAMES)[number];

@@ -2,37 +2,34 @@ import { computed, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * Who has declined the messages of which template. own choice: declined by a message that somebody got, so that nobody need
- * see the templates of a domain; taken back by its deletion.
+ * Opt-outs by template. Created through a received message, so that users need no access to the templates of a
+ * domain; revoked by deletion.
  */
 export default defineResource({
   name: "opt-outs",
-  doc: "A user's wish to get no further messages of a template that lets its recipients decline.",
+  doc: "An opt-out of a user from further messages of a template that allows it.",
   paths: [
     { at: "users/{userId}/opt-outs", methods: ["get", "delete"] },
     { at: "message-templates/{messageTemplateId}/opt-outs", methods: ["get", "delete"] },
   ],
   idParam: "optOutId",
   scope: "parent",
-  follows: ["userId"],
+  visibilityReferences: ["userId"],
   replicate: "B",
   unique: [["userId", "messageTemplateId"]],
   fields: {
-    userId: ref("Who has declined.", "users", {
+    userId: ref("User who opted out.", "users", {
       required: true,
       createOnly: true,
       embed: "user",
       onDelete: "cascade",
     }),
-    messageTemplateId: ref("Template whose messages the user is left out of.", "message-templates", {
+    messageTemplateId: ref("Template whose messages the user no longer receives.", "message-templates", {
       required: true,
       createOnly: true,
       onDelete: "cascade",
     }),
-    subject: text("First line of the message by which the user declined.", { readOnly: true, max: 255 }),
-    holds: computed(
-      "Whether it is heeded. own choice: false while the template's `optOut` is false; it holds again with that.",
-      "boolean",
-    ),
+    subject: text("Subject of the message with which the user opted out.", { readOnly: true, max: 255 }),
+    holds: computed("Whether the opt-out is in effect; false while `optOut` of the template is false.", "boolean"),
   },
 });

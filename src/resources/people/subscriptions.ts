@@ -2,12 +2,13 @@ import { computed, internal, ref, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * Who is on which list, seen from either side.
- * @source service-api.md, Subscription and Limits; digest `/v1/users/{userId}/subscriptions`, `/v1/distribution-lists/{distributionListId}/user-subscriptions`
+ * Subscriptions of users to lists, from both sides.
+ * @source docs/decisions/0042-api-contract.md, `/v1/users/{userId}/subscriptions`,
+ * `/v1/distribution-lists/{distributionListId}/user-subscriptions`
  */
 export default defineResource({
   name: "subscriptions",
-  doc: "A user's place on a distribution list.",
+  doc: "A user's membership in a distribution list.",
   paths: [{ at: "users/{userId}/subscriptions" }, { at: "distribution-lists/{distributionListId}/user-subscriptions" }],
   idParam: "subscriptionId",
   scope: "parent",
@@ -32,9 +33,9 @@ export default defineResource({
       onDelete: "cascade",
     }),
     subscriptionEndDate: timestamp(
-      "Moment from which the list no longer reaches the user; null for no end. own choice: an ended one is listed still, so that it can go on, and counts against no limit.",
+      "End of the subscription; null for none. An ended subscription is still listed, can be renewed, and does not count against the limit.",
     ),
-    loadSource: internal("Id of the load definition that put the user on the list.", "text"),
-    userIsLocked: computed("Whether the user's account is locked at this moment.", "boolean"),
+    loadSource: internal("Id of the load definition that created the subscription.", "text"),
+    userIsLocked: computed("Whether the account of the user is currently locked.", "boolean"),
   },
 });

@@ -3,8 +3,9 @@ import { defineResource } from "../../schema/resource.ts";
 import devices from "../devices/devices.ts";
 
 /**
- * Device types known without an extension that serves them; `APNS` and `GCM` are older spellings of `apns` and `Android`.
- * @source service-api.md, User device; decisions.md 5
+ * Device types known without an extension that serves them; `APNS` and `GCM` are older spellings of `apns` and
+ * `Android`.
+ * @source docs/decisions/0005-users-and-devices.md; docs/decisions/0042-api-contract.md
  */
 export const USER_DEVICE_TYPES = [
   "Android",
@@ -20,12 +21,12 @@ export const USER_DEVICE_TYPES = [
 ] as const;
 
 /**
- * Registered means of reaching a user. How many a user may have depends on the extensions that serve them, so it is no
- * limit of the declaration. @source service-api.md, User device; digest `/v1/users/{userId}/devices`
+ * Registered devices of a user. The maximum per user depends on the extensions, so it is not part of the declaration.
+ * @source docs/decisions/0042-api-contract.md, `/v1/users/{userId}/devices`
  */
 export default defineResource({
   name: "user-devices",
-  doc: "One way to reach a user: an app, a telephone number or a mail address.",
+  doc: "One way to reach a user: an app, a phone number or an email address.",
   paths: [{ at: "users/{userId}/devices" }],
   idParam: "deviceId",
   scope: "parent",
@@ -33,28 +34,30 @@ export default defineResource({
   indexes: [["type", "deviceIdentifier"], ["deviceIdentifier"]],
   fields: {
     userId: ref("Owner of the device.", "users", { required: true, createOnly: true, onDelete: "cascade" }),
-    type: text("Channel that reaches the device: a documented type, or one that an extension serves.", {
+    type: text("Channel of the device: a built-in type or one served by an extension.", {
       required: true,
       min: 1,
       max: 140,
     }),
-    name: text("What the owner calls the device."),
-    deviceIdentifier: text("Address within the channel: push token, telephone number or mail address.", { max: 4_096 }),
-    disabled: boolean("Nothing is sent to a disabled device.", { default: false }),
-    disabledReason: text("Why the channel switched it off: there is no such device any more.", { readOnly: true }),
-    verified: boolean("The owner has proven to hold the device. own choice: false until then.", { default: false }),
+    name: text("Name of the device."),
+    deviceIdentifier: text("Address within the channel: push token, phone number or email address.", { max: 4_096 }),
+    disabled: boolean("Disabled devices receive nothing.", { default: false }),
+    disabledReason: text("Reason why the channel disabled the device, such as an unknown push token.", {
+      readOnly: true,
+    }),
+    verified: boolean("The owner has verified the device. Default: false.", { default: false }),
     client: text("Name of the app on the device.", { max: 140 }),
-    clientIdentifier: text("The app's own id of its installation.", { max: 4_096 }),
+    clientIdentifier: text("Installation id of the app.", { max: 4_096 }),
     build: text("Version of the app."),
     os: text("Operating system and its version."),
-    presence: object("Where the device last was, as areas. Apps may write it, or report positions to `locations`.", {
+    presence: object("Last known areas of the device. Apps may write them or report positions to `locations`.", {
       areaOfInterestIds: list("Areas the device is inside of.", uuid("Id of an area of interest.")),
       accuracyInM: integer("Radius of uncertainty of the last position.", { unit: "m" }),
-      areasOfInterestChecksum: text("The app's digest of the areas it compared itself with."),
+      areasOfInterestChecksum: text("Checksum of the areas that the app evaluated."),
       updatedAt: timestamp("When the position was reported."),
     }),
     areasOfInterest: computed(
-      "own choice: the areas of `presence.areaOfInterestIds` that the asker sees; given with includeAois.",
+      "The areas of `presence.areaOfInterestIds` that the asker sees; returned with includeAois.",
       "array",
       {
         of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
@@ -62,12 +65,12 @@ export default defineResource({
       },
     ),
     endpointId: computed(
-      "own choice: appliance that serves the device of the same identifier, such as a notifier on somebody's desk; null where none does or the asker may not read devices.",
+      "Appliance that serves a device with the same identifier, such as a desktop notifier; null if none does or the caller may not read devices.",
       "text",
       { of: uuid("Its id."), nullable: true },
     ),
-    icopId: computed("Id by which device groups name that device.", "text", { nullable: true }),
-    endpointDevice: computed("own choice: that device; given with includeEndpointDevices.", "object", {
+    icopId: computed("Id by which device groups reference that device.", "text", { nullable: true }),
+    endpointDevice: computed("That device; returned with includeEndpointDevices.", "object", {
       of: {
         id: uuid("Its id.", { required: true }),
         description: devices.fields.description,

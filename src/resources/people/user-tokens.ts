@@ -2,57 +2,57 @@ import { boolean, internal, option, ref, text, timestamp } from "../../schema/fi
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * Tokens of a user. The clear value leaves Carillon once, in the answer to the POST; the row holds its hash.
- * @source decisions.md 3; digest `/v1/users/{userId}/tokens`
+ * Access tokens of a user. The value is returned only by the POST; the row contains its hash.
+ * @source docs/decisions/0003-authentication.md; docs/decisions/0042-api-contract.md, `/v1/users/{userId}/tokens`
  */
 export default defineResource({
   name: "user-tokens",
-  doc: "A token that acts for its user until it expires or is deleted, or a session of the console.",
+  doc: "An access token of a user, valid until it expires or is deleted, or a console session.",
   paths: [{ at: "users/{userId}/tokens", methods: ["get", "post", "delete"] }],
   idParam: "tokenId",
   scope: "parent",
   replicate: "A",
   fields: {
     userId: ref("User the token acts for.", "users", { required: true, createOnly: true, onDelete: "cascade" }),
-    name: text("What the owner calls the token. own choice: at most 140 characters.", {
+    name: text("Name of the token, at most 140 characters.", {
       required: true,
       createOnly: true,
       min: 1,
       max: 140,
     }),
-    expires: timestamp("Moment from which the token is refused; null for a permanent token.", { createOnly: true }),
-    type: option("What the value is good for: requests, or one exchange for a token.", ["token", "code"], {
+    expires: timestamp("Expiry time; null for a permanent token.", { createOnly: true }),
+    type: option("Purpose: a token for requests, or a code for one exchange.", ["token", "code"], {
       readOnly: true,
       default: "token",
     }),
-    tokenType: option("Which of the two OAuth 2 tokens it is.", ["access_token", "refresh_token"], {
+    tokenType: option("OAuth 2 token type.", ["access_token", "refresh_token"], {
       readOnly: true,
       default: "access_token",
     }),
-    scope: text("OAuth 2 scopes, separated by blanks; null for a token with all the rights of its user.", {
+    scope: text("OAuth 2 scopes, separated by spaces; null for a token with all permissions of its user.", {
       readOnly: true,
       max: 4_000,
     }),
-    client: text("Client id of the program the token was made for; null for one made by hand.", { readOnly: true }),
-    applicationId: ref("Application the token was made for; with it the token goes.", "applications", {
+    client: text("Client id of the application of the token; null if it was created manually.", { readOnly: true }),
+    applicationId: ref("Application of the token; deleting the application deletes the token.", "applications", {
       readOnly: true,
       onDelete: "cascade",
     }),
     originId: internal("Id of the first token of a chain of refreshed ones.", "text", { index: true }),
-    originCreatedAt: timestamp("When the first token of the chain was made.", { readOnly: true }),
-    refreshTokenUsed: boolean("A refresh token or code that was exchanged; its second use revokes the chain.", {
+    originCreatedAt: timestamp("When the first token of the refresh chain was created.", { readOnly: true }),
+    refreshTokenUsed: boolean("A refresh token or code that was already exchanged; a second use revokes the chain.", {
       readOnly: true,
       default: false,
     }),
     kind: option(
-      "own choice: permanent, made by hand; session, of the console, ends after idling; oauth, made for an application; invitation, good once to log a device in; device, logged in so, reaches its user's own things alone.",
+      "permanent: created manually; session: console session, ends after inactivity; oauth: issued to an application; invitation: one-time code to log a device in; device: logged in by invitation, limited to the user's own messages and devices.",
       ["permanent", "session", "oauth", "invitation", "device"],
       { readOnly: true },
     ),
-    lastUsedAt: timestamp("own choice: the last request with it, written at most once a minute.", { readOnly: true }),
+    lastUsedAt: timestamp("Last use, updated at most once per minute.", { readOnly: true }),
     tokenHash: internal("SHA-256 of the clear value, hex.", "text", { unique: true }),
-    redirectUri: internal("Of a code: where it was sent to; null when the request named no address.", "text"),
-    idles: internal("1 for a token of an application that, like a session, ends after idling.", "integer"),
-    codeChallenge: internal("Of a code: SHA-256 of the verifier, base64url; null without PKCE.", "text"),
+    redirectUri: internal("For a code: its redirect URI; null if the request had none.", "text"),
+    idles: internal("1 for an application token that ends after inactivity, like a session.", "integer"),
+    codeChallenge: internal("For a code: SHA-256 of the PKCE verifier, base64url; null without PKCE.", "text"),
   },
 });

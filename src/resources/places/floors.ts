@@ -1,12 +1,16 @@
 import { computed, file, integer, json, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { IMAGE_TYPES } from "../messages/attachments.ts";
-import { EXTERNAL_SOURCES, NESTED } from "./nested.ts";
+import { IMAGE_TYPES } from "../messages/media-types.ts";
+import { EXTERNAL_SOURCES_FIELD, PLACE_SUMMARY_FIELDS } from "./place-fields.ts";
 
-/** Floors of a building, from the lowest up. @source decisions.md 6; digest `/v1/sites/{siteId}/buildings/{buildingId}/floors` */
+/**
+ * Floors of a building, from the lowest up.
+ * @source docs/decisions/0006-places.md; docs/decisions/0042-api-contract.md,
+ * `/v1/sites/{siteId}/buildings/{buildingId}/floors`
+ */
 export default defineResource({
   name: "floors",
-  doc: "A floor of a building, with its plan.",
+  doc: "A floor of a building, with its floor plan.",
   paths: [{ at: "sites/{siteId}/buildings/{buildingId}/floors" }],
   idParam: "floorId",
   scope: "parent",
@@ -20,30 +24,30 @@ export default defineResource({
       createOnly: true,
       onDelete: "cascade",
     }),
-    name: text("What people call the floor.", { required: true, min: 1, max: 255 }),
-    externalId: text("Name of the floor in another system. own choice: at most 255 characters.", { min: 1 }),
-    type: text("Kind of floor, as the client's own code.", { max: 4 }),
-    rank: integer("Place in the building's order, 0 the lowest; a new floor becomes the highest.", {
+    name: text("Name of the floor.", { required: true, min: 1, max: 255 }),
+    externalId: text("Name of the floor in another system, at most 255 characters.", { min: 1 }),
+    type: text("Type of floor, a code defined by the client.", { max: 4 }),
+    rank: integer("Position in the building, 0 the lowest; a new floor becomes the highest.", {
       readOnly: true,
       default: 0,
     }),
-    floorPlanImage: file("Plan of the floor.", IMAGE_TYPES),
-    imageOrigins: json("How the plan lies on the ground: the corners of the picture as positions."),
-    siteName: computed("Name of the site; given with includeParentNames.", "text", { when: "includeParentNames" }),
-    buildingName: computed("Name of the building; given with includeParentNames.", "text", {
+    floorPlanImage: file("Floor plan image.", IMAGE_TYPES),
+    imageOrigins: json("Georeference of the plan: positions of the image corners."),
+    siteName: computed("Name of the site; returned with includeParentNames.", "text", { when: "includeParentNames" }),
+    buildingName: computed("Name of the building; returned with includeParentNames.", "text", {
       when: "includeParentNames",
     }),
-    zones: computed("Its zones by name; given with includeZones or includeZoneBoundaries.", "array", {
+    zones: computed("Zones by name; returned with includeZones or includeZoneBoundaries.", "array", {
       of: {
-        ...NESTED,
-        type: text("Kind of zone."),
-        boundary: json("Outline of the zone; null unless asked for with includeZoneBoundaries."),
+        ...PLACE_SUMMARY_FIELDS,
+        type: text("Type of zone."),
+        boundary: json("Boundary of the zone; null unless requested with includeZoneBoundaries."),
       },
       when: ["includeZones", "includeZoneBoundaries"],
     }),
-    zoneTotal: computed("How many zones it has; given with includeZoneTotal.", "integer", { when: "includeZoneTotal" }),
-    externalSources: EXTERNAL_SOURCES,
-    boundary: json("Outline of the floor, as GeoJSON or in parts of the plan."),
+    zoneTotal: computed("Number of zones; returned with includeZoneTotal.", "integer", { when: "includeZoneTotal" }),
+    externalSources: EXTERNAL_SOURCES_FIELD,
+    boundary: json("Boundary of the floor, as GeoJSON or in fractions of the plan."),
   },
   unique: [["buildingId", "externalId"]],
 });

@@ -1,20 +1,27 @@
 import { boolean, computed, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Parts that people play at a site, such as its response team. @source decisions.md 6; digest `/v1/site-roles` */
+/**
+ * Roles at sites, such as the response team.
+ * @source docs/decisions/0006-places.md; docs/decisions/0042-api-contract.md, `/v1/site-roles`
+ */
 export default defineResource({
   name: "site-roles",
-  doc: "A part that recipients play at a site; each site says who plays it.",
+  doc: "A role at sites, such as the response team; each site defines its recipients.",
   paths: [{ at: "site-roles" }],
   idParam: "siteRoleId",
   scope: "domain",
   replicate: "B",
   fields: {
-    name: text("What people call the role.", { required: true, min: 1, max: 140 }),
-    associatedSites: computed("Sites where somebody plays it, by name; given with includeAssociatedSites.", "array", {
-      of: { id: uuid("Id of the site.", { required: true }), name: text("Its name.", { required: true }) },
-      when: "includeAssociatedSites",
-    }),
-    isShared: boolean("Domains below the role's own see it too.", { default: false }),
+    name: text("Name of the role.", { required: true, min: 1, max: 140 }),
+    associatedSites: computed(
+      "Sites with recipients for the role, by name; returned with includeAssociatedSites.",
+      "array",
+      {
+        of: { id: uuid("Id of the site.", { required: true }), name: text("Its name.", { required: true }) },
+        when: "includeAssociatedSites",
+      },
+    ),
+    isShared: boolean("Visible in the domains below the role's domain.", { default: false }),
   },
 });

@@ -1,11 +1,14 @@
 import { computed, json, number, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { EXTERNAL_SOURCES, NESTED } from "./nested.ts";
+import { EXTERNAL_SOURCES_FIELD, PLACE_SUMMARY_FIELDS } from "./place-fields.ts";
 
-/** Campuses, plants and other places with an address of their own. @source decisions.md 6; digest `/v1/sites` */
+/**
+ * Sites, such as campuses and plants.
+ * @source docs/decisions/0006-places.md; docs/decisions/0042-api-contract.md, `/v1/sites`
+ */
 export default defineResource({
   name: "sites",
-  doc: "A place of the organisation; its buildings, floors and zones say where in it something is.",
+  doc: "A place of the organisation, divided into buildings, floors and zones.",
   paths: [
     { at: "sites" },
     {
@@ -19,28 +22,28 @@ export default defineResource({
   replicate: "B",
   limit: { most: 500 },
   fields: {
-    name: text("What people call the site.", { required: true, min: 1, max: 255 }),
-    externalId: text("Name of the site in another system. own choice: unique, at most 255 characters.", {
+    name: text("Name of the site.", { required: true, min: 1, max: 255 }),
+    externalId: text("Name of the site in another system; unique, at most 255 characters.", {
       min: 1,
       unique: true,
     }),
     latitude: number("Degrees north of the equator.", { min: -90, max: 90, unit: "°" }),
     longitude: number("Degrees east of Greenwich.", { min: -180, max: 180, unit: "°" }),
-    sources: json("Where the site was imported from, as the importer wrote it.", { unless: "includeSources" }),
-    buildings: computed("Its buildings by name; given with includeBuildings.", "array", {
-      of: NESTED,
+    sources: json("Source of the import, as written by the importer.", { unless: "includeSources" }),
+    buildings: computed("Buildings by name; returned with includeBuildings.", "array", {
+      of: PLACE_SUMMARY_FIELDS,
       when: "includeBuildings",
     }),
     emergencyBuildings: computed(
-      "Those of its buildings that emergency services know, by name; given with includeEmergencyBuildings.",
+      "Buildings registered with emergency services, by name; returned with includeEmergencyBuildings.",
       "array",
-      { of: NESTED, when: "includeEmergencyBuildings" },
+      { of: PLACE_SUMMARY_FIELDS, when: "includeEmergencyBuildings" },
     ),
-    buildingTotal: computed("How many buildings it has; given with includeBuildingTotal.", "integer", {
+    buildingTotal: computed("Number of buildings; returned with includeBuildingTotal.", "integer", {
       when: "includeBuildingTotal",
     }),
-    externalSources: EXTERNAL_SOURCES,
-    siteRecipientId: computed("Who plays the role there; given below a role.", "text", {
+    externalSources: EXTERNAL_SOURCES_FIELD,
+    siteRecipientId: computed("Id of the site recipients of the role; returned below a site role.", "text", {
       sometimes: true,
       nullable: true,
     }),

@@ -1,26 +1,40 @@
 import { boolean, computed, json, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** How messages are shown and played, channel by channel. @source decisions.md 8; digest `/v1/notification-profiles` */
+/**
+ * How messages are shown and played, channel by channel.
+ * @source docs/decisions/0008-notifications-and-templates.md; docs/decisions/0042-api-contract.md,
+ * `/v1/notification-profiles`
+ */
 export default defineResource({
   name: "notification-profiles",
-  doc: "Settings per extension that messages are sent with.",
+  doc: "Settings per extension, used when messages are sent.",
   paths: [{ at: "notification-profiles" }],
   idParam: "notificationProfileId",
   scope: "domain",
   replicate: "B",
   clone: {},
   fields: {
-    name: text("What people call the profile.", { required: true, min: 1, max: 140 }),
-    isShared: boolean("Domains below the profile's own see it too.", { default: false }),
-    default: boolean("It holds where a template names none; `init` makes the one.", { readOnly: true, default: false }),
-    settings: json("Settings: `[{id (of the extension), disabled, value}]`, checked by each extension.", {
-      maxBytes: 262_144,
-      default: [],
+    name: text("Name of the profile.", { required: true, min: 1, max: 140 }),
+    isShared: boolean("Visible in the domains below the profile's domain.", { default: false }),
+    default: boolean("Default profile for templates without one; created by `init`.", {
+      readOnly: true,
+      default: false,
     }),
-    messageTemplates: computed("Templates sent with it, by name; given with includeMessageTemplates.", "array", {
-      of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
-      when: "includeMessageTemplates",
-    }),
+    settings: json(
+      "Settings: `[{id, disabled, value}]`, where id is that of the extension; validated by each extension.",
+      {
+        maxBytes: 262_144,
+        default: [],
+      },
+    ),
+    messageTemplates: computed(
+      "Templates that use the profile, by name; returned with includeMessageTemplates.",
+      "array",
+      {
+        of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
+        when: "includeMessageTemplates",
+      },
+    ),
   },
 });

@@ -4,52 +4,52 @@ import { defineResource } from "../../schema/resource.ts";
 const ROW = { id: uuid("Its id."), name: text("Its name.") };
 const MATCHING = {
   of: {
-    type: option("Of what kind it is.", ["scenario"]),
-    resource: computed("It.", "object", { of: ROW }),
+    type: option("Resource type.", ["scenario"]),
+    resource: computed("The resource.", "object", { of: ROW }),
   },
   when: "includeMatchingResources",
 };
 
 /**
- * What else follows when a scenario is started. The call itself is a trigger's, with its repetitions and its diary.
- * @source digest `/v1/scenarios/{scenarioId}/rule-actions`, `/v1/rule-actions`; own choice: what an action and a rule hold
+ * Webhooks of scenario starts. The calls, retries and logs are those of a trigger.
+ * @source docs/decisions/0042-api-contract.md, `/v1/scenarios/{scenarioId}/rule-actions`, `/v1/rule-actions`
  */
 export default defineResource({
   name: "rule-actions",
-  doc: "A web address that is called when a scenario is started.",
+  doc: "A webhook that is called when a scenario is started.",
   paths: [{ at: "scenarios/{scenarioId}/rule-actions" }, { at: "rule-actions", methods: ["get"] }],
   idParam: "ruleActionId",
   scope: "parent",
   replicate: "B",
   limit: { most: 10, per: "scenarioId" },
   fields: {
-    scenarioId: ref("Scenario whose start it follows. own choice: at most 10 actions each.", "scenarios", {
+    scenarioId: ref("The scenario; at most 10 actions per scenario.", "scenarios", {
       required: true,
       createOnly: true,
       onDelete: "cascade",
     }),
-    name: text("What people call it. own choice: the scenario's name unless given.", { min: 1, max: 140 }),
-    description: text("What it is for.", { max: 255 }),
+    name: text("Name; default: the name of the scenario.", { min: 1, max: 140 }),
+    description: text("Purpose.", { max: 255 }),
     action: object(
-      "What is done: a POST to `webhook.url`, signed as Standard Webhooks says; the key is told when that of the trigger is changed.",
+      "The action: a POST to `webhook.url`, signed according to Standard Webhooks. The key is returned when the secret of the trigger is rotated.",
       {
-        type: option("Kind of action.", ["webhook"], { default: "webhook" }),
-        webhook: object("The call.", { url: text("Address that is called.", { format: "url", max: 1_000 }) }),
+        type: option("Type of action.", ["webhook"], { default: "webhook" }),
+        webhook: object("The webhook.", { url: text("URL to call.", { format: "url", max: 1_000 }) }),
       },
       { required: true },
     ),
-    actionType: option("Kind of action.", ["webhook"], { readOnly: true, default: "webhook" }),
-    ruleSourceType: option("Kind of what it follows.", ["scenario"], { readOnly: true, default: "scenario" }),
-    triggerId: ref("Trigger that makes the calls and keeps their diary.", "triggers", {
+    actionType: option("Type of action.", ["webhook"], { readOnly: true, default: "webhook" }),
+    ruleSourceType: option("Type of the source.", ["scenario"], { readOnly: true, default: "scenario" }),
+    triggerId: ref("Trigger that makes the calls and logs them.", "triggers", {
       readOnly: true,
       onDelete: "refuse",
     }),
-    rule: computed("When it is done.", "object", {
-      of: { event: text("What happens."), scenarioId: uuid("Scenario that it happens to.") },
+    rule: computed("Condition of the action.", "object", {
+      of: { event: text("Event."), scenarioId: uuid("The scenario.") },
     }),
-    ruleResources: computed("What the rule names; given with includeMatchingResources.", "array", MATCHING),
+    ruleResources: computed("Resources of the rule; returned with includeMatchingResources.", "array", MATCHING),
     actionResources: computed(
-      "What the action names, which is nothing for a call; given with includeMatchingResources.",
+      "Resources of the action; empty for a webhook; returned with includeMatchingResources.",
       "array",
       MATCHING,
     ),

@@ -1,25 +1,29 @@
 import { boolean, computed, json, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { floorPlanField } from "../places/shown-floor-plan.ts";
+import { floorPlanField } from "../places/floor-plan-field.ts";
 
-/** What is shown of a message that was sent. own choice */
-const SENT = {
+/** Summary of a sent notification. */
+const NOTIFICATION_SUMMARY = {
   id: uuid("Id of the notification."),
-  subject: text("Its first line."),
-  body: text("Its text."),
-  messageTemplateId: uuid("Template it was made from."),
-  priority: text("How urgent it is."),
-  drill: boolean("It is practised."),
+  subject: text("Subject."),
+  body: text("Body."),
+  messageTemplateId: uuid("Template of the message."),
+  priority: text("Priority."),
+  drill: boolean("The notification is a drill."),
   notificationSource: text("What started it."),
   createdAt: timestamp("When it was sent."),
   expiresAt: timestamp("When it expires."),
-  abortedAt: timestamp("When it was ended."),
+  abortedAt: timestamp("When it was cancelled."),
 };
 
-/** Scenarios that were started. @source decisions.md 7; interfaces.md, Log-in and drill; digest `/v1/scenario-notifications` */
+/**
+ * Scenarios that were started.
+ * @source docs/decisions/0007-scenarios.md; docs/decisions/0021-login-and-drills.md;
+ * docs/decisions/0042-api-contract.md, `/v1/scenario-notifications`
+ */
 export default defineResource({
   name: "scenario-notifications",
-  doc: "A scenario that was started, with the answers that were given and what was sent.",
+  doc: "A started scenario, with the answers given and the notifications sent.",
   paths: [{ at: "scenario-notifications", methods: ["get", "post"] }],
   idParam: "scenarioNotificationId",
   scope: "domain",
@@ -31,39 +35,38 @@ export default defineResource({
       embed: "scenario",
       onDelete: "cascade",
     }),
-    drill: boolean("It is practised.", { createOnly: true, default: false }),
-    fields: json("Questions as they were asked, with their answers; null for one that was left open.", {
+    drill: boolean("The scenario was started as a drill.", { createOnly: true, default: false }),
+    fields: json("Questions with their answers; null for an unanswered question.", {
       maxBytes: 1_048_576,
     }),
-    location: json("Where: `{site, building, floor, zone}`, each with id, name and externalId; null for nowhere."),
-    messages: json("Further recipients of single messages: `[{messageId, distributionListIds, userIds, …}]`.", {
+    location: json(
+      "Location: `{site, building, floor, zone}`, each with id, name and externalId; null without a location.",
+    ),
+    messages: json("Additional recipients of single messages: `[{messageId, distributionListIds, userIds, …}]`.", {
       maxBytes: 262_144,
     }),
-    messagesNotSent: json("Messages that had nobody to go to there: `[{messageId, name}]`.", { readOnly: true }),
+    messagesNotSent: json("Messages without recipients at the location: `[{messageId, name}]`.", { readOnly: true }),
     initiatorId: ref("User who started it.", "users", { readOnly: true, embed: "initiator" }),
     initiationDeviceId: ref("Device that started it.", "api-devices", { readOnly: true, embed: "initiationDevice" }),
-    initiationLookupValue: text(
-      "What the device was called by whoever started it; kept for a device that nobody knows.",
-      {
-        readOnly: true,
-      },
-    ),
+    initiationLookupValue: text("Device name given at the start; kept even if the device is unknown.", {
+      readOnly: true,
+    }),
     siteId: ref("Site it was started for.", "sites", { readOnly: true }),
     buildingId: ref("Building it was started for.", "buildings", { readOnly: true }),
     floorId: ref("Floor it was started for.", "floors", { readOnly: true }),
     zoneId: ref("Zone it was started for.", "zones", { readOnly: true }),
     incidentId: ref("Incident it started or belongs to.", "incidents", { readOnly: true }),
     floorPlanImageWithBoundaryFile: floorPlanField(
-      "Plan of the floor it was started for, with the outline of its zone.",
+      "Floor plan of the location, with the boundary of the zone.",
       "includeFloorPlanWithBoundary",
     ),
-    events: computed("What was sent, in the order of the scenario's messages.", "array", {
+    events: computed("Notifications, in the order of the scenario's messages.", "array", {
       of: {
         id: uuid("Id of the event, that of the notification."),
         createdAt: timestamp("When it was sent."),
         scenarioNotificationId: uuid("Id of the started scenario."),
         notificationId: uuid("Id of the notification."),
-        notification: computed("The notification.", "object", { of: SENT }),
+        notification: computed("The notification.", "object", { of: NOTIFICATION_SUMMARY }),
       },
     }),
   },

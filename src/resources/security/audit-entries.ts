@@ -1,42 +1,40 @@
 import { json, option, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** What an entry of the audit is about: the three writes, and what people tried at the door. */
+/** Operations of audit entries: the three writes, logins and denied requests. */
 export const AUDIT_OPS = ["create", "update", "delete", "log-in", "log-in-refused", "refused"] as const;
 
 /**
- * Who did what: an entry for every write of a row, every log-in and every refusal. Written by the store alone, never
- * changed; each entry's hash covers the one before.
- *
- * own choice: the path and the names of the fields; entries are kept for as long as the appliance is.
- * @source interfaces.md, Writing and reading
+ * Audit log: an entry for every write of a row, every login and every denied request. Written by the store only,
+ * never changed or deleted; the hash of each entry covers the previous one.
+ * @source docs/decisions/0017-store.md
  */
 export default defineResource({
   name: "audit-entries",
-  doc: "Something that was done or refused: who, from where, in which domain, and what it changed.",
+  doc: "An audit record of a change, login or denied request: actor, address, domain and changes.",
   paths: [{ at: "audit", methods: ["get"] }],
   idParam: "auditEntryId",
   scope: "organisation",
   domainField: "actingDomainId",
   replicate: "local",
-  facts: true,
-  searched: true,
+  appendOnly: true,
+  fullTextSearched: true,
   indexes: [["rowId"], ["actorId"]],
   fields: {
-    op: option("What was done.", AUDIT_OPS, { readOnly: true }),
-    resource: text("Name of the resource that it was done to.", { readOnly: true, max: 140 }),
-    rowId: uuid("The row it was done to; null for a refusal that concerns none.", { readOnly: true }),
-    actorKind: option("A user, or a part of Carillon itself.", ["user", "system"], { readOnly: true }),
-    actorId: uuid("The user; null for Carillon itself, and where nobody was recognised.", { readOnly: true }),
-    actorName: text("The user's name at that time, or the part of Carillon.", { readOnly: true }),
+    op: option("Operation.", AUDIT_OPS, { readOnly: true }),
+    resource: text("Name of the resource.", { readOnly: true, max: 140 }),
+    rowId: uuid("Id of the row; null for a denied request without a row.", { readOnly: true }),
+    actorKind: option("A user or a component of Carillon.", ["user", "system"], { readOnly: true }),
+    actorId: uuid("Id of the user; null for Carillon itself and for unauthenticated requests.", { readOnly: true }),
+    actorName: text("Name of the user at that time, or of the component.", { readOnly: true }),
     address: text(
-      "Network address that it came from, or `endpoint:` and the id of the appliance that handed it on; null within the appliance.",
+      "Source IP address, or `endpoint:` and the id of the appliance that forwarded the request; null for internal changes.",
       { readOnly: true, max: 140 },
     ),
-    actingDomainId: uuid("Domain that was acted in.", { readOnly: true }),
-    before: json("The row as it was, null for a new one. Secrets are masked.", { readOnly: true }),
-    after: json("The row as it became, null for a deleted one. Secrets are masked.", { readOnly: true }),
-    details: json("What a log-in or a refusal was about.", { readOnly: true }),
-    hash: text("SHA-256 (hex) over the entry before and this one.", { readOnly: true, max: 64 }),
+    actingDomainId: uuid("Acting domain.", { readOnly: true }),
+    before: json("The row before the change; null for a new row. Secrets are masked.", { readOnly: true }),
+    after: json("The row after the change; null for a deleted row. Secrets are masked.", { readOnly: true }),
+    details: json("Details of a login or a denied request.", { readOnly: true }),
+    hash: text("SHA-256 (hex) over the previous entry and this one (hash chain).", { readOnly: true, max: 64 }),
   },
 });

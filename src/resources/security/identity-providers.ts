@@ -1,115 +1,111 @@
 import { boolean, computed, integer, option, secret, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Longest list of certificates and keys in PEM form. own choice */
+/** Longest list of certificates and keys in PEM form. */
 const PEM = { max: 50_000, search: false, filter: false } as const;
-/** How long addresses, names in directories and filters may be. own choice */
-const LONG = { max: 1_000, search: false } as const;
+/** Maximum length of URLs, distinguished names and filters. */
+const LONG_TEXT = { max: 1_000, search: false } as const;
 
 /**
- * Who vouches for users at log-in. own choice: the path and all fields but those of users' `providerIdp`; the built-in one,
- * whose id is the audience of client credentials, is always there.
- * @source digest `/v1/users` (providerIdp, providerIdpId); service-api.md, Session; OpenID Connect Core 1.0; RFC 4511; SAML 2.0
+ * Identity providers for login. The built-in provider, whose id is the audience of client credentials, always exists.
+ * @source OpenID Connect Core 1.0; RFC 4511; SAML 2.0; docs/decisions/0042-api-contract.md, `/v1/users`
  */
 export default defineResource({
   name: "identity-providers",
-  doc: "Somebody who vouches for users at log-in: the appliance itself, a directory, or the log-in of another site.",
+  doc: "An identity provider for login: the appliance itself, an LDAP directory, or a single sign-on service.",
   paths: [{ at: "identity-providers" }],
   idParam: "identityProviderId",
   scope: "organisation",
   replicate: "local",
   limit: { most: 20 },
   fields: {
-    name: text("What the button at log-in says.", { required: true, min: 1, max: 140, unique: true }),
+    name: text("Label of the login button.", { required: true, min: 1, max: 140, unique: true }),
     type: option(
-      "oidc: OpenID Connect; ldap: a directory that is asked with address and password; saml: SAML 2.0; built-in: passwords are kept here.",
+      "oidc: OpenID Connect; ldap: an LDAP directory that checks login name and password; saml: SAML 2.0; built-in: passwords stored by Carillon.",
       ["oidc", "ldap", "saml", "built-in"],
       { required: true, createOnly: true },
     ),
-    isDefault: computed("Asked for users of whom nobody knows whose they are: the built-in one.", "boolean"),
+    isDefault: computed("Used for users without a known provider: the built-in provider.", "boolean"),
     enabled: boolean(
-      "Whether users may log in by it. While the built-in one is not enabled, its users are refused but for those with `breakGlass`.",
+      "Whether users may log in with it. While the built-in provider is disabled, only its users with `breakGlass` may log in.",
       { default: true },
     ),
-    selfRegistrationEnabled: boolean("Whether it makes users of people who come by themselves.", { default: false }),
-    createsGroups: boolean("Groups that it names and nobody knows are made, so that they can be tied.", {
+    selfRegistrationEnabled: boolean("Whether it creates users at their first login.", { default: false }),
+    createsGroups: boolean("Creates unknown groups that the provider reports, so that they can be linked.", {
       default: true,
     }),
-    issuer: text("OpenID Connect: what the provider is called, which is where it describes itself.", {
-      ...LONG,
+    issuer: text("OpenID Connect: issuer URL, used for discovery.", {
+      ...LONG_TEXT,
       format: "url",
     }),
-    clientId: text("OpenID Connect: what the provider calls this appliance.", { max: 255, search: false }),
-    clientSecret: secret("OpenID Connect: what this appliance shows the provider; none for a public client."),
-    scope: text("OpenID Connect: what is asked for, with spaces between; `openid email profile` unless given.", LONG),
-    logOut: boolean("OpenID Connect: whoever logs out here is led to the provider to log out there, too.", {
+    clientId: text("OpenID Connect: client id of this appliance.", { max: 255, search: false }),
+    clientSecret: secret("OpenID Connect: client secret; none for a public client."),
+    scope: text("OpenID Connect: requested scopes, separated by spaces; default: `openid email profile`.", LONG_TEXT),
+    logOut: boolean("OpenID Connect: logging out also logs the user out at the provider.", {
       default: false,
     }),
-    url: text(
-      "Directory: ldap:// or ldaps:// with its host and, where it is another than 389 and 636, its port.",
-      LONG,
-    ),
-    startTls: boolean("Directory: TLS begins on the plain port before anything else is said.", { default: false }),
-    bindDn: text("Directory: as whom it is searched; nobody in particular unless given.", LONG),
-    bindPassword: secret("Directory: that one's password."),
-    userBase: text("Directory: where people are searched, such as ou=people,dc=example,dc=org.", LONG),
+    url: text("LDAP: ldap:// or ldaps:// URL with host and optional port; default ports: 389 and 636.", LONG_TEXT),
+    startTls: boolean("LDAP: uses StartTLS on the plain port.", { default: false }),
+    bindDn: text("LDAP: bind DN for searches; anonymous by default.", LONG_TEXT),
+    bindPassword: secret("LDAP: bind password."),
+    userBase: text("LDAP: search base of users, such as ou=people,dc=example,dc=org.", LONG_TEXT),
     userFilter: text(
-      "Directory: who is meant by what was typed, `{login}`; by mail, uid and sAMAccountName unless given.",
-      LONG,
+      "LDAP: filter that finds a user by the login name `{login}`; default: by mail, uid and sAMAccountName.",
+      LONG_TEXT,
     ),
-    groupBase: text("Directory: where groups are searched; none are unless given.", LONG),
-    groupFilter: text("Directory: groups of the person `{dn}`; `(member={dn})` unless given.", LONG),
+    groupBase: text("LDAP: search base of groups; by default groups are not read.", LONG_TEXT),
+    groupFilter: text("LDAP: filter that finds the groups of the user `{dn}`; default: `(member={dn})`.", LONG_TEXT),
     syncSchedule: text(
-      "Directory: when users and their groups are brought in line, as a cron expression in local time; null for never by itself.",
+      "LDAP: schedule of the directory sync, as a cron expression in local time; null for manual sync only.",
       { max: 140, default: "15 3 * * *" },
     ),
-    lastSyncAt: timestamp("Directory: when that was done last.", { readOnly: true }),
-    lastSyncResult: text("Directory: what came of it, in words.", { max: 1_000, readOnly: true }),
+    lastSyncAt: timestamp("LDAP: time of the last sync.", { readOnly: true }),
+    lastSyncResult: text("LDAP: result of the last sync.", { max: 1_000, readOnly: true }),
     lastSyncOutcome: option(
-      "Directory: what came of it. nobody-yet: nobody has logged in by it; none-found: it knows none of its users, nothing was changed; held-back: it would have taken out so many that somebody has to say so; failed: it can't be asked.",
+      "LDAP: outcome of the last sync. nobody-yet: no user has logged in with it yet; none-found: none of its users was found, nothing was changed; held-back: the removal threshold was exceeded and confirmation is required; failed: the directory could not be queried.",
       ["in-line", "nobody-yet", "none-found", "held-back", "failed"],
       { readOnly: true },
     ),
-    lastSyncInLine: integer("Directory: people who are in line since.", { readOnly: true }),
+    lastSyncInLine: integer("LDAP: users that were synchronised.", { readOnly: true }),
     lastSyncGone: integer(
-      "Directory: people who were taken out, since they or all their groups are not in it any more; while held back those who would be.",
+      "LDAP: users removed because they or all their groups are no longer in the directory; while held back, those that would be removed.",
       { readOnly: true },
     ),
-    entryPoint: text("SAML: where people are sent to log in.", { ...LONG, format: "url" }),
-    idpIssuer: text("SAML: the provider's entity id.", LONG),
-    idpCertificates: text("SAML: certificates that it signs with, in PEM form, one after the other.", PEM),
-    spIssuer: text("SAML: this appliance's entity id; the address of its metadata unless given.", LONG),
-    spPrivateKey: secret("SAML: key in PEM form that requests are signed with; they are not unless given.", {
+    entryPoint: text("SAML: single sign-on URL.", { ...LONG_TEXT, format: "url" }),
+    idpIssuer: text("SAML: entity id of the provider.", LONG_TEXT),
+    idpCertificates: text("SAML: signing certificates of the provider, concatenated PEM.", PEM),
+    spIssuer: text("SAML: entity id of this appliance; default: its metadata URL.", LONG_TEXT),
+    spPrivateKey: secret("SAML: private key (PEM) for signing requests; without it requests are not signed.", {
       max: 10_000,
     }),
-    spCertificate: text("SAML: that key's certificate, in PEM form; it stands in the metadata.", PEM),
+    spCertificate: text("SAML: certificate (PEM) of that key, published in the metadata.", PEM),
     caCertificates: text(
-      "OpenID Connect and directory: authorities of its TLS certificate, in PEM form; those that the machine trusts unless given.",
+      "OpenID Connect and LDAP: CA certificates (PEM) for TLS; default: those trusted by the operating system.",
       PEM,
     ),
     subjectAttribute: text(
-      "What tells people apart for ever: `sub` or the SAML name id unless given; of a directory entryUUID or objectGUID.",
+      "Claim or attribute with the permanent user id; default: `sub` or the SAML NameID, for LDAP entryUUID or objectGUID.",
       { max: 255, search: false },
     ),
     emailAttribute: text(
-      "Claim or attribute with the mail address; `email` unless given, `mail` in directories. OpenID Connect: an address that the provider does not call verified counts only if the claim is named here and the provider says nothing of it.",
+      "Claim or attribute with the email address; default: `email`, for LDAP `mail`. OpenID Connect: an address that the provider does not report as verified is used only if the claim is named here and the provider does not send email_verified.",
       { max: 255, search: false },
     ),
-    nameAttribute: text("Claim or attribute with the name; `name` unless given, `cn` in directories.", {
+    nameAttribute: text("Claim or attribute with the display name; default: `name`, for LDAP `cn`.", {
       max: 255,
       search: false,
     }),
     groupsAttribute: text(
-      "OpenID Connect and SAML: claim or attribute with the groups; they are not read unless given.",
+      "OpenID Connect and SAML: claim or attribute with the groups; by default groups are not read.",
       {
         max: 255,
         search: false,
       },
     ),
-    clockToleranceInSecs: integer("How far the provider's clock may be off.", { max: 600, default: 60, unit: "s" }),
-    redirectUri: computed("OpenID Connect and SAML: where the provider must send people back to.", "text", {
+    clockToleranceInSecs: integer("Allowed clock skew of the provider.", { max: 600, default: 60, unit: "s" }),
+    redirectUri: computed("OpenID Connect and SAML: redirect URI to register at the provider.", "text", {
       nullable: true,
     }),
-    metadataUrl: computed("SAML: where this appliance describes itself to the provider.", "text", { nullable: true }),
+    metadataUrl: computed("SAML: metadata URL of this appliance.", "text", { nullable: true }),
   },
 });

@@ -2,8 +2,9 @@ import { ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * Who is in which security group, seen from either side.
- * @source digest `/v1/security-groups/{securityGroupId}/members`, `/v1/users/{userId}/security-groups`
+ * Members of security groups, from both sides.
+ * @source docs/decisions/0042-api-contract.md, `/v1/security-groups/{securityGroupId}/members`,
+ * `/v1/users/{userId}/security-groups`
  */
 export default defineResource({
   name: "security-group-members",
@@ -17,13 +18,13 @@ export default defineResource({
   replicate: "A",
   unique: [["securityGroupId", "userId"]],
   fields: {
-    securityGroupId: ref("Group the user is in.", "security-groups", {
+    securityGroupId: ref("The group.", "security-groups", {
       required: true,
       createOnly: true,
       embed: "securityGroup",
       onDelete: "cascade",
     }),
-    userId: ref("User in the group.", "users", {
+    userId: ref("The user.", "users", {
       required: true,
       createOnly: true,
       embed: "user",

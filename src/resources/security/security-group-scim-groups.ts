@@ -1,14 +1,14 @@
 import { ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { SCIM_TIE_FIELDS } from "./scim-tie.ts";
+import { SCIM_GROUP_LINK_FIELDS } from "./scim-group-link-fields.ts";
 
 /**
  * Ties to groups of a directory outside; an item is addressed by the id of the group or its own.
- * @source digest `/v1/security-groups/{securityGroupId}/scim-groups`
+ * @source docs/decisions/0042-api-contract.md, `/v1/security-groups/{securityGroupId}/scim-groups`
  */
 export default defineResource({
   name: "security-group-scim-groups",
-  doc: "A tie between a security group and a group of a directory outside.",
+  doc: "A link between a security group and a group of an external directory.",
   paths: [
     { at: "security-groups/{securityGroupId}/scim-groups", methods: ["get", "post", "delete"], itemBy: "scimGroupId" },
   ],
@@ -17,11 +17,11 @@ export default defineResource({
   replicate: "A",
   unique: [["securityGroupId", "scimGroupId"]],
   fields: {
-    securityGroupId: ref("Security group that people of the directory's group belong to.", "security-groups", {
+    securityGroupId: ref("Security group that the members of the directory group belong to.", "security-groups", {
       required: true,
       createOnly: true,
       onDelete: "cascade",
     }),
-    ...SCIM_TIE_FIELDS,
+    ...SCIM_GROUP_LINK_FIELDS,
   },
 });

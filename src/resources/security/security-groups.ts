@@ -1,29 +1,32 @@
 import { boolean, many, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Groups that carry permissions. @source decisions.md 3; digest `/v1/security-groups` */
+/**
+ * Groups that carry permissions.
+ * @source docs/decisions/0003-authentication.md; docs/decisions/0042-api-contract.md, `/v1/security-groups`
+ */
 export default defineResource({
   name: "security-groups",
-  doc: "A group of users that share permissions.",
+  doc: "A group of users with common permissions.",
   paths: [{ at: "security-groups" }],
   idParam: "securityGroupId",
   scope: "domain",
   replicate: "A",
   clone: { children: ["security-group-permissions"] },
   fields: {
-    name: text("What people call the group. own choice: a clone takes its permissions along, not its members.", {
+    name: text("Name of the group. A clone copies the permissions, not the members.", {
       required: true,
       min: 1,
       max: 140,
     }),
     allowedMessageTemplateIds: many(
-      "The only templates that members may send with; none named sets no bounds. own choice: somebody in several groups that name some may use all of them; members of super groups are not bound.",
+      "Templates that members may send; an empty list means no restriction. Members of several restricted groups may use the templates of all of them; members of super groups are not restricted.",
       "message-templates",
       { maxItems: 3_500 },
     ),
-    allowedScenarioIds: many("The only scenarios that members may start; as with templates.", "scenarios", {
+    allowedScenarioIds: many("Scenarios that members may start; same rules as for templates.", "scenarios", {
       maxItems: 3_500,
     }),
-    superGroup: boolean("Members may do everything; the last such group can't be deleted.", { default: false }),
+    superGroup: boolean("Members may do everything; the last such group cannot be deleted.", { default: false }),
   },
 });

@@ -1,7 +1,7 @@
 import { boolean, computed, integer, internal, option, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Content types that an upload may be announced with. @source digest `/v1/bulk-uploads` */
+/** Accepted content types of an upload. @source docs/decisions/0042-api-contract.md, `/v1/bulk-uploads` */
 export const UPLOAD_CONTENT_TYPES = [
   "text/csv",
   "text/tab-separated-values",
@@ -10,7 +10,7 @@ export const UPLOAD_CONTENT_TYPES = [
   "application/zip-compressed",
 ] as const;
 
-/** Kinds of things that can be uploaded. @source service-api.md, /v1/bulk-uploads; digest `/v1/bulk-uploads` */
+/** Kinds of things that can be uploaded. @source docs/decisions/0042-api-contract.md, `/v1/bulk-uploads` */
 export const UPLOAD_TYPES = [
   "message-templates",
   "device-groups",
@@ -29,9 +29,9 @@ export const UPLOAD_TYPES = [
 ] as const;
 
 /** How an upload and its logs show its domain. */
-export const UPLOAD_DOMAIN = {
-  domainId: computed("Domain that the rows are made in.", "text", { of: uuid("Its id."), nullable: true }),
-  domain: computed("It, with its name; given with includeDomain.", "object", {
+export const UPLOAD_DOMAIN_FIELDS = {
+  domainId: computed("Domain in which the rows are created.", "text", { of: uuid("Its id."), nullable: true }),
+  domain: computed("The domain; returned with includeDomain.", "object", {
     of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
     nullable: true,
     when: "includeDomain",
@@ -39,49 +39,50 @@ export const UPLOAD_DOMAIN = {
 };
 
 /**
- * Tables of rows to be made, all or none. @source service-api.md, /v1/bulk-uploads; decisions.md 13, Bulk upload;
- * own choice: what the states stand for, and the counts
+ * Tables of rows to create, all or none.
+ * @source docs/decisions/0013-other-resources.md, Bulk upload; docs/decisions/0042-api-contract.md,
+ * `/v1/bulk-uploads`
  */
 export default defineResource({
   name: "bulk-uploads",
-  doc: "A table of rows that are made together, or not at all.",
+  doc: "A table of rows that are created together or not at all.",
   paths: [{ at: "bulk-uploads", methods: ["get", "post", "delete"] }],
   idParam: "bulkUploadId",
   scope: "organisation",
   domainField: "actingDomainId",
   replicate: "local",
   fields: {
-    resourceType: option("What its lines are.", UPLOAD_TYPES, { required: true, createOnly: true }),
-    testMode: boolean("Every line is tried and nothing is kept; `commit` makes the rows of one that passed.", {
+    resourceType: option("Resource type of the rows.", UPLOAD_TYPES, { required: true, createOnly: true }),
+    testMode: boolean("Test mode: validates every line and stores nothing; `commit` then creates the rows.", {
       createOnly: true,
       default: false,
     }),
-    endpointId: ref("Appliance that the rows are for; this one when not given.", "endpoints", {
+    endpointId: ref("Appliance of the rows; default: this appliance.", "endpoints", {
       createOnly: true,
       onDelete: "clear",
     }),
-    contentType: option("What the file is. own choice: archives are refused.", UPLOAD_CONTENT_TYPES, {
+    contentType: option("Content type of the file. Archives are not accepted.", UPLOAD_CONTENT_TYPES, {
       createOnly: true,
       default: "text/tab-separated-values",
     }),
-    url: computed("Where the file is PUT or POSTed to.", "text"),
+    url: computed("URL for the upload of the file with PUT or POST.", "text"),
     status: option(
-      "`PENDING` waits for its file or its turn, `RUNNING` is being read, `COMPLETE` made its rows, `success` passed the test and made none, `ERROR` made none: its logs say why.",
+      "`PENDING`: waiting for the file or in the queue; `RUNNING`: being read; `COMPLETE`: rows created; `success`: test passed, nothing stored; `ERROR`: nothing created, see the logs.",
       ["success", "ERROR", "PENDING", "RUNNING", "COMPLETE"],
       { readOnly: true, default: "PENDING" },
     ),
-    percentage: integer("How much of the file was read.", { readOnly: true, max: 100, unit: "%", default: 0 }),
-    lineCount: integer("Rows that were read, without the head line.", { readOnly: true, default: 0 }),
-    errorCount: integer("Rows that could not be made.", { readOnly: true, default: 0 }),
-    fileId: text("Name of the file's bytes: their SHA-256 in hexadecimal; null until the file is there.", {
+    percentage: integer("Progress of reading the file.", { readOnly: true, max: 100, unit: "%", default: 0 }),
+    lineCount: integer("Rows read, without the header.", { readOnly: true, default: 0 }),
+    errorCount: integer("Rows with errors.", { readOnly: true, default: 0 }),
+    fileId: text("SHA-256 of the file, hex; null until it is uploaded.", {
       readOnly: true,
     }),
-    fileName: text("What the file is called, where the sender said so.", { readOnly: true }),
-    startedAt: timestamp("When the reading began.", { readOnly: true }),
-    endedAt: timestamp("When it ended.", { readOnly: true }),
-    actingDomainId: uuid("Domain that the rows are made in.", { readOnly: true }),
-    ...UPLOAD_DOMAIN,
+    fileName: text("File name, if the client sent it.", { readOnly: true }),
+    startedAt: timestamp("Start time of processing.", { readOnly: true }),
+    endedAt: timestamp("End time.", { readOnly: true }),
+    actingDomainId: uuid("Domain in which the rows are created.", { readOnly: true }),
+    ...UPLOAD_DOMAIN_FIELDS,
     fileBytes: internal("Size of the file.", "integer"),
-    actor: internal("Who made it, as JSON, to sign the rows of an upload that outlived its process.", "text"),
+    actor: internal("Actor as JSON, used to attribute the rows when the upload continues after a restart.", "text"),
   },
 });

@@ -1,21 +1,21 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declarations.ts";
-import { areaBehaviour } from "../../../src/areas/area-behaviour.ts";
+import { areaHooks } from "../../../src/areas/area-hooks.ts";
 import { type Areas, createAreas } from "../../../src/areas/areas.ts";
-import { AREA_TABLES } from "../../../src/areas/room-tables.ts";
-import { systemClock } from "../../../src/base/clock.ts";
-import { createEvents } from "../../../src/base/events.ts";
-import { silentLog } from "../../../src/base/log.ts";
-import { BROADCAST_TABLES } from "../../../src/broadcast/room-tables.ts";
+import { AREA_TABLES } from "../../../src/areas/schema.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { createEvents } from "../../../src/lib/events.ts";
+import { silentLog } from "../../../src/lib/log.ts";
+import { NOTIFICATION_TABLES } from "../../../src/notifications/schema.ts";
 import areasOfInterest from "../../../src/resources/areas/areas-of-interest.ts";
 import boundaryTriggers from "../../../src/resources/areas/boundary-triggers.ts";
 import { createCatalogue } from "../../../src/schema/catalogue.ts";
 import { fullScope } from "../../../src/store/full-scope.ts";
 import { openStore } from "../../../src/store/open-store.ts";
-import type { Behaviour, By, Store } from "../../../src/store/store.ts";
-import { atMost, type Figure, median, type Row } from "../row.ts";
+import type { ActorContext, ResourceHooks, Store } from "../../../src/store/store.ts";
+import { BUILT_IN_DECLARATIONS, loadDeclarations } from "../../../src/wiring/load-declarations.ts";
+import { atMost, type BenchmarkFigure, type BenchmarkRow, median } from "../benchmark-row.ts";
 
 const DEVICES = 100_000;
 const AREAS = 20;
@@ -25,13 +25,13 @@ const REPORTS = 2_000;
 /** Reports that are under way at once, as they come from many phones. */
 const AT_ONCE = 32;
 
-const by: By = {
+const by: ActorContext = {
   actor: { kind: "system", userId: null, name: "bench", address: null },
   scope: fullScope(() => null),
 };
 
 /** Row 5: one report of a position where 100,000 devices have reported theirs. */
-export const areaReport: Row = {
+export const areaReport: BenchmarkRow = {
   number: 5,
   name: "report of a position",
   async measure(say) {
@@ -54,7 +54,7 @@ export const areaReport: Row = {
   },
 };
 
-function figuresOf(ours: number, loop: number): Figure[] {
+function figuresOf(ours: number, loop: number): BenchmarkFigure[] {
   const unit = "µs a report";
   const what = `${AT_ONCE} at once, on the disk when answered`;
   return [
@@ -75,9 +75,9 @@ async function openScene(dataDir: string): Promise<Scene> {
   });
   const store = openStore({
     ...{ dataDir, clock: systemClock, events, log: silentLog },
-    catalogue: createCatalogue(await loadDeclarations([OWN_DECLARATIONS])),
-    behaviours: { [areasOfInterest.name]: areaBehaviour as unknown as Behaviour },
-    tables: [...BROADCAST_TABLES, ...AREA_TABLES],
+    catalogue: createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS])),
+    hooks: { [areasOfInterest.name]: areaHooks as unknown as ResourceHooks },
+    tables: [...NOTIFICATION_TABLES, ...AREA_TABLES],
     onFatal: (error) => {
       throw error;
     },
@@ -86,8 +86,8 @@ async function openScene(dataDir: string): Promise<Scene> {
   for (let n = 0; n < AREAS; n++) ids.push(await makeArea(store, n));
   for (let n = 0; n < TRIGGERS; n++) await makeTrigger(store, ids[n % AREAS] as string);
   await fillDevices(store);
-  const broadcaster = { send: () => Promise.reject(new Error("nothing is sent")) };
-  const areas = createAreas({ store, clock: systemClock, events, log: silentLog, broadcaster, by });
+  const notificationService = { send: () => Promise.reject(new Error("nothing is sent")) };
+  const areas = createAreas({ store, clock: systemClock, events, log: silentLog, notificationService, by });
   areas.start();
   const devices = store.all<{ id: string; user: string }>(
     "SELECT d.id, u.id AS user FROM user_devices d JOIN users u ON u.pk = d.user_pk WHERE d.pk % 10 = 0",
@@ -132,7 +132,7 @@ async function reportAll(areas: Areas, devices: Scene["devices"], round: number)
   const walker = async (): Promise<void> => {
     for (let n = next++; n < REPORTS; n = next++) {
       const { id, user } = devices[n] as Scene["devices"][number];
-      await areas.report(user, id, { ...placeOf(n, round), accuracyM: 5, at: null });
+      await areas.reportPosition(user, id, { ...placeOf(n, round), accuracyM: 5, at: null });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, walker));

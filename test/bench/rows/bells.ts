@@ -2,15 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { eachRing } from "../../../src/bells/rings.ts";
-import { DAY_MS } from "../../../src/bells/zones.ts";
-import { type ApiClient, createApiClient } from "../../../src/cli/api-client.ts";
-import { stressSchedules } from "../../../src/cli/bells/stress-fixture.ts";
-import { type Initialised, initialise, LOOPBACK_SETTINGS, serve } from "../../support/product.ts";
+import { type ApiClient, createApiClient } from "../../../src/api-client/api-client.ts";
+import { eachRing } from "../../../src/bells/schedule-expansion.ts";
+import { DAY_MS } from "../../../src/bells/time-zones.ts";
+import { stressSchedules } from "../../../src/tools/bell-simulation/stress-schedules.ts";
+import { type InitOutput, LOOPBACK_SETTINGS, runInit, serveAppliance } from "../../support/carillon-process.ts";
 import { listenToSounds } from "../../support/sound-listener.ts";
-import { getFor, postFor } from "../load.ts";
-import { atMost, type Figure, median, percentile, type Row } from "../row.ts";
-import { measureNextBells, type NextBells } from "./next-bells.ts";
+import { atMost, type BenchmarkFigure, type BenchmarkRow, median, percentile } from "../benchmark-row.ts";
+import { measureGets, measurePosts } from "../http-load.ts";
+import { measureNextRings, type NextRingsFigures } from "./next-rings.ts";
 
 const ROUNDS = 5;
 const SCHEDULES = 3_500;
@@ -33,21 +33,21 @@ const NEXT_GOAL_MS = 1;
  * of a ring comes in at a receiver of the multicast zone, while nothing else goes on and while clients read and create as
  * fast as they are answered.
  */
-export const bells: Row = {
+export const bells: BenchmarkRow = {
   number: 10,
   name: "bells",
   async measure(say) {
     const years: number[] = [];
     for (let round = 0; round < ROUNDS; round++) years.push(expandYear());
     say("a year was worked out");
-    const next = await measureNextBells(SCHEDULES);
+    const next = await measureNextRings(SCHEDULES);
     say("the next bells were told");
     const { idle, loaded } = await measureStarts(say);
     return [...figuresOf(median(years), idle, loaded), ...figuresOfNext(next)];
   },
 };
 
-function figuresOf(yearMs: number, idle: readonly number[], loaded: readonly number[]): Figure[] {
+function figuresOf(yearMs: number, idle: readonly number[], loaded: readonly number[]): BenchmarkFigure[] {
   const unit = "ms";
   const what = `start of a ring at a zone, the worst of ${RINGS}`;
   return [
@@ -69,7 +69,7 @@ function figuresOf(yearMs: number, idle: readonly number[], loaded: readonly num
   ];
 }
 
-function figuresOfNext(rounds: readonly NextBells[]): Figure[] {
+function figuresOfNext(rounds: readonly NextRingsFigures[]): BenchmarkFigure[] {
   const first = median(rounds.map((round) => round.first));
   const further = median(rounds.flatMap((round) => round.further));
   const shared = { against: "the goal", unit: "ms" };
@@ -96,8 +96,8 @@ async function measureStarts(say: (progress: string) => void): Promise<{ idle: n
   const config = join(folder, "carillon.yaml");
   writeFileSync(config, LOOPBACK_SETTINGS);
   const dataDir = join(folder, "data");
-  const first = await initialise(dataDir);
-  const daemon = await serve(dataDir, ["--config", config]);
+  const first = await runInit(dataDir);
+  const daemon = await serveAppliance(dataDir, ["--config", config]);
   const zone = { group: `239.246.${(process.pid >> 8) & 0xff}.${process.pid & 0xff}`, port: 20_540 };
   const listener = await listenToSounds(zone);
   try {
@@ -117,8 +117,8 @@ async function measureStarts(say: (progress: string) => void): Promise<{ idle: n
     const headers = { authorization: `Bearer ${first.token}` };
     const users = `${daemon.url}/api/v1/users`;
     const load = Promise.all([
-      postFor(users, headers, CLIENTS / 2, loadMs, (n) => ({ name: `User ${n}`, type: "anonymous" })),
-      getFor(`${users}?limit=100`, headers, CLIENTS / 2, loadMs),
+      measurePosts(users, headers, CLIENTS / 2, loadMs, (n) => ({ name: `User ${n}`, type: "anonymous" })),
+      measureGets(`${users}?limit=100`, headers, CLIENTS / 2, loadMs),
     ]);
     const [loaded] = await Promise.all([errors("loaded"), load]);
     return { idle, loaded };
@@ -132,7 +132,7 @@ async function measureStarts(say: (progress: string) => void): Promise<{ idle: n
 /** Makes a zone and a message; each call writes a schedule and answers its moments. */
 async function prepareRings(
   api: ApiClient,
-  { extensionId, endpointId }: Initialised,
+  { extensionId, endpointId }: InitOutput,
   zone: { group: string; port: number },
 ): Promise<(name: string) => Promise<number[]>> {
   const make = async (path: string, body: Record<string, unknown>): Promise<string> =>

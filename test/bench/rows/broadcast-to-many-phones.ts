@@ -2,17 +2,17 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/on-premises-extension.ts";
 import {
-  type Initialised,
-  initialise,
+  type InitOutput,
   LOOPBACK_SETTINGS,
-  type RunningCampus,
-  serve,
-  startCampus,
-} from "../../support/product.ts";
-import { atMost, type Figure, median, percentile, type Row } from "../row.ts";
-import { type Api, createApi } from "./measured-api.ts";
+  type RunningSimulator,
+  runInit,
+  serveAppliance,
+  spawnSimulatorProcess,
+} from "../../support/carillon-process.ts";
+import { atMost, type BenchmarkFigure, type BenchmarkRow, median, percentile } from "../benchmark-row.ts";
+import { type BenchmarkApi, createBenchmarkApi } from "./measured-api.ts";
 
 const ROUNDS = 3;
 const SIZES = [
@@ -31,11 +31,11 @@ interface Foretold {
 }
 
 /** Row 8: from the POST until 99 % of the phones are proven to play, through the whole pipeline. */
-export const broadcastToManyPhones: Row = {
+export const broadcastToManyPhones: BenchmarkRow = {
   number: 8,
   name: "broadcast to campus phones, whole pipeline",
   async measure(say) {
-    const figures: Figure[] = [];
+    const figures: BenchmarkFigure[] = [];
     for (const { phones, goalMs } of SIZES) {
       const { times, foretold } = await measureSize(phones, (text) => say(`${phones} phones: ${text}`));
       const what = `${phones.toLocaleString("en")} phones answering in ${LATENCY} ms, 99 % playing`;
@@ -47,7 +47,7 @@ export const broadcastToManyPhones: Row = {
 };
 
 /** How far what was foretold was from what came, both in s from the send to the last word of a device. */
-function errorOf(foretold: readonly Foretold[]): Figure {
+function errorOf(foretold: readonly Foretold[]): BenchmarkFigure {
   const ours = median(foretold.map(({ expectedSeconds, tookSeconds }) => Math.abs(expectedSeconds - tookSeconds)));
   const what = `how long sends to ${PARTS.join(", ")} phones in turn were foretold to take: error`;
   const limit = median(foretold.map(({ tookSeconds }) => tookSeconds));
@@ -61,14 +61,14 @@ async function measureSize(
   const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
   const settings = join(folder, "carillon.yaml");
   writeFileSync(settings, `${LOOPBACK_SETTINGS}log: {level: warn}\n`);
-  const made = await initialise(join(folder, "data"));
-  const daemon = await serve(join(folder, "data"), ["--config", settings]);
-  const campus = await startCampus([
+  const made = await runInit(join(folder, "data"));
+  const daemon = await serveAppliance(join(folder, "data"), ["--config", settings]);
+  const campus = await spawnSimulatorProcess([
     ...["--phones", String(phones), "--zones", "0", "--latency", LATENCY],
     ...["--auth-url", daemon.urls["ip-phones/auth"] as string],
   ]);
   try {
-    const api = createApi(daemon.url, made.token);
+    const api = createBenchmarkApi(daemon.url, made.token);
     await register(api, made, campus);
     say("registered");
     const group = await api("POST", "device-groups", { name: "All", filters: [], filterType: "ACCEPT" });
@@ -88,7 +88,7 @@ async function measureSize(
 
 /** Sends one broadcast; ms from the POST until 99 % of all phones were playing, by the ledger's own times. */
 async function broadcast(
-  api: Api,
+  api: BenchmarkApi,
   deviceGroupId: string,
   phones: number,
   say: (text: string) => void,
@@ -121,7 +121,7 @@ async function broadcast(
 }
 
 /** Sends to groups of all sizes in turn; what was foretold of each, once each size had been sent to. */
-async function foretell(api: Api, say: (text: string) => void): Promise<Foretold[]> {
+async function foretell(api: BenchmarkApi, say: (text: string) => void): Promise<Foretold[]> {
   const { data } = await api("GET", "devices?limit=1000");
   const ids = (data as { id: string }[]).map(({ id }) => id);
   const results: Foretold[] = [];
@@ -141,7 +141,7 @@ async function foretell(api: Api, say: (text: string) => void): Promise<Foretold
   return results;
 }
 
-async function register(api: Api, made: Initialised, campus: RunningCampus): Promise<void> {
+async function register(api: BenchmarkApi, made: InitOutput, campus: RunningSimulator): Promise<void> {
   const path = `extensions/${made.extensionId}/endpoints/${made.endpointId}/devices`;
   const waiting = [...campus.devices];
   const client = async (): Promise<void> => {

@@ -1,10 +1,10 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { initialise, serve } from "../../support/product.ts";
-import { postFor } from "../load.ts";
+import { runInit, serveAppliance } from "../../support/carillon-process.ts";
+import { atLeast, type BenchmarkFigure, type BenchmarkRow, median } from "../benchmark-row.ts";
+import { measurePosts } from "../http-load.ts";
 import { startRawServer } from "../raw-server.ts";
-import { atLeast, type Figure, median, type Row } from "../row.ts";
 
 const ROUNDS = 5;
 const BURST_MS = 1_500;
@@ -17,7 +17,7 @@ interface Target {
 }
 
 /** Row 4: creates over HTTP that are on the disk when they are answered. */
-export const durableCreate: Row = {
+export const durableCreate: BenchmarkRow = {
   number: 4,
   name: "durable create with change and audit rows",
   async measure(say) {
@@ -46,7 +46,7 @@ export const durableCreate: Row = {
 /** Creates a second, round by round; `syncs` are writes of a block with fdatasync. */
 type Measured = Record<"ours" | "raw" | "single" | "rawSingle" | "syncs", number[]>;
 
-function figuresOf(measured: Measured): Figure[] {
+function figuresOf(measured: Measured): BenchmarkFigure[] {
   const unit = "a second";
   const [ours, raw] = [median(measured.ours), median(measured.raw)];
   const [single, rawSingle, syncs] = [median(measured.single), median(measured.rawSingle), median(measured.syncs)];
@@ -64,12 +64,12 @@ async function rate({ url, headers }: Target, clients: number, prefix: string): 
     name: `${prefix} ${n}`,
     email: `${prefix}-${n}@example.org`.replace(" ", "-"),
   });
-  return (await postFor(url, headers, clients, BURST_MS, body)).perSecond;
+  return (await measurePosts(url, headers, clients, BURST_MS, body)).perSecond;
 }
 
 async function startOurs(dataDir: string): Promise<Target> {
-  const { token } = await initialise(dataDir);
-  const daemon = await serve(dataDir);
+  const { token } = await runInit(dataDir);
+  const daemon = await serveAppliance(dataDir);
   const headers = { authorization: `Bearer ${token}` };
   return { url: `${daemon.url}/api/v1/users`, headers, stop: () => daemon.end("SIGTERM") };
 }

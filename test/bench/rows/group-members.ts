@@ -1,14 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declarations.ts";
-import { systemClock } from "../../../src/base/clock.ts";
-import { createEvents, type Events } from "../../../src/base/events.ts";
-import { silentLog } from "../../../src/base/log.ts";
-import { deviceGroupBehaviour } from "../../../src/devices/group-behaviour.ts";
+import { deviceGroupHooks } from "../../../src/devices/device-group-hooks.ts";
+import { createGroupMemberships, type GroupMemberships } from "../../../src/devices/group-memberships.ts";
 import { compileStoredGroups, scanDevices } from "../../../src/devices/group-scan.ts";
-import { createMemberships, type Memberships } from "../../../src/devices/memberships.ts";
 import { DEVICE_GROUPS } from "../../../src/devices/stored-groups.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { createEvents, type Events } from "../../../src/lib/events.ts";
+import { silentLog } from "../../../src/lib/log.ts";
 import deviceGroups from "../../../src/resources/devices/device-groups.ts";
 import devices from "../../../src/resources/devices/devices.ts";
 import endpoints from "../../../src/resources/devices/endpoints.ts";
@@ -16,9 +15,10 @@ import extensions from "../../../src/resources/devices/extensions.ts";
 import { createCatalogue } from "../../../src/schema/catalogue.ts";
 import { fullScope } from "../../../src/store/full-scope.ts";
 import { openStore } from "../../../src/store/open-store.ts";
-import type { Behaviour, By, Store } from "../../../src/store/store.ts";
-import { watchedClock } from "../../support/watched-clock.ts";
-import { atMost, type Figure, median, type Row } from "../row.ts";
+import type { ActorContext, ResourceHooks, Store } from "../../../src/store/store.ts";
+import { BUILT_IN_DECLARATIONS, loadDeclarations } from "../../../src/wiring/load-declarations.ts";
+import { createProfilingClock } from "../../support/event-loop-profiler.ts";
+import { atMost, type BenchmarkFigure, type BenchmarkRow, median } from "../benchmark-row.ts";
 
 const DEVICES = 20_000;
 const GROUPS = 3_500;
@@ -26,13 +26,13 @@ const ROUNDS = 15;
 /** Groups of the plain loop, whose time is reckoned up to all. */
 const LOOPED = 50;
 
-const by: By = {
+const by: ActorContext = {
   actor: { kind: "system", userId: null, name: "bench", address: null },
   scope: fullScope(() => null),
 };
 
 /** Row 12: the devices of 3,500 groups, of which a message may name as many as it likes. */
-export const groupMembers: Row = {
+export const groupMembers: BenchmarkRow = {
   number: 12,
   name: "devices of groups",
   async measure(say) {
@@ -48,11 +48,16 @@ export const groupMembers: Row = {
   },
 };
 
-async function figuresOf(store: Store, events: Events, ids: string[], say: (words: string) => void): Promise<Figure[]> {
+async function figuresOf(
+  store: Store,
+  events: Events,
+  ids: string[],
+  say: (words: string) => void,
+): Promise<BenchmarkFigure[]> {
   const loop = await plainLoop(store, ids);
   say(`a plain loop over all would take ${Math.round(loop)} ms`);
-  const { clock, stretches } = watchedClock();
-  const memberships = createMemberships({ reader: store, clock, events, source: DEVICE_GROUPS, onError: fail });
+  const { clock, stretches } = createProfilingClock();
+  const memberships = createGroupMemberships({ reader: store, clock, events, source: DEVICE_GROUPS, onError: fail });
   const coldMs = await timed(() => memberships.members(ids));
   const longest = Math.max(...stretches);
   say(`cold: ${Math.round(coldMs)} ms in ${stretches.length} slices, the longest ${longest.toFixed(1)} ms`);
@@ -86,7 +91,12 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-async function afterAChange(store: Store, memberships: Memberships, ids: string[], round: number): Promise<number> {
+async function afterAChange(
+  store: Store,
+  memberships: GroupMemberships,
+  ids: string[],
+  round: number,
+): Promise<number> {
   const id = store.one<{ id: string }>("SELECT id FROM devices WHERE pk = ?", 100 + round)?.id ?? "";
   await store.update(devices, id, { attributes: { Floor: String(round) } }, by);
   return timed(() => memberships.members(ids));
@@ -112,8 +122,8 @@ async function openScene(dataDir: string): Promise<{ store: Store; events: Event
   const noCounts = { of: () => new Map(), idle: async () => undefined };
   const store = openStore({
     ...{ dataDir, clock: systemClock, events, log: silentLog, onFatal: fail },
-    catalogue: createCatalogue(await loadDeclarations([OWN_DECLARATIONS])),
-    behaviours: { [deviceGroups.name]: deviceGroupBehaviour(noCounts) as unknown as Behaviour },
+    catalogue: createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS])),
+    hooks: { [deviceGroups.name]: deviceGroupHooks(noCounts) as unknown as ResourceHooks },
   });
   const extension = await store.create(extensions, { name: "onprem" }, by);
   const endpoint = await store.create(endpoints, { extensionId: extension.id }, by);

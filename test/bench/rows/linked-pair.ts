@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { createApiClient } from "../../../src/cli/api-client.ts";
-import { freePort } from "../../support/free-port.ts";
-import { lineTo } from "../../support/links.ts";
-import { initialise, runCarillon, startDaemon } from "../../support/product.ts";
+import { createApiClient } from "../../../src/api-client/api-client.ts";
+import { runCarillon, runInit, spawnDaemon } from "../../support/carillon-process.ts";
+import { openCuttableProxy } from "../../support/cuttable-proxy.ts";
+import { unusedPort } from "../../support/free-port.ts";
 import { listenToSounds, type SoundListener } from "../../support/sound-listener.ts";
 
 /** A cloud and an appliance as processes of their own, with a line between them that can be cut. */
-export interface LinkedPair {
+export interface LinkedBenchmarkPair {
   /**
    * Cuts the line, renames all rows and lets it return: from the first byte until the appliance shows the last row; ms.
    */
@@ -29,17 +29,17 @@ const EVERY_MS = 200;
 const HEARD_MS = 30_000;
 
 /** Starts them with `count` message templates of this text. */
-export async function openLinkedPair(count: number, text: string): Promise<LinkedPair> {
+export async function openLinkedBenchmarkPair(count: number, text: string): Promise<LinkedBenchmarkPair> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
   const [hubDir, siteDir] = [join(folder, "hub"), join(folder, "site")];
-  const [hubFirst, siteFirst] = [await initialise(hubDir), await initialise(siteDir)];
+  const [hubFirst, siteFirst] = [await runInit(hubDir), await runInit(siteDir)];
   const config = join(folder, "carillon.yaml");
   writeFileSync(config, "network: {multicastInterface: 127.0.0.1}\nlog: {level: warn}\n");
   const more = ["--config", config, "--listen"];
-  const hub = await startDaemon(["hub", "--data", hubDir, ...more, "127.0.0.1:0"]);
-  const port = await freePort();
-  const site = await startDaemon(["serve", "--data", siteDir, ...more, `127.0.0.1:${port}`]);
-  const line = await lineTo(hub.url);
+  const hub = await spawnDaemon(["hub", "--data", hubDir, ...more, "127.0.0.1:0"]);
+  const port = await unusedPort();
+  const site = await spawnDaemon(["serve", "--data", siteDir, ...more, `127.0.0.1:${port}`]);
+  const line = await openCuttableProxy(hub.url);
   const [there, here] = [createApiClient(hub.url, hubFirst.token), createApiClient(site.url, siteFirst.token)];
   const { stdout } = await runCarillon(["link", "code", "--data", hubDir, "--json"]);
   const { code } = JSON.parse(stdout) as { code: string };

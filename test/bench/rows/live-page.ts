@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { createApiClient } from "../../../src/cli/api-client.ts";
+import { createApiClient } from "../../../src/api-client/api-client.ts";
 import { newConsolePage, startBrowser } from "../../support/browser.ts";
-import { type Initialised, initialise, LOOPBACK_SETTINGS, serve } from "../../support/product.ts";
-import { atMost, median, percentile, type Row } from "../row.ts";
+import { type InitOutput, LOOPBACK_SETTINGS, runInit, serveAppliance } from "../../support/carillon-process.ts";
+import { atMost, type BenchmarkRow, median, percentile } from "../benchmark-row.ts";
 
 /** How many beeps of the browser's own microphone are followed; it beeps once a second. */
 const BEEPS = 60;
@@ -24,20 +24,20 @@ const SILENCE_MS = 300;
 const LONGEST_MS = 900;
 
 /** Row 15: a voice from the microphone of a browser to an ffmpeg that listens to a zone. */
-export const livePage: Row = {
+export const livePage: BenchmarkRow = {
   number: 15,
   name: "live page, mouth to ear",
   async measure(say) {
     const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
     const settings = join(folder, "carillon.yaml");
     writeFileSync(settings, `${LOOPBACK_SETTINGS}log: {level: warn}\n`);
-    const made = await initialise(join(folder, "data"));
-    const daemon = await serve(join(folder, "data"), ["--config", settings]);
+    const made = await runInit(join(folder, "data"));
+    const daemon = await serveAppliance(join(folder, "data"), ["--config", settings]);
     const browser = await startBrowser(["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]);
     const ear = listen(folder);
     try {
       await makeZone(daemon.url, made);
-      const { page, open, atRest } = await newConsolePage(browser, daemon.url);
+      const { page, open, idle } = await newConsolePage(browser, daemon.url);
       await page.addInitScript(NOTE_BEEPS);
       await open("/");
       await page.fill("input[type=email]", ADMIN.email);
@@ -45,7 +45,7 @@ export const livePage: Row = {
       await page.click("button[type=submit]");
       await page.waitForSelector(".frame");
       await open("/speak");
-      const delays = await speak(page, atRest, ear.heard, say);
+      const delays = await speak(page, idle, ear.heard, say);
       const against = `goal: ${GOAL_MS} ms`;
       const what = (which: string): string => `${which} of ${delays.length} beeps, Chromium to ffmpeg`;
       return [
@@ -61,7 +61,7 @@ export const livePage: Row = {
   },
 };
 
-async function makeZone(url: string, { token, extensionId, endpointId }: Initialised): Promise<void> {
+async function makeZone(url: string, { token, extensionId, endpointId }: InitOutput): Promise<void> {
   const api = createApiClient(url, token);
   const zone = async (name: string, { group, port }: typeof ZONE): Promise<string> => {
     const { icopId } = await api.post<{ icopId: string }>(

@@ -1,8 +1,8 @@
 /** Calls the API; `path` begins behind `/api/v1/`. Rejects with what was answered instead of success. */
-export type Api = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
+export type BenchmarkApi = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
 
 /** Makes it for a daemon and a token. */
-export function createApi(url: string, token: string): Api {
+export function createBenchmarkApi(url: string, token: string): BenchmarkApi {
   return async (method, path, body) => {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     const response = await fetch(`${url}/api/v1/${path}`, {

@@ -4,17 +4,17 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { createAuthentication } from "../../../plugins/ip-phones/authentication.ts";
-import { createCredentials } from "../../../plugins/ip-phones/credentials.ts";
-import { CLEAR_PAGE, pushRequest } from "../../../plugins/ip-phones/execute.ts";
-import { createPace } from "../../../plugins/ip-phones/pace.ts";
-import { type Phone, readPhone } from "../../../plugins/ip-phones/phone.ts";
-import { createPhoneClient } from "../../../plugins/ip-phones/phone-exchange.ts";
-import { createPhoneTurns } from "../../../plugins/ip-phones/phone-turns.ts";
+import { createConcurrencyLimit } from "../../../plugins/ip-phones/concurrency-limit.ts";
+import { type PhoneAddress, phoneAddressOf } from "../../../plugins/ip-phones/phone.ts";
+import { createPhoneClient } from "../../../plugins/ip-phones/phone-client.ts";
+import { createPhoneTaskQueue } from "../../../plugins/ip-phones/phone-task-queue.ts";
+import { createPushAuthentication } from "../../../plugins/ip-phones/push-authentication.ts";
+import { createPushCredentials } from "../../../plugins/ip-phones/push-credentials.ts";
+import { CLEAR_PAGE, pushRequest } from "../../../plugins/ip-phones/push-request.ts";
 import { createPusher } from "../../../plugins/ip-phones/pusher.ts";
-import { systemClock } from "../../../src/base/clock.ts";
-import { ROOT, type RunningCampus, startCampus } from "../../support/product.ts";
-import { atMost, type Figure, median, type Row } from "../row.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { REPOSITORY_ROOT, type RunningSimulator, spawnSimulatorProcess } from "../../support/carillon-process.ts";
+import { atMost, type BenchmarkFigure, type BenchmarkRow, median } from "../benchmark-row.ts";
 
 const ROUNDS = 3;
 const PHONES = 5_000;
@@ -22,7 +22,7 @@ const AT_ONCE = 1_024;
 const MIB = 2 ** 20;
 /** Pushes between two looks at the memory. */
 const LOOK_EVERY = 50;
-const CREDENTIALS = createCredentials("push", "push");
+const CREDENTIALS = createPushCredentials("push", "push");
 
 interface Push {
   seconds: number;
@@ -36,14 +36,16 @@ interface Push {
  * Row 7: the plugin's own client pushes to phones that answer in 20 ms to 2 s, 1,024 at once; beside it a C program that
  * does the same. Both push to the same campus, whose phones ask the same third process whether they may obey.
  */
-export const phonePush: Row = {
+export const phonePush: BenchmarkRow = {
   number: 7,
   name: "push to phones",
   async measure(say) {
     const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
-    const server = spawn(process.execPath, [resolve(ROOT, "dist/test/bench/yes-server.js")], { stdio: "pipe" });
+    const server = spawn(process.execPath, [resolve(REPOSITORY_ROOT, "dist/test/bench/yes-server.js")], {
+      stdio: "pipe",
+    });
     const [port] = (await once(createInterface({ input: server.stdout }), "line")) as [string];
-    const campus = await startCampus([
+    const campus = await spawnSimulatorProcess([
       ...["--phones", String(PHONES), "--latency", "uniform:20:2000"],
       ...["--auth-url", `http://127.0.0.1:${port}/`],
     ]);
@@ -65,7 +67,7 @@ export const phonePush: Row = {
   },
 };
 
-function figuresOf(ours: readonly Push[], theirs: readonly number[]): Figure[] {
+function figuresOf(ours: readonly Push[], theirs: readonly number[]): BenchmarkFigure[] {
   const of = (name: keyof Push): number => median(ours.map((push) => push[name]));
   const what = `${PHONES.toLocaleString("en")} phones, ${of("unanswered")} without an answer`;
   return [
@@ -75,25 +77,27 @@ function figuresOf(ours: readonly Push[], theirs: readonly number[]): Figure[] {
   ];
 }
 
-function phonesOf(campus: RunningCampus): Phone[] {
+function phonesOf(campus: RunningSimulator): PhoneAddress[] {
   return campus.devices.map((device) => {
-    const { phone, fault } = readPhone({ ...device, id: device.deviceIdentifier });
+    const { phone, fault } = phoneAddressOf({ ...device, id: device.deviceIdentifier });
     if (!phone) throw new Error(fault);
     return phone;
   });
 }
 
-async function pushToAll(phones: readonly Phone[]): Promise<Push> {
-  const pace = createPace(systemClock, { least: 64, start: AT_ONCE, most: AT_ONCE });
+async function pushToAll(phones: readonly PhoneAddress[]): Promise<Push> {
+  const pace = createConcurrencyLimit(systemClock, { least: 64, start: AT_ONCE, most: AT_ONCE });
   const ending = new AbortController();
   const ask = createPhoneClient(systemClock, ending.signal, pace);
-  const authentication = createAuthentication(CREDENTIALS, { ask: async () => false });
+  const authentication = createPushAuthentication(CREDENTIALS, { isAuthorized: async () => false });
   const pusher = createPusher({
-    ...{ ask, authentication, authUrl: "", authorization: CREDENTIALS.header },
+    ...{ ask, authentication, authUrl: "", authorization: CREDENTIALS.authorization },
     clock: systemClock,
   });
   const faults: unknown[] = [];
-  const turns = createPhoneTurns(systemClock, { lanes: pace.limit, lastLane: 1 }, (error) => faults.push(error));
+  const turns = createPhoneTaskQueue(systemClock, { maxConcurrent: pace.current, maxLowestPriority: 1 }, (error) =>
+    faults.push(error),
+  );
   const [began, cpu, memory] = [performance.now(), process.cpuUsage(), process.memoryUsage().rss];
   let most = memory;
   let failed = 0;
@@ -103,7 +107,7 @@ async function pushToAll(phones: readonly Phone[]): Promise<Push> {
       (phone) =>
         new Promise<void>((done) => {
           turns.add(5, phone.name, async () => {
-            if ((await pusher.command(phone, [CLEAR_PAGE])) !== null) failed++;
+            if ((await pusher.execute(phone, [CLEAR_PAGE])) !== null) failed++;
             // Reading it is a system call: one after every push would be part of what a push costs.
             if (++ended % LOOK_EVERY === 0) most = Math.max(most, process.memoryUsage.rss());
             done();
@@ -119,16 +123,16 @@ async function pushToAll(phones: readonly Phone[]): Promise<Push> {
 }
 
 /** Compiles the C program; what is returned runs it once and gives the seconds it took. */
-function prepareReference(folder: string, campus: RunningCampus): () => number {
+function prepareReference(folder: string, campus: RunningSimulator): () => number {
   const [program, targets, request] = [
     join(folder, "push-reference"),
     join(folder, "targets"),
     join(folder, "request"),
   ];
-  execFileSync("cc", ["-O2", "-o", program, resolve(ROOT, "test/bench/push-reference.c")]);
+  execFileSync("cc", ["-O2", "-o", program, resolve(REPOSITORY_ROOT, "test/bench/push-reference.c")]);
   const lines = phonesOf(campus).map(({ host, port }) => `${host} ${port}`);
   writeFileSync(targets, `${lines.join("\n")}\n`);
-  const { path, headers, body } = pushRequest([CLEAR_PAGE], CREDENTIALS.header);
+  const { path, headers, body } = pushRequest([CLEAR_PAGE], CREDENTIALS.authorization);
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`;
   writeFileSync(

@@ -8,9 +8,9 @@ import { AckPolicy, connect, DeliverPolicy, StorageType } from "nats";
 import memoryAdapter from "pouchdb-adapter-memory";
 import PouchDB from "pouchdb-core";
 import replication from "pouchdb-replication";
-import { freePort } from "../../support/free-port.ts";
-import { atLeast, atMost, type Figure, median, percentile, type Row } from "../row.ts";
-import { type LinkedPair, openLinkedPair } from "./linked-pair.ts";
+import { unusedPort } from "../../support/free-port.ts";
+import { atLeast, atMost, type BenchmarkFigure, type BenchmarkRow, median, percentile } from "../benchmark-row.ts";
+import { type LinkedBenchmarkPair, openLinkedBenchmarkPair } from "./linked-pair.ts";
 
 PouchDB.plugin(memoryAdapter).plugin(replication);
 
@@ -32,14 +32,14 @@ interface Text {
 }
 
 /** Row 11: from the link's return until the appliance has all rows that changed meanwhile, beside what others make of such rows. */
-export const catchUp: Row = {
+export const replicationCatchUp: BenchmarkRow = {
   number: 11,
   name: "replication: catching up",
   async measure(say) {
     const server = natsServer();
     if (!server) say("Install Debian's nats-server to have JetStream beside it.");
-    const ours = await openLinkedPair(ROWS, TEXT);
-    let hot: Figure[] = [];
+    const ours = await openLinkedBenchmarkPair(ROWS, TEXT);
+    let hot: BenchmarkFigure[] = [];
     const rates = { ours: [] as number[], direct: [] as number[], pouch: [] as number[], jetStream: [] as number[] };
     try {
       for (let round = 0; round < ROUNDS; round++) {
@@ -59,7 +59,7 @@ export const catchUp: Row = {
 };
 
 /** From the request at the cloud to the first packet at a zone of the appliance, with and without rows on their way. */
-async function hotLane(ours: LinkedPair): Promise<Figure[]> {
+async function hotLane(ours: LinkedBenchmarkPair): Promise<BenchmarkFigure[]> {
   const quiet: number[] = [];
   for (let sent = 0; sent < QUIET_ONES; sent++) quiet.push(await ours.sound());
   const busy: number[] = [];
@@ -85,7 +85,7 @@ async function hotLane(ours: LinkedPair): Promise<Figure[]> {
   return [{ ...whole, goal: `<= ${HOT_MS} ms more` }];
 }
 
-function figuresOf(rates: Record<"ours" | "direct" | "pouch" | "jetStream", number[]>): Figure[] {
+function figuresOf(rates: Record<"ours" | "direct" | "pouch" | "jetStream", number[]>): BenchmarkFigure[] {
   const figure = { what: `${ROWS} changed rows of 1 KB`, ours: median(rates.ours), unit: "rows/s" };
   const figures = [
     atLeast({ ...figure, limit: median(rates.direct), against: "the same rows into SQLite, no link" }, 0.7),
@@ -168,7 +168,7 @@ function natsServer(): string | null {
 /** The newest of each row waits in a stream on the disk; a batch is acknowledged once it is in SQLite. */
 async function jetStream(command: string, texts: readonly Text[]): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
-  const port = await freePort();
+  const port = await unusedPort();
   const server = spawn(command, ["-a", "127.0.0.1", "-p", String(port), "-js", "-sd", folder], { stdio: "ignore" });
   const table = openTable();
   try {

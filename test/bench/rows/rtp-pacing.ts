@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { constants, setPriority, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { Streamer } from "../../../src/audio/streamer.ts";
-import { systemClock } from "../../../src/base/clock.ts";
-import { silentLog } from "../../../src/base/log.ts";
-import { ROOT } from "../../support/product.ts";
-import { atLeast, atMost, type Figure, median, percentile, type Row } from "../row.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { silentLog } from "../../../src/lib/log.ts";
+import { Streamer } from "../../../src/media/streamer.ts";
+import { REPOSITORY_ROOT } from "../../support/carillon-process.ts";
+import { atLeast, atMost, type BenchmarkFigure, type BenchmarkRow, median, percentile } from "../benchmark-row.ts";
 
 const ROUNDS = 5;
 const STREAMS = 200;
@@ -33,7 +33,7 @@ interface Measured {
  * when it has to catch up. The limits are one paced stream and a plain loop in C, at the same priority and under the
  * same load: stricter than the ready-made senders, of which ffmpeg does not pace at all.
  */
-export const rtpPacing: Row = {
+export const rtpPacing: BenchmarkRow = {
   number: 9,
   name: "RTP pacing, main thread stalled",
   async measure(say) {
@@ -42,7 +42,7 @@ export const rtpPacing: Row = {
     const measured: Measured = { oursP99: [], referenceP99: [], oursPerSecond: [], referencePerSecond: [] };
     const streamer = new Streamer({ clock: systemClock, log: silentLog });
     try {
-      execFileSync("cc", ["-O2", "-o", program, resolve(ROOT, "test/bench/rtp-reference.c")]);
+      execFileSync("cc", ["-O2", "-o", program, resolve(REPOSITORY_ROOT, "test/bench/rtp-reference.c")]);
       await streamer.start();
       for (let round = 0; round < ROUNDS; round++) {
         await measureRound(program, streamer, measured);
@@ -74,7 +74,7 @@ async function measureRound(program: string, streamer: Streamer, measured: Measu
   measured.oursPerSecond.push((STREAMS * FLOOD_PACKETS * 1000) / (performance.now() - began));
 }
 
-function figuresOf(measured: Measured): Figure[] {
+function figuresOf(measured: Measured): BenchmarkFigure[] {
   return [
     atMost(
       {

@@ -2,10 +2,16 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
-import { initialise, LOOPBACK_SETTINGS, type RunningCampus, serve, startCampus } from "../../support/product.ts";
-import { atMost, type Figure, median, type Row } from "../row.ts";
-import { type Api, createApi } from "./measured-api.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/on-premises-extension.ts";
+import {
+  LOOPBACK_SETTINGS,
+  type RunningSimulator,
+  runInit,
+  serveAppliance,
+  spawnSimulatorProcess,
+} from "../../support/carillon-process.ts";
+import { atMost, type BenchmarkFigure, type BenchmarkRow, median } from "../benchmark-row.ts";
+import { type BenchmarkApi, createBenchmarkApi } from "./measured-api.ts";
 
 const ROUNDS = 5;
 const SPEAKERS = 50;
@@ -14,18 +20,18 @@ const JOIN_SECRET = "sixteen characters and more";
 const GOAL_MS = 20;
 
 /** Row 16: how far apart speakers of one kind begin, as they say themselves, over the whole way of a message. */
-export const speakerSkew: Row = {
+export const speakerSkew: BenchmarkRow = {
   number: 16,
   name: "speakers of one kind begin together",
   async measure(say) {
     const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
     const settings = join(folder, "carillon.yaml");
     writeFileSync(settings, LOOPBACK_SETTINGS);
-    const made = await initialise(join(folder, "data"));
-    const daemon = await serve(join(folder, "data"), ["--config", settings]);
-    const campus = await startCampus(["--phones", "0", "--zones", "0"]);
+    const made = await runInit(join(folder, "data"));
+    const daemon = await serveAppliance(join(folder, "data"), ["--config", settings]);
+    const campus = await spawnSimulatorProcess(["--phones", "0", "--zones", "0"]);
     try {
-      const api = createApi(daemon.url, made.token);
+      const api = createBenchmarkApi(daemon.url, made.token);
       await register(api, daemon.url, campus);
       const group = await api("POST", "device-groups", { name: "All", filters: [], filterType: "ACCEPT" });
       const rounds: Spread[] = [];
@@ -53,7 +59,7 @@ interface Spread {
   onTime: number;
 }
 
-function figuresOf(rounds: readonly Spread[]): Figure[] {
+function figuresOf(rounds: readonly Spread[]): BenchmarkFigure[] {
   const what = `${SPEAKERS} speakers of one kind, first to last`;
   const common = { limit: GOAL_MS, against: "fixed", unit: "ms" };
   return [
@@ -63,7 +69,7 @@ function figuresOf(rounds: readonly Spread[]): Figure[] {
 }
 
 /** Sends a page and waits until every speaker has said when it began. */
-async function page(api: Api, deviceGroupId: string): Promise<Spread> {
+async function page(api: BenchmarkApi, deviceGroupId: string): Promise<Spread> {
   // Heard long enough that the last speaker has told before the sound is over.
   const extensionSettingsOverrides = { [ONPREM_EXTENSION_ID]: { repetitions: 8 } };
   const message = { subject: "Bench", alertTone: "chime", deviceGroupIds: [deviceGroupId], extensionSettingsOverrides };
@@ -87,7 +93,7 @@ function round(ms: number): number {
   return Math.round(ms * 10) / 10;
 }
 
-async function register(api: Api, url: string, campus: RunningCampus): Promise<void> {
+async function register(api: BenchmarkApi, url: string, campus: RunningSimulator): Promise<void> {
   const { data } = (await api("GET", "extensions?limit=1000")) as { data: { id: string; name: string }[] };
   const speakers = data.find(({ name }) => name === "speakers");
   await api("PUT", `extensions/${speakers?.id}`, { config: { joinSecret: JOIN_SECRET }, disabled: false });

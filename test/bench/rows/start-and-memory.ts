@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Initialised, initialise, ROOT, serve } from "../../support/product.ts";
-import { atMost, type Figure, median, type Row } from "../row.ts";
+import { type InitOutput, REPOSITORY_ROOT, runInit, serveAppliance } from "../../support/carillon-process.ts";
+import { atMost, type BenchmarkFigure, type BenchmarkRow, median } from "../benchmark-row.ts";
 
 const ROUNDS = 7;
 const USERS = 5_000;
@@ -14,7 +14,7 @@ const IDLE_MS = 3_000;
 const MIB = 2 ** 20;
 
 /** Row 13: from the start of the process to `ready`, and what it takes of memory when nothing happens. */
-export const startAndMemory: Row = {
+export const startAndMemory: BenchmarkRow = {
   number: 13,
   name: "start to ready, idle memory",
   async measure(say) {
@@ -22,7 +22,7 @@ export const startAndMemory: Row = {
     const dataDir = join(folder, "data");
     const measured = { ours: [] as number[], bare: [] as number[], oursMiB: [] as number[], bareMiB: [] as number[] };
     try {
-      await fill(dataDir, await initialise(dataDir));
+      await fill(dataDir, await runInit(dataDir));
       for (let round = 0; round < ROUNDS; round++) {
         const bare = await startBare(join(folder, "bare.db"));
         measured.bare.push(bare.ms);
@@ -39,7 +39,7 @@ export const startAndMemory: Row = {
   },
 };
 
-function figuresOf(measured: Record<"ours" | "bare" | "oursMiB" | "bareMiB", number[]>): Figure[] {
+function figuresOf(measured: Record<"ours" | "bare" | "oursMiB" | "bareMiB", number[]>): BenchmarkFigure[] {
   const [ours, bare] = [median(measured.ours), median(measured.bare)];
   const [oursMiB, bareMiB] = [median(measured.oursMiB), median(measured.bareMiB)];
   const memory = { what: "idle memory (RSS), two plugins", ours: oursMiB, unit: "MiB" };
@@ -59,7 +59,7 @@ interface Start {
 
 async function startOurs(dataDir: string): Promise<Start> {
   const began = performance.now();
-  const daemon = await serve(dataDir);
+  const daemon = await serveAppliance(dataDir);
   const ms = performance.now() - began;
   await pause(IDLE_MS);
   const mib = residentMiB(daemon.child.pid as number);
@@ -69,7 +69,7 @@ async function startOurs(dataDir: string): Promise<Start> {
 
 async function startBare(file: string): Promise<Start> {
   const began = performance.now();
-  const program = resolve(ROOT, "dist/test/bench/bare-koa-server.js");
+  const program = resolve(REPOSITORY_ROOT, "dist/test/bench/bare-koa-server.js");
   const child = spawn(process.execPath, [program, file], { stdio: ["ignore", "pipe", "inherit"] });
   await once(createInterface({ input: child.stdout }), "line");
   const ms = performance.now() - began;
@@ -87,8 +87,8 @@ function residentMiB(pid: number): number {
   return (Number(line?.[1]) * 1_024) / MIB;
 }
 
-async function fill(dataDir: string, { token }: Initialised): Promise<void> {
-  const daemon = await serve(dataDir);
+async function fill(dataDir: string, { token }: InitOutput): Promise<void> {
+  const daemon = await serveAppliance(dataDir);
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   for (let at = 0; at < USERS; at += 50) {
     const some = Array.from({ length: 50 }, (_, n) => {

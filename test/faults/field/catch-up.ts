@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { listAll } from "../../../src/cli/api-client.ts";
-import { makeZones, type Zone } from "./commands.ts";
-import { type Ears, listen } from "./ears.ts";
-import { type Member, type Members, openMembers } from "./members.ts";
-import { createField } from "./own-network.ts";
-import { loadPeople, type People } from "./people.ts";
+import { listAll } from "../../../src/api-client/api-client.ts";
+import { makeZones, type TestZone } from "./commands.ts";
+import { type FieldMember, type FieldMembers, openFieldMembers } from "./members.ts";
+import { createNetworkField } from "./network-namespaces.ts";
+import { type LoadedPeople, loadPeople } from "./people.ts";
+import { recordZone, type ZoneRecorder } from "./zone-recorder.ts";
 
 /** What was heard while a link carried what had gathered without it. */
 export interface CatchUpRun {
@@ -58,13 +58,13 @@ const TOLD_MS = 15_000;
 
 /** All that a round needs. */
 interface Scene {
-  members: Members;
-  people: People;
+  members: FieldMembers;
+  people: LoadedPeople;
   rows: number;
-  zones: readonly Zone[];
+  zones: readonly TestZone[];
   /** What is out of date is sent to this one. */
-  staleZone: Zone;
-  ears: ReadonlyMap<Zone, Ears>;
+  staleZone: TestZone;
+  ears: ReadonlyMap<TestZone, ZoneRecorder>;
   latencies: number[];
   told: CatchUpRun;
 }
@@ -74,24 +74,24 @@ interface Scene {
  * while each changes once. After the line's return emergencies are sent one after another until all rows have come; each
  * is heard by ffmpeg at one of the appliance's zones. `faketime` is libfaketime's path.
  */
-export async function soundWhileCatchingUp(
+export async function measureSoundDuringCatchUp(
   { rows, rounds, faketime }: { rows: number; rounds: number; faketime: string },
   say: (progress: string) => void,
 ): Promise<CatchUpRun> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-catch-up-"));
-  const field = createField();
+  const field = createNetworkField();
   try {
-    const members = await openMembers({ field, folder, faketime });
+    const members = await openFieldMembers({ field, folder, faketime });
     try {
       const { hub, sites } = members;
       const all = await makeZones(sites[0], 1, ZONES + 1);
-      const listening = all.map(async (zone) => [zone, await listen(zone.target, field.own, folder)] as const);
+      const listening = all.map(async (zone) => [zone, await recordZone(zone.target, field.own, folder)] as const);
       const ears = new Map(await Promise.all(listening));
       await known(hub, all);
       const people = await loadPeople(hub, rows, "Person");
       for (const site of sites) while ((await people.lastAt(site)) === null) await pause(100);
       say(`${rows} rows are everywhere`);
-      const [staleZone, ...zones] = all as [Zone, ...Zone[]];
+      const [staleZone, ...zones] = all as [TestZone, ...TestZone[]];
       const scene = { members, people, rows, zones, staleZone, ears, latencies: [], told: nothing(rows) };
       await play(scene, rounds, say);
       for (const each of ears.values()) each.close();
@@ -203,10 +203,10 @@ async function comeBack(scene: Scene, last: string): Promise<number> {
 
 /** Sends an emergency and waits until it is heard; gives how long that took, null for never. */
 async function soundOne({ members, zones, ears }: Scene, place: number): Promise<number | null> {
-  const zone = zones[place % zones.length] as Zone;
+  const zone = zones[place % zones.length] as TestZone;
   const at = Date.now();
   await send(members.hub, zone);
-  const heardAt = await (ears.get(zone) as Ears).heardAfter(at, HEARD_MS);
+  const heardAt = await (ears.get(zone) as ZoneRecorder).heardAfter(at, HEARD_MS);
   await pause(EVERY_MS);
   return heardAt === null ? null : heardAt - at;
 }
@@ -235,7 +235,7 @@ async function rowsThatCame({ members: { sites } }: Scene): Promise<number> {
   return ofPeople.reduce((sum, { value }) => sum + (value?.rows ?? 0), 0);
 }
 
-async function send({ api }: Member, zone: Zone, more: { expiration?: number } = {}): Promise<string> {
+async function send({ api }: FieldMember, zone: TestZone, more: { expiration?: number } = {}): Promise<string> {
   const message = { subject: "Evacuate", alertTone: "chime", priority: "critical", additionalDeviceIds: [zone.device] };
   return (await api.post<{ id: string }>("/notifications", { ...message, ...more })).id;
 }
@@ -244,7 +244,7 @@ async function send({ api }: Member, zone: Zone, more: { expiration?: number } =
  * Until rows come. That the appliance shows its link is not enough: a connection that outlived a cut stands all along, and
  * carries again once TCP repeats what was lost, up to as long after the line's return as it was cut. `came` counts bytes.
  */
-async function linked({ api, first, log }: Member, came: () => number): Promise<void> {
+async function linked({ api, first, log }: FieldMember, came: () => number): Promise<void> {
   const path = `/extensions/${first.extensionId}/endpoints/${first.endpointId}/failover-status`;
   const limit = performance.now() + LINKED_MS * 3;
   while (performance.now() < limit) {
@@ -256,7 +256,7 @@ async function linked({ api, first, log }: Member, came: () => number): Promise<
 }
 
 /** Until the cloud knows the zones. */
-async function known({ api }: Member, zones: readonly Zone[]): Promise<void> {
+async function known({ api }: FieldMember, zones: readonly TestZone[]): Promise<void> {
   for (const { site, device } of zones) {
     const path = `/extensions/${site.first.extensionId}/endpoints/${site.first.endpointId}/devices/${device}`;
     while (!(await api.get(path).catch(() => null))) await pause(100);

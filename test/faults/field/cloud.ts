@@ -2,19 +2,26 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { createDice } from "../../sim/dice.ts";
+import { createRandomSource } from "../../sim/seeded-random.ts";
 import { libfaketime } from "../clock.ts";
-import { compareSides, lostWrites, toldTwice, untoldMessages } from "./agreement.ts";
-import { type Hearing, judgeHearing, makeZones, type Sent, startSender, type Zone } from "./commands.ts";
-import { type Members, openMembers } from "./members.ts";
-import { type MishapCounts, startMishaps } from "./mishaps.ts";
-import { createField, type Field } from "./own-network.ts";
+import {
+  evaluateReception,
+  makeZones,
+  type ReceptionSummary,
+  type SentMessage,
+  startSender,
+  type TestZone,
+} from "./commands.ts";
+import { compareSides, lostWrites, reportedTwice, unreportedMessages } from "./consistency-check.ts";
+import { type FaultCounts, startFaultInjection } from "./fault-injection.ts";
+import { type FieldMembers, openFieldMembers } from "./members.ts";
+import { createNetworkField, type NetworkField } from "./network-namespaces.ts";
 import { type RestoreScene, restoreBothSides } from "./restores.ts";
-import { startWriter, type Writings } from "./writers.ts";
+import { startWriter, type WriterResult } from "./writers.ts";
 
 /** What came of it. */
-export interface CloudRun extends Omit<Hearing, "broken"> {
-  mishaps: MishapCounts;
+export interface CloudRun extends Omit<ReceptionSummary, "broken"> {
+  mishaps: FaultCounts;
   answered: number;
   unanswered: number;
   /** Rows that were compared in the end. */
@@ -38,13 +45,17 @@ const MOST_SHOWN = 20;
 const LIFE_MS = 8_000;
 
 /** A cloud and two appliances under four writers and mishaps that follow from `seed`, for so long; then all is healed and looked at. */
-export async function troubleCloud(minutes: number, seed: number, say: (progress: string) => void): Promise<CloudRun> {
+export async function injectCloudFaults(
+  minutes: number,
+  seed: number,
+  say: (progress: string) => void,
+): Promise<CloudRun> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-cloud-"));
-  const field = createField();
+  const field = createNetworkField();
   const faketime = libfaketime();
   if (!faketime) say("Debian's faketime is not there: no clock is set.");
   try {
-    const members = await openMembers({ field, folder, faketime });
+    const members = await openFieldMembers({ field, folder, faketime });
     try {
       return await trouble(members, { field, folder, minutes, seed, say });
     } finally {
@@ -56,14 +67,14 @@ export async function troubleCloud(minutes: number, seed: number, say: (progress
 }
 
 interface Story {
-  field: Field;
+  field: NetworkField;
   folder: string;
   minutes: number;
   seed: number;
   say(progress: string): void;
 }
 
-async function trouble(members: Members, story: Story): Promise<CloudRun> {
+async function trouble(members: FieldMembers, story: Story): Promise<CloudRun> {
   const { field, folder, minutes, seed, say } = story;
   const { hub, sites } = members;
   const count = Math.ceil((minutes * 60_000) / EVERY_MS);
@@ -79,13 +90,13 @@ async function trouble(members: Members, story: Story): Promise<CloudRun> {
   await agreed(agreement.differences, PATIENCE_MS);
   say(`all is linked, ${agreement.rows()} rows agree`);
 
-  const diceOf = (place: number) => createDice(seed * 100 + place);
+  const diceOf = (place: number) => createRandomSource(seed * 100 + place);
   const writers = [hub, hub, ...sites].map((member, at) => {
     const device = at < 2 ? null : (quiet[at - 2]?.[0]?.device ?? null);
     return startWriter({ member, name: `Writer ${at}`, dice: diceOf(at), shared, device });
   });
   const sender = startSender({ members, dice: diceOf(10), zones, everyMs: EVERY_MS, own: field.own, folder });
-  const mishaps = startMishaps(members, diceOf(20), say);
+  const mishaps = startFaultInjection(members, diceOf(20), say);
   await pause(minutes * 60_000);
   const counts = await mishaps.stop();
   const healedAt = performance.now();
@@ -95,10 +106,10 @@ async function trouble(members: Members, story: Story): Promise<CloudRun> {
   const agreedMs = left.length === 0 ? Math.round(performance.now() - healedAt) : -1;
   say(left.length === 0 ? `all sides agreed after ${agreedMs} ms` : `${left.length} rows differ`);
   await settled(members, sent);
-  const hearing = await judgeHearing(hub, sent);
+  const hearing = await evaluateReception(hub, sent);
   for (const { zones: heard } of sent) for (const { ears } of heard) ears.close();
   // Before anybody is put back to what it was.
-  const twice = await toldTwice(members);
+  const twice = await reportedTwice(members);
   const lost = await lostWrites(hub, writings);
   const untold = await told(members, writings);
   const alike = { members, own: field.own, folder, say, agree: () => agreed(agreement.differences, PATIENCE_MS) };
@@ -110,10 +121,10 @@ async function trouble(members: Members, story: Story): Promise<CloudRun> {
     ...[...lost, ...untold, ...twice],
     ...hearing.broken,
     ...restores.broken,
-    ...(await toldTwice(members, true)),
+    ...(await reportedTwice(members, true)),
   ];
   if (broken.length > 0) for (const member of [hub, ...sites]) say(`log of ${member.name}:\n${warnings(member.log())}`);
-  const sum = (of: (writing: Writings) => number): number => writings.reduce((all, each) => all + of(each), 0);
+  const sum = (of: (writing: WriterResult) => number): number => writings.reduce((all, each) => all + of(each), 0);
   return {
     ...{ mishaps: counts, answered: sum(({ answered }) => answered), unanswered: sum(({ unanswered }) => unanswered) },
     ...{ rows: agreement.rows(), agreedMs, restoredAgreedMs: restores.agreedMs },
@@ -124,18 +135,18 @@ async function trouble(members: Members, story: Story): Promise<CloudRun> {
 /** Lets all sides write for a moment, again and again, with rows of their own. */
 function liveAgain(
   { seed }: Story,
-  members: Members,
+  members: FieldMembers,
   shared: readonly string[],
-  quiet: readonly (readonly Zone[])[],
+  quiet: readonly (readonly TestZone[])[],
 ): Pick<RestoreScene, "live" | "lost"> {
   const { hub, sites } = members;
-  const lives: Writings[][] = [];
+  const lives: WriterResult[][] = [];
   return {
     async live() {
       const round = lives.length;
       const writers = [hub, hub, ...sites].map((member, at) => {
         const device = at < 2 ? null : (quiet[at - 2]?.[0]?.device ?? null);
-        const dice = createDice(seed * 100 + 30 + round * 10 + at);
+        const dice = createRandomSource(seed * 100 + 30 + round * 10 + at);
         return startWriter({ member, name: `Life ${round} writer ${at}`, dice, shared, device });
       });
       await pause(LIFE_MS);
@@ -152,11 +163,11 @@ function liveAgain(
 }
 
 /** What the cloud was not told of messages in the end: the last ones may still wait for their zone, or sound. */
-function told(members: Members, writings: readonly Writings[]): Promise<string[]> {
-  return agreed(() => untoldMessages(members, writings), PATIENCE_MS);
+function told(members: FieldMembers, writings: readonly WriterResult[]): Promise<string[]> {
+  return agreed(() => unreportedMessages(members, writings), PATIENCE_MS);
 }
 
-function refusals(writings: readonly Writings[]): string[] {
+function refusals(writings: readonly WriterResult[]): string[] {
   return writings.flatMap(({ at, refused }) => refused.map((words) => `a write at ${at} was refused: ${words}`));
 }
 
@@ -171,7 +182,7 @@ async function agreed(differences: () => Promise<string[]>, mostMs: number): Pro
 }
 
 /** Until the cloud was told what became of each message. */
-async function settled({ hub }: Members, sent: readonly Sent[]): Promise<void> {
+async function settled({ hub }: FieldMembers, sent: readonly SentMessage[]): Promise<void> {
   const until = performance.now() + PATIENCE_MS;
   for (const { id } of sent) {
     for (;;) {

@@ -1,23 +1,23 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Dice } from "../../sim/dice.ts";
-import { type Ears, listen, type Stretch } from "./ears.ts";
-import type { Member, Members } from "./members.ts";
+import type { RandomSource } from "../../sim/seeded-random.ts";
+import type { FieldMember, FieldMembers } from "./members.ts";
+import { recordZone, type SoundInterval, type ZoneRecorder } from "./zone-recorder.ts";
 
 /** A zone of its own for each message and appliance. */
-export interface Zone {
-  site: Member;
+export interface TestZone {
+  site: FieldMember;
   device: string;
   target: { group: string; port: number };
 }
 
 /** A message that was sent in the cloud. */
-export interface Sent {
+export interface SentMessage {
   id: string;
   class: "emergency" | "routine";
   /** Epoch ms. */
   at: number;
   notAfter: number;
-  zones: { zone: Zone; ears: Ears }[];
+  zones: { zone: TestZone; ears: ZoneRecorder }[];
 }
 
 const PORT = 20_480;
@@ -28,9 +28,9 @@ const SHORT_S = 15;
 const CHIME_MS = 1_500;
 
 /** Makes `count` zones at an appliance; the cloud may need a moment to know them. */
-export async function makeZones(site: Member, network: number, count: number): Promise<Zone[]> {
+export async function makeZones(site: FieldMember, network: number, count: number): Promise<TestZone[]> {
   const { extensionId, endpointId } = site.first;
-  const zones: Zone[] = [];
+  const zones: TestZone[] = [];
   for (let place = 0; place < count; place++) {
     const target = { group: `239.210.${network}.${place + 1}`, port: PORT };
     const { id } = await site.api.post<{ id: string }>(`/extensions/${extensionId}/endpoints/${endpointId}/devices`, {
@@ -47,20 +47,20 @@ export async function makeZones(site: Member, network: number, count: number): P
 }
 
 /** What sending is made of. */
-export interface SenderNeeds {
-  members: Members;
-  dice: Dice;
+export interface SenderDeps {
+  members: FieldMembers;
+  dice: RandomSource;
   /** Zones of each appliance, as many as there will be messages. */
-  zones: readonly (readonly Zone[])[];
+  zones: readonly (readonly TestZone[])[];
   everyMs: number;
   own: string;
   folder: string;
 }
 
 /** Sends messages in the cloud to the appliances' zones, in front of each of which an ffmpeg listens, until it is stopped. */
-export function startSender(needs: SenderNeeds): { stop(): Promise<{ sent: Sent[]; unanswered: number }> } {
+export function startSender(needs: SenderDeps): { stop(): Promise<{ sent: SentMessage[]; unanswered: number }> } {
   const { members, dice, everyMs } = needs;
-  const sent: Sent[] = [];
+  const sent: SentMessage[] = [];
   let unanswered = 0;
   let isStopped = false;
 
@@ -70,8 +70,8 @@ export function startSender(needs: SenderNeeds): { stop(): Promise<{ sent: Sent[
     const isShort = dice.happens(0.4);
     const zones = await Promise.all(
       addressed.map(async (of) => {
-        const zone = of[place] as Zone;
-        return { zone, ears: await listen(zone.target, needs.own, needs.folder) };
+        const zone = of[place] as TestZone;
+        return { zone, ears: await recordZone(zone.target, needs.own, needs.folder) };
       }),
     );
     const at = Date.now();
@@ -107,7 +107,7 @@ export function startSender(needs: SenderNeeds): { stop(): Promise<{ sent: Sent[
 }
 
 /** What was heard of messages, each promise that was broken in words. */
-export interface Hearing {
+export interface ReceptionSummary {
   emergencies: number;
   routine: number;
   /** Messages at zones that were heard once, several times (in an emergency), never. */
@@ -128,8 +128,8 @@ interface Line {
 const SLACK_MS = 150;
 
 /** Holds what was heard against what was asked for, and against what the cloud was told. */
-export async function judgeHearing(hub: Member, sent: readonly Sent[]): Promise<Hearing> {
-  const hearing: Hearing = { emergencies: 0, routine: 0, once: 0, again: 0, never: 0, broken: [] };
+export async function evaluateReception(hub: FieldMember, sent: readonly SentMessage[]): Promise<ReceptionSummary> {
+  const hearing: ReceptionSummary = { emergencies: 0, routine: 0, once: 0, again: 0, never: 0, broken: [] };
   for (const message of sent) {
     hearing[message.class === "emergency" ? "emergencies" : "routine"] += 1;
     const lines = (await hub.api.get<{ data: Line[] }>(`/notifications/${message.id}/devices`)).data;
@@ -143,17 +143,17 @@ export async function judgeHearing(hub: Member, sent: readonly Sent[]): Promise<
   return hearing;
 }
 
-function soundOf(heard: readonly Stretch[]): number {
+function soundOf(heard: readonly SoundInterval[]): number {
   return heard.reduce((sum, { ms }) => sum + ms, 0);
 }
 
-function timesOf(heard: readonly Stretch[]): "never" | "once" | "again" {
+function timesOf(heard: readonly SoundInterval[]): "never" | "once" | "again" {
   const ms = soundOf(heard);
   if (ms === 0) return "never";
   return ms > CHIME_MS + SLACK_MS ? "again" : "once";
 }
 
-function faultsOf(message: Sent, heard: readonly Stretch[], told: readonly Line[]): string[] {
+function faultsOf(message: SentMessage, heard: readonly SoundInterval[], told: readonly Line[]): string[] {
   const faults: string[] = [];
   const shown = heard.map(({ from, ms }) => `${from - message.at} ms after it for ${Math.round(ms)} ms`).join(", ");
   const [line] = told;

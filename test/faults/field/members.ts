@@ -1,23 +1,29 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { CallerError, UpstreamError } from "../../../src/base/errors.ts";
-import { type ApiClient, createApiClient } from "../../../src/cli/api-client.ts";
-import { type Initialised, initialise, type RunningDaemon, runCarillon, startDaemon } from "../../support/product.ts";
-import { createSetClock, type SetClock } from "../set-clock.ts";
-import type { Field, Place } from "./own-network.ts";
+import { type ApiClient, createApiClient } from "../../../src/api-client/api-client.ts";
+import { CallerError, UpstreamError } from "../../../src/lib/errors.ts";
+import {
+  type InitOutput,
+  type RunningDaemon,
+  runCarillon,
+  runInit,
+  spawnDaemon,
+} from "../../support/carillon-process.ts";
+import { type AdjustableClock, createAdjustableClock } from "../set-clock.ts";
+import type { NetworkField, NetworkNamespace } from "./network-namespaces.ts";
 
 /** The cloud or an appliance: a real daemon at a place of its own. */
-export interface Member {
+export interface FieldMember {
   name: string;
-  place: Place;
+  place: NetworkNamespace;
   dataDir: string;
-  first: Initialised;
+  first: InitOutput;
   api: ApiClient;
   /** DELETE; rejects as `api` does. Resolves with true. */
   remove(path: string): Promise<true>;
   /** Null where libfaketime is not there. */
-  clock: SetClock | null;
+  clock: AdjustableClock | null;
   /** Has other commands look at the same clock. */
   clockEnv: NodeJS.ProcessEnv;
   readonly state: "up" | "frozen" | "down";
@@ -31,16 +37,16 @@ export interface Member {
 }
 
 /** A cloud with its appliances, all linked. */
-export interface Members {
-  hub: Member;
+export interface FieldMembers {
+  hub: FieldMember;
   /** The first one's rows became the organisation's. */
-  sites: readonly [Member, Member];
+  sites: readonly [FieldMember, FieldMember];
   end(): Promise<void>;
 }
 
 /** What the members are made of. */
-export interface MembersNeeds {
-  field: Field;
+export interface FieldMembersDeps {
+  field: NetworkField;
   folder: string;
   /** Path of libfaketime; null leaves clocks as they are. */
   faketime: string | null;
@@ -53,11 +59,15 @@ const LINKED_MS = 60_000;
 const ANSWER_MS = 30_000;
 
 /** Sets up a cloud and two appliances that cover for each other, starts and links them. */
-export async function openMembers(needs: MembersNeeds): Promise<Members> {
-  const places = ["hub", "east", "west"].map((name) => needs.field.place(name)) as [Place, Place, Place];
+export async function openFieldMembers(needs: FieldMembersDeps): Promise<FieldMembers> {
+  const places = ["hub", "east", "west"].map((name) => needs.field.place(name)) as [
+    NetworkNamespace,
+    NetworkNamespace,
+    NetworkNamespace,
+  ];
   const [hub, east, west] = (await Promise.all(
-    places.map((place, at) => makeMember(needs, place, at === 0 ? null : (places[3 - at] as Place))),
-  )) as [Member, Member, Member];
+    places.map((place, at) => makeMember(needs, place, at === 0 ? null : (places[3 - at] as NetworkNamespace))),
+  )) as [FieldMember, FieldMember, FieldMember];
   const all = [hub, east, west];
   const end = async (): Promise<void> => {
     await Promise.all(all.map((member) => member.end("SIGKILL")));
@@ -73,7 +83,11 @@ export async function openMembers(needs: MembersNeeds): Promise<Members> {
   return { hub, sites: [east, west], end };
 }
 
-async function makeMember({ folder, faketime }: MembersNeeds, place: Place, neighbour: Place | null): Promise<Member> {
+async function makeMember(
+  { folder, faketime }: FieldMembersDeps,
+  place: NetworkNamespace,
+  neighbour: NetworkNamespace | null,
+): Promise<FieldMember> {
   const { name } = place;
   const home = join(folder, name);
   mkdirSync(home);
@@ -89,8 +103,8 @@ async function makeMember({ folder, faketime }: MembersNeeds, place: Place, neig
   };
   // JSON is YAML.
   writeFileSync(config, JSON.stringify(settings));
-  const first = await initialise(dataDir);
-  const clock = faketime === null ? null : createSetClock(join(home, "clock"), 0);
+  const first = await runInit(dataDir);
+  const clock = faketime === null ? null : createAdjustableClock(join(home, "clock"), 0);
   const env = clock ? { ...clock.env, LD_PRELOAD: faketime as string } : {};
   const kind = neighbour ? "serve" : "hub";
   const args = [kind, "--data", dataDir, "--config", config, "--listen", `0.0.0.0:${API_PORT}`];
@@ -106,7 +120,7 @@ async function makeMember({ folder, faketime }: MembersNeeds, place: Place, neig
       return isFrozen ? "frozen" : "up";
     },
     async start() {
-      daemon = await startDaemon(args, env, place.inside);
+      daemon = await spawnDaemon(args, env, place.inside);
     },
     async end(signal) {
       const ended = daemon;
@@ -137,15 +151,15 @@ async function remove(url: string, token: string): Promise<true> {
   throw status >= 500 ? new UpstreamError("upstream", message) : new CallerError("invalid-value", message);
 }
 
-async function enrol(hub: Member, site: Member, mode: "adopt" | "join"): Promise<void> {
+async function enrol(hub: FieldMember, site: FieldMember, mode: "adopt" | "join"): Promise<void> {
   const { code } = JSON.parse(await carillon("link", "code", "--data", hub.dataDir, "--json")) as { code: string };
   const url = `http://${hub.place.address.wan}:${API_PORT}`;
   await carillon("link", "enrol", "--data", site.dataDir, "--hub", url, "--code", code, "--mode", mode);
-  await linked(site, LINKED_MS);
+  await waitUntilLinked(site, LINKED_MS);
 }
 
 /** Resolves once the appliance's link stands. Throws an Error when that takes too long. */
-export async function linked(site: Member, mostMs: number): Promise<void> {
+export async function waitUntilLinked(site: FieldMember, mostMs: number): Promise<void> {
   const until = performance.now() + mostMs;
   let said = "";
   while (performance.now() < until) {

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { listAll } from "../../../src/cli/api-client.ts";
-import type { Member } from "./members.ts";
+import { listAll } from "../../../src/api-client/api-client.ts";
+import type { FieldMember } from "./members.ts";
 
 /** People of a school, whom the cloud loaded from a file. */
-export interface People {
+export interface LoadedPeople {
   /** Renames each of them by a request of its own; gives the new name of the last one. */
   rename(name: string): Promise<string>;
   /** What the last one is called at a member; null while it does not know them. */
-  lastAt(member: Member): Promise<string | null>;
+  lastAt(member: FieldMember): Promise<string | null>;
 }
 
 interface Run {
@@ -24,7 +24,7 @@ const LOOK_MS = 100;
 const AT_ONCE = 32;
 
 /** Makes `count` people in the cloud, called `name` with their numbers. */
-export async function loadPeople({ api }: Member, count: number, name: string): Promise<People> {
+export async function loadPeople({ api }: FieldMember, count: number, name: string): Promise<LoadedPeople> {
   const source = await api.post<{ id: string }>("/load-definitions", { name: "School", type: "table" });
   const path = `/load-definitions/${source.id}`;
   const mailOf = (place: number): string => `person${place}@example.org`;

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { listAll } from "../../../src/cli/api-client.ts";
-import { runCarillon } from "../../support/product.ts";
-import { makeZones, type Zone } from "./commands.ts";
-import { type Ears, listen } from "./ears.ts";
-import { linked, type Member, type Members } from "./members.ts";
+import { listAll } from "../../../src/api-client/api-client.ts";
+import { runCarillon } from "../../support/carillon-process.ts";
+import { makeZones, type TestZone } from "./commands.ts";
+import { type FieldMember, type FieldMembers, waitUntilLinked } from "./members.ts";
+import { recordZone, type ZoneRecorder } from "./zone-recorder.ts";
 
 /** What bringing back a day-old backup led to, of an appliance and then of the cloud. */
 export interface RestoreRun {
@@ -17,7 +17,7 @@ export interface RestoreRun {
 
 /** What restoring is made of. */
 export interface RestoreScene {
-  members: Members;
+  members: FieldMembers;
   own: string;
   folder: string;
   /** Waits until all sides agree; gives where they still differ. */
@@ -30,7 +30,7 @@ export interface RestoreScene {
 }
 
 /** A zone of each appliance, and who hears it. */
-type Pair = readonly { zone: Zone; ears: Ears }[];
+type Pair = readonly { zone: TestZone; ears: ZoneRecorder }[];
 
 const DAY_MS = 24 * 3_600_000;
 /** @source the promise of README.md: all sides agree within 30 s */
@@ -71,7 +71,7 @@ export async function restoreBothSides(scene: RestoreScene): Promise<RestoreRun>
     const heard = soundsOf(old);
     await aDayLater(members, member, backup);
     const began = performance.now();
-    for (const site of sites) await linked(site, LINKED_MS);
+    for (const site of sites) await waitUntilLinked(site, LINKED_MS);
     const left = await scene.agree();
     const agreedMs = Math.round(performance.now() - began);
     run.restores += 1;
@@ -98,8 +98,8 @@ async function openPairs({ members: { sites }, own, folder }: RestoreScene): Pro
     Array.from({ length: NEEDED }, (_, place) =>
       Promise.all(
         zones.map(async (of) => {
-          const zone = of[place] as Zone;
-          return { zone, ears: await listen(zone.target, own, folder) };
+          const zone = of[place] as TestZone;
+          return { zone, ears: await recordZone(zone.target, own, folder) };
         }),
       ),
     ),
@@ -111,21 +111,21 @@ function soundsOf(pairs: readonly Pair[]): number {
   return pairs.flat().reduce((sum, { ears }) => sum + ears.heard().length, 0);
 }
 
-async function send({ api }: Member, pair: Pair, priority: string): Promise<string> {
+async function send({ api }: FieldMember, pair: Pair, priority: string): Promise<string> {
   const body = { subject: priority, alertTone: "chime", additionalDeviceIds: pair.map(({ zone }) => zone.device) };
   const isUrgent = priority === "critical";
   return (await api.post<{ id: string }>("/notifications", { ...body, ...(isUrgent && { priority }) })).id;
 }
 
 /** By the product's own command; gives the archive. */
-async function backupOf({ dataDir, name }: Member): Promise<string> {
+async function backupOf({ dataDir, name }: FieldMember): Promise<string> {
   const { code, stdout, stderr } = await runCarillon(["backup", "--data", dataDir, "--json"]);
   if (code !== 0) throw new Error(`the backup of ${name} ended with ${code}: ${stderr}`);
   return (JSON.parse(stdout) as { path: string }).path;
 }
 
 /** Ends all, sets all clocks a day forward, brings the backup back and starts all again. */
-async function aDayLater({ hub, sites }: Members, member: Member, backup: string): Promise<void> {
+async function aDayLater({ hub, sites }: FieldMembers, member: FieldMember, backup: string): Promise<void> {
   const all = [hub, ...sites];
   await Promise.all(all.map((each) => each.end("SIGTERM")));
   for (const { clock } of all) clock?.step(DAY_MS);
@@ -138,7 +138,7 @@ async function aDayLater({ hub, sites }: Members, member: Member, backup: string
 async function soundNew(
   { members: { hub } }: RestoreScene,
   pair: Pair,
-  member: Member,
+  member: FieldMember,
   run: RestoreRun,
 ): Promise<void> {
   const id = await send(hub, pair, "critical");

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { CallerError } from "../../../src/base/errors.ts";
-import type { Dice } from "../../sim/dice.ts";
-import type { Member } from "./members.ts";
+import { CallerError } from "../../../src/lib/errors.ts";
+import type { RandomSource } from "../../sim/seeded-random.ts";
+import type { FieldMember } from "./members.ts";
 
 /** A row that one writer alone writes. */
-export interface OwnRow {
+export interface WriterRow {
   path: string;
   id: string;
   /** Its name by the last write that was answered; null once its removal was. */
@@ -14,23 +14,23 @@ export interface OwnRow {
 }
 
 /** What a writer did. */
-export interface Writings {
+export interface WriterResult {
   at: string;
   answered: number;
   /** Requests whose answer never came. */
   unanswered: number;
   /** Requests that were refused, in words; there should be none. */
   refused: string[];
-  rows: OwnRow[];
+  rows: WriterRow[];
   /** Messages that were sent at an appliance, by their ids. */
   sent: string[];
 }
 
 /** What a writer is made of. */
-export interface WriterNeeds {
-  member: Member;
+export interface FieldWriterDeps {
+  member: FieldMember;
   name: string;
-  dice: Dice;
+  dice: RandomSource;
   /** Ids of sites that all writers change at once. */
   shared: readonly string[];
   /** Id of a device that the appliance's own messages go to; null for the cloud. */
@@ -49,10 +49,10 @@ const KINDS = [
 const OF_CLOUD = { path: "/users", body: { type: "anonymous" } } as const;
 
 /** Writes by REST, one request after another, until it is stopped. */
-export function startWriter(needs: WriterNeeds): { stop(): Promise<Writings> } {
+export function startWriter(needs: FieldWriterDeps): { stop(): Promise<WriterResult> } {
   const { member, name, dice, device, shared } = needs;
   const { api } = member;
-  const done: Writings = { at: member.name, answered: 0, unanswered: 0, refused: [], rows: [], sent: [] };
+  const done: WriterResult = { at: member.name, answered: 0, unanswered: 0, refused: [], rows: [], sent: [] };
   const kinds = device === null ? [...KINDS, OF_CLOUD] : KINDS;
   let number = 0;
   let isStopped = false;
@@ -74,7 +74,7 @@ export function startWriter(needs: WriterNeeds): { stop(): Promise<Writings> } {
     number += 1;
     return `${name} ${number}`;
   };
-  const living = (path: string): OwnRow[] => done.rows.filter((row) => row.path === path && row.name !== null);
+  const living = (path: string): WriterRow[] => done.rows.filter((row) => row.path === path && row.name !== null);
 
   async function create({ path, body }: (typeof kinds)[number]): Promise<void> {
     const called = nextName();
@@ -82,20 +82,20 @@ export function startWriter(needs: WriterNeeds): { stop(): Promise<Writings> } {
     if (made) done.rows.push({ path, id: made.id, name: called, maybe: [] });
   }
 
-  async function change(row: OwnRow): Promise<void> {
+  async function change(row: WriterRow): Promise<void> {
     const called = nextName();
     row.maybe.push(called);
     if (await ask(() => api.put(`${row.path}/${row.id}`, { name: called })))
       Object.assign(row, { name: called, maybe: [] });
   }
 
-  async function remove(row: OwnRow): Promise<void> {
+  async function remove(row: WriterRow): Promise<void> {
     row.maybe.push(null);
     if (await ask(() => member.remove(`${row.path}/${row.id}`))) Object.assign(row, { name: null, maybe: [] });
   }
 
   async function act(): Promise<void> {
-    const roll = dice.roll();
+    const roll = dice.next();
     if (device !== null && roll < 0.05) {
       const body = { subject: nextName(), alertTone: "chime", additionalDeviceIds: [device] };
       const made = await ask(() => api.post<{ id: string }>("/notifications", body));

@@ -1,9 +1,9 @@
-import { openAndroidService } from "../android-service.ts";
+import { openTestFcmServer } from "../fcm-server.ts";
 import type { OpenMutePeer } from "../peer.ts";
 
 /** A push service that takes everything: nobody sees it, and there is nothing to ask. */
 const openMutePeer: OpenMutePeer = async () => {
-  const { address, serviceAccount, close } = await openAndroidService();
+  const { address, serviceAccount, close } = await openTestFcmServer();
   return {
     config: { address, serviceAccount },
     device: {

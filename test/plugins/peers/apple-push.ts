@@ -1,9 +1,9 @@
-import { openAppleService } from "../apple-service.ts";
+import { openTestApnsServer } from "../apns-server.ts";
 import type { OpenMutePeer } from "../peer.ts";
 
 /** A push service that takes everything: nobody sees it, and there is nothing to ask. */
 const openMutePeer: OpenMutePeer = async () => {
-  const { config, close } = await openAppleService();
+  const { config, close } = await openTestApnsServer();
   return {
     config,
     device: {

@@ -1,9 +1,9 @@
-import { openChatService } from "../chat-service.ts";
+import { openTestChatServer } from "../chat-server.ts";
 import type { OpenMutePeer } from "../peer.ts";
 
 /** A chat service that takes everything: nobody reads it, and there is nothing to ask. */
 const openMutePeer: OpenMutePeer = async () => {
-  const service = await openChatService();
+  const service = await openTestChatServer();
   return {
     config: { webhooks: `Front office=${service.url("/hook/a-mute-channel's-secret")}` },
     device: {

@@ -1,9 +1,9 @@
-import { openMailServer } from "../mail-server.ts";
+import { openTestMailServer } from "../mail-server.ts";
 import type { OpenMutePeer } from "../peer.ts";
 
 /** A mail server that takes everything: nobody reads it, and there is nothing to ask. */
 const openMutePeer: OpenMutePeer = async () => {
-  const { port, close } = await openMailServer();
+  const { port, close } = await openTestMailServer();
   return {
     config: { host: "127.0.0.1", port, security: "none", from: "bells@example.org" },
     device: {

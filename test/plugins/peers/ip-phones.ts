@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { OpenMutePeer, PeerNeeds } from "../peer.ts";
+import type { OpenMutePeer, PeerDeps } from "../peer.ts";
 
 const NAME = "SEP00CA00000001";
 const SILENT_STATISTICS =
@@ -41,7 +41,7 @@ const openMutePeer: OpenMutePeer = async (needs) => {
 
 export default openMutePeer;
 
-async function answer(request: IncomingMessage, needs: PeerNeeds): Promise<string> {
+async function answer(request: IncomingMessage, needs: PeerDeps): Promise<string> {
   if (request.url !== "/CGI/Execute") return SILENT_STATISTICS;
   const body = new URLSearchParams(await text(request)).get("XML") ?? "";
   if (!(await mayObey(request.headers.authorization ?? "", needs))) return '<CiscoIPPhoneError Number="4"/>';
@@ -51,7 +51,7 @@ async function answer(request: IncomingMessage, needs: PeerNeeds): Promise<strin
   return `<CiscoIPPhoneResponse>${items.join("")}</CiscoIPPhoneResponse>`;
 }
 
-async function mayObey(authorization: string, needs: PeerNeeds): Promise<boolean> {
+async function mayObey(authorization: string, needs: PeerDeps): Promise<boolean> {
   const [user = "", password = ""] = Buffer.from(authorization.slice(6), "base64").toString("utf8").split(":");
   const query = new URLSearchParams({ UserID: user, Password: password, devicename: NAME });
   const asked = await fetch(`${needs.urls()["ip-phones/auth"]}?${query}`);

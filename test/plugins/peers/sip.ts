@@ -1,9 +1,9 @@
-import { openMuteSip } from "../mute-sip.ts";
 import type { OpenMutePeer } from "../peer.ts";
+import { openSipPeerWithoutReports } from "../sip-without-reports.ts";
 
 /** A speaker that takes every call and even sends sound of its own, but reports on none that it gets. */
 const openMutePeer: OpenMutePeer = async () => {
-  const { port, asked, close } = await openMuteSip();
+  const { port, asked, close } = await openSipPeerWithoutReports();
   return {
     config: { port: 0, address: "127.0.0.1" },
     device: {

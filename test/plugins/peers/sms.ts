@@ -1,9 +1,9 @@
 import type { OpenMutePeer } from "../peer.ts";
-import { openSmppServer } from "../smpp-server.ts";
+import { openTestSmppServer } from "../smpp-server.ts";
 
 /** A provider that takes everything; no handset ever says that it has it. */
 const openMutePeer: OpenMutePeer = async () => {
-  const { port, close } = await openSmppServer();
+  const { port, close } = await openTestSmppServer();
   return {
     config: { transport: "smpp", host: "127.0.0.1", port, systemId: "school", password: "a mute provider's secret" },
     device: {

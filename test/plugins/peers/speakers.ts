@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { OpenMutePeer, PeerNeeds } from "../peer.ts";
+import type { OpenMutePeer, PeerDeps } from "../peer.ts";
 
 const MAC = "02005E10F00D";
 const JOIN_SECRET = "a mute agent is let in by this";
@@ -25,7 +25,7 @@ const openMutePeer: OpenMutePeer = async (needs) => {
   };
 };
 
-async function runAgent(needs: PeerNeeds, signal: AbortSignal, onKnown: () => void): Promise<void> {
+async function runAgent(needs: PeerDeps, signal: AbortSignal, onKnown: () => void): Promise<void> {
   let token: string | null = null;
   while (!signal.aborted) {
     if (token === null) token = ((await ask(needs, "/register", JOIN_SECRET, { mac: MAC })).token as string) ?? null;
@@ -37,7 +37,7 @@ async function runAgent(needs: PeerNeeds, signal: AbortSignal, onKnown: () => vo
   }
 }
 
-async function beat(needs: PeerNeeds, token: string): Promise<void> {
+async function beat(needs: PeerDeps, token: string): Promise<void> {
   const { commands = [] } = await ask(needs, `/agents/${MAC}/beat`, token, { port: 5_004, waitMs: 0 });
   const events = (commands as { kind: string; deliveryId: number }[])
     .filter(({ kind }) => kind === "play")
@@ -45,7 +45,7 @@ async function beat(needs: PeerNeeds, token: string): Promise<void> {
   if (events.length > 0) await ask(needs, `/agents/${MAC}/beat`, token, { port: 5_004, waitMs: 0, events });
 }
 
-async function ask({ route }: PeerNeeds, url: string, bearer: string, body: object): Promise<Record<string, unknown>> {
+async function ask({ route }: PeerDeps, url: string, bearer: string, body: object): Promise<Record<string, unknown>> {
   const headers = { authorization: `Bearer ${bearer}` };
   const request = { method: "POST", url, headers, body: Buffer.from(JSON.stringify(body)), remoteAddress: "127.0.0.1" };
   const answer = await route?.(request).catch(() => null);

@@ -1,10 +1,10 @@
 import type { OpenMutePeer } from "../peer.ts";
-import { makeBrowser, openPushService } from "../push-service.ts";
+import { makeBrowser, openTestWebPushServer } from "../web-push-server.ts";
 
 /** A push service that takes everything for a browser that is off: nothing is ever shown. */
 const openMutePeer: OpenMutePeer = async () => {
   const browser = makeBrowser("/push/mute");
-  const service = await openPushService([browser]);
+  const service = await openTestWebPushServer([browser]);
   return {
     config: { contact: "mailto:it@example.org" },
     device: {

@@ -8,10 +8,10 @@ import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { listen as serveSoap } from "soap";
-import type { ClusterPhone, KnownCluster } from "./known-cluster.ts";
+import type { SimulatedCluster, SimulatedPhone } from "./simulated-cluster.ts";
 
 /** What the peer does instead of answering; `rows`: it sends at most so many at once, in either spelling of the refusal. */
-export type AxlTrouble =
+export type AxlFailure =
   | "401"
   | "403"
   | "404"
@@ -32,7 +32,7 @@ export interface AxlPeer {
   user: string;
   password: string;
   /** What it does instead of answering; null: all is well. */
-  trouble: AxlTrouble | null;
+  failure: AxlFailure | null;
   /** Bodies of all requests that it took, newest last. */
   requests: string[];
   /** How many requests carried the password, and how many the session. */
@@ -54,7 +54,7 @@ export function schemaFolder(version: string): string {
 
 /** Starts the interface on an address of loopback; `port` 0 takes a free one. */
 export async function startAxlPeer(
-  cluster: KnownCluster,
+  cluster: SimulatedCluster,
   {
     host = "127.0.0.1",
     port = 0,
@@ -80,7 +80,7 @@ export async function startAxlPeer(
     socket.once("close", () => sockets.delete(socket));
   });
   const peer: AxlPeer = {
-    ...{ address: "", certificate, user: "axl", password: "axl-password", trouble: null, requests: [] },
+    ...{ address: "", certificate, user: "axl", password: "axl-password", failure: null, requests: [] },
     fingerprint: new X509Certificate(certificate).fingerprint256,
     ...{ signIns: 0, sessions: 0, overlaps: 0 },
     endSession: () => {
@@ -105,7 +105,7 @@ export async function startAxlPeer(
     response.once("close", () => {
       open -= 1;
     });
-    if (isTrouble(peer, response)) return;
+    if (simulateFailure(peer, response)) return;
     const basic = `Basic ${Buffer.from(`${peer.user}:${peer.password}`).toString("base64")}`;
     const bySession = request.headers.cookie === `JSESSIONIDSSO=${session}`;
     if (request.headers.authorization === basic) peer.signIns += 1;
@@ -122,18 +122,18 @@ export async function startAxlPeer(
   return peer;
 }
 
-function isTrouble({ trouble }: AxlPeer, response: ServerResponse): boolean {
-  if (trouble === null || typeof trouble === "object") return false;
-  if (/^\d+$/.test(trouble)) response.writeHead(Number(trouble)).end();
-  else if (trouble === "garbage") response.end("<html><body>It works!");
-  else if (trouble === "cut")
+function simulateFailure({ failure }: AxlPeer, response: ServerResponse): boolean {
+  if (failure === null || typeof failure === "object") return false;
+  if (/^\d+$/.test(failure)) response.writeHead(Number(failure)).end();
+  else if (failure === "garbage") response.end("<html><body>It works!");
+  else if (failure === "cut")
     response.writeHead(200, { "Content-Length": "5000" }).write("<soapenv:Envelope>", () => response.destroy());
-  else if (trouble === "endless") pour(response);
+  else if (failure === "endless") streamEndless(response);
   return true;
 }
 
 /** Ten gigabytes, as long as somebody listens. */
-function pour(response: ServerResponse): void {
+function streamEndless(response: ServerResponse): void {
   const piece = Buffer.alloc(65_536, " ");
   let left = 160_000;
   const write = (): void => {
@@ -148,7 +148,7 @@ type Arguments = { skip?: unknown; first?: unknown; sql?: string; uuid?: string;
 
 async function serve(
   server: Server,
-  cluster: KnownCluster,
+  cluster: SimulatedCluster,
   peer: AxlPeer,
   version: string,
   nodes: readonly string[],
@@ -215,13 +215,13 @@ async function serve(
 function pageOf<T>(
   rows: readonly T[],
   { skip, first }: { skip?: unknown; first?: unknown },
-  { trouble }: AxlPeer,
+  { failure }: AxlPeer,
 ): readonly T[] {
   const from = Number(skip ?? 0);
   const page = rows.slice(from, first === undefined ? undefined : from + Number(first));
-  if (trouble !== null && typeof trouble === "object" && page.length > trouble.rows / 5)
+  if (failure !== null && typeof failure === "object" && page.length > failure.rows / 5)
     throw fault(
-      `Query request too large. Total rows matched: ${rows.length} rows. ${trouble.spelling}: less than ${trouble.rows} rows`,
+      `Query request too large. Total rows matched: ${rows.length} rows. ${failure.spelling}: less than ${failure.rows} rows`,
     );
   return page;
 }
@@ -230,7 +230,7 @@ function fault(words: string): object {
   return { Fault: { faultcode: "soapenv:Server", faultstring: words, statusCode: 500 } };
 }
 
-function shown({ uuid, name, description, model, pool }: ClusterPhone): Answer {
+function shown({ uuid, name, description, model, pool }: SimulatedPhone): Answer {
   return {
     attributes: { uuid: `{${uuid.toUpperCase()}}` },
     ...{ name, description, product: model, model, protocol: "SIP", callingSearchSpaceName: "Internal" },
@@ -240,7 +240,7 @@ function shown({ uuid, name, description, model, pool }: ClusterPhone): Answer {
 
 /** The second source; no foreign server of it is to be had, so it is ours. */
 function answerRegistrations(
-  cluster: KnownCluster,
+  cluster: SimulatedCluster,
   nodes: readonly string[],
   request: IncomingMessage,
   response: ServerResponse,

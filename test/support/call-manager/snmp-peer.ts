@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../free-port.ts";
-import type { KnownCluster } from "./known-cluster.ts";
+import { unusedPort } from "../free-port.ts";
+import type { SimulatedCluster } from "./simulated-cluster.ts";
 
 /** An SNMP version 3 user of the agents. */
 export interface SnmpUser {
@@ -96,12 +96,12 @@ createInterface({ input: process.stdin }).on("line", (line) => {
 `;
 
 /** Starts an agent for each of two nodes of `cluster`. Throws when snmpd does not begin to answer. */
-export async function startSnmpPeer(cluster: KnownCluster, users: readonly SnmpUser[] = []): Promise<SnmpPeer> {
+export async function startSnmpPeer(cluster: SimulatedCluster, users: readonly SnmpUser[] = []): Promise<SnmpPeer> {
   const nodes = ["127.0.0.2", "127.0.0.3"];
   const folder = mkdtempSync(join(tmpdir(), "carillon-cluster-"));
   const script = join(folder, "pass-persist.cjs");
   writeFileSync(script, PASS_PERSIST);
-  const port = await freePort();
+  const port = await unusedPort();
   let state = 0;
   const refresh = (): void => {
     state += 1;

@@ -1,16 +1,16 @@
-import { alarmActionBehaviour } from "../../../src/alarms/action-behaviour.ts";
-import { alarmBehaviour, writeAlarms } from "../../../src/alarms/alarm-behaviour.ts";
-import { type AlarmNeeds, type Alarms, createAlarms } from "../../../src/alarms/alarms.ts";
+import { alarmActionHooks } from "../../../src/alarms/alarm-action-hooks.ts";
+import { alarmHooks, seedAlarms } from "../../../src/alarms/alarm-hooks.ts";
+import { type AlarmDeps, type Alarms, createAlarms } from "../../../src/alarms/alarms.ts";
 import { createDetectors } from "../../../src/alarms/detectors.ts";
-import { createEvents, type Events } from "../../../src/base/events.ts";
-import type { HealthReason } from "../../../src/health/health.ts";
+import { createEvents, type Events } from "../../../src/lib/events.ts";
+import type { HealthReason } from "../../../src/ops/health/health.ts";
 import alarmActions from "../../../src/resources/alarms/alarm-actions.ts";
 import alarmEvents from "../../../src/resources/alarms/alarm-events.ts";
 import { ALARM_IDS, type AlarmStatus, type AlarmType } from "../../../src/resources/alarms/alarm-types.ts";
 import alarms from "../../../src/resources/alarms/alarms.ts";
 import type { RowOf } from "../../../src/schema/resource.ts";
-import type { Behaviour } from "../../../src/store/store.ts";
-import { type BroadcastFixture, openBroadcasts } from "../broadcast/broadcast-fixture.ts";
+import type { ResourceHooks } from "../../../src/store/store.ts";
+import { type BroadcastFixture, openBroadcasts } from "../notifications/notification-fixture.ts";
 
 /** A message that an alarm sent. */
 export interface Sent {
@@ -37,11 +37,11 @@ export interface AlarmsFixture extends BroadcastFixture {
 /** Opens the fixture; the watch has begun. */
 export async function openAlarms(): Promise<AlarmsFixture> {
   const scene = await openBroadcasts({
-    [alarms.name]: alarmBehaviour as unknown as Behaviour,
-    [alarmActions.name]: alarmActionBehaviour(() => scene.by) as unknown as Behaviour,
+    [alarms.name]: alarmHooks as unknown as ResourceHooks,
+    [alarmActions.name]: alarmActionHooks(() => scene.by) as unknown as ResourceHooks,
   });
   const { store, clock, by, endpointId, needs } = scene;
-  await store.write((tx) => writeAlarms(tx, by));
+  await store.write((tx) => seedAlarms(tx, by));
   const events = createEvents((error) => {
     throw error;
   });
@@ -49,10 +49,10 @@ export async function openAlarms(): Promise<AlarmsFixture> {
   const sent: Sent[] = [];
   const health = { report: () => ({ reasons: [...wrong] }) as never };
   const ownId = (): string => endpointId;
-  const given: AlarmNeeds = {
+  const given: AlarmDeps = {
     ...{ store, clock, events, log: needs.log, by, endpointId: ownId },
     detectors: createDetectors({ reader: store, health, endpointId: ownId }),
-    broadcaster: {
+    notificationService: {
       async send(input, as, options) {
         const row = await scene.send(input, options, as);
         sent.push({ input, source: options.source });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { acknowledge } from "../../../src/alarms/acknowledgement.ts";
+import { acknowledgeAlarm } from "../../../src/alarms/acknowledgement.ts";
 import { ADMINISTRATION_LIST_ID } from "../../../src/alarms/administration-list.ts";
-import type { HealthReason } from "../../../src/health/health.ts";
+import type { HealthReason } from "../../../src/ops/health/health.ts";
 import alarmActions from "../../../src/resources/alarms/alarm-actions.ts";
 import alarmMutes from "../../../src/resources/alarms/alarm-mutes.ts";
 import { ALARM_IDS } from "../../../src/resources/alarms/alarm-types.ts";
@@ -56,10 +56,11 @@ describe("alarms", () => {
       const { status, acknowledgedBy, acknowledgementNote } = scene.store.get(alarms, id) ?? {};
       return { status, acknowledgedBy, acknowledgementNote };
     };
-    const say = () => scene.store.write((tx) => void acknowledge(tx, id, "On my way", scene.clock.now(), scene.by));
+    const say = () =>
+      scene.store.write((tx) => void acknowledgeAlarm(tx, id, "On my way", scene.clock.now(), scene.by));
     const ours = { status: "ACTIVE", acknowledgedBy: scene.by.actor.name, acknowledgementNote: "On my way" };
     const nobodys = { status: "ACTIVE", acknowledgedBy: null, acknowledgementNote: null };
-    await expect(say()).rejects.toThrow("The alarm is not active.");
+    await expect(say()).rejects.toThrow("Only an active alarm can be acknowledged.");
     scene.wrong.push(DISK);
     await scene.pass(15_000);
     await say();
@@ -199,15 +200,15 @@ describe("alarms", () => {
         );
       });
     const alarmId = ALARM_IDS.scenario_device_resolution_failed;
-    expect(() => scene.alarms.setByHand(ALARM_IDS.onprem_server_red, "OK", scene.by)).toThrow("alarmId");
-    expect(() => scene.alarms.setByHand(alarmId, "ACTIVE", scene.by)).toThrow("status");
-    await expect(scene.alarms.setByHand(alarmId, "OK", scene.by)).rejects.toThrow("not active");
+    expect(() => scene.alarms.setManually(ALARM_IDS.onprem_server_red, "OK", scene.by)).toThrow("alarmId");
+    expect(() => scene.alarms.setManually(alarmId, "ACTIVE", scene.by)).toThrow("status");
+    await expect(scene.alarms.setManually(alarmId, "OK", scene.by)).rejects.toThrow("not active");
     await start("button-1");
     await scene.pass(5_000);
     expect(scene.eventsOf("scenario_device_resolution_failed")).toEqual([
       { status: "ACTIVE", reasons: ["Fire was started by a device that is not registered: button-1"] },
     ]);
-    expect(await scene.alarms.setByHand(alarmId, "OK", scene.by)).toMatchObject({ status: "OK" });
+    expect(await scene.alarms.setManually(alarmId, "OK", scene.by)).toMatchObject({ status: "OK" });
     await scene.pass(60_000);
     expect(scene.eventsOf("scenario_device_resolution_failed")).toHaveLength(2);
     await start("button-2");

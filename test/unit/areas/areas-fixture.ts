@@ -1,13 +1,13 @@
-import { areaBehaviour } from "../../../src/areas/area-behaviour.ts";
+import { areaHooks } from "../../../src/areas/area-hooks.ts";
 import { type Areas, createAreas } from "../../../src/areas/areas.ts";
-import { withPresence } from "../../../src/areas/presence-behaviour.ts";
-import { boundaryTriggerBehaviour } from "../../../src/areas/trigger-behaviour.ts";
-import { userDeviceBehaviour } from "../../../src/devices/user-device-behaviour.ts";
+import { boundaryTriggerHooks } from "../../../src/areas/boundary-trigger-hooks.ts";
+import { withPresenceHooks } from "../../../src/areas/presence-hooks.ts";
+import { userDeviceHooks } from "../../../src/devices/user-device-hooks.ts";
 import areasOfInterest from "../../../src/resources/areas/areas-of-interest.ts";
 import boundaryTriggers from "../../../src/resources/areas/boundary-triggers.ts";
 import userDevices from "../../../src/resources/people/user-devices.ts";
-import type { Behaviour } from "../../../src/store/store.ts";
-import { type BroadcastFixture, openBroadcasts } from "../broadcast/broadcast-fixture.ts";
+import type { ResourceHooks } from "../../../src/store/store.ts";
+import { type BroadcastFixture, openBroadcasts } from "../notifications/notification-fixture.ts";
 
 /** Areas on a store of their own, with messages that are accepted and go no further. */
 export interface AreasFixture extends BroadcastFixture {
@@ -36,24 +36,24 @@ export interface AreasFixture extends BroadcastFixture {
 export async function openAreas(inMemory = false): Promise<AreasFixture> {
   const presence: { by?: BroadcastFixture["by"] } = {};
   const clock = { now: () => scene.clock.now() } as BroadcastFixture["clock"];
-  const devicesOfUsers = withPresence(userDeviceBehaviour, clock, () => presence.by as BroadcastFixture["by"]);
+  const devicesOfUsers = withPresenceHooks(userDeviceHooks, clock, () => presence.by as BroadcastFixture["by"]);
   const behaviours = {
-    [areasOfInterest.name]: areaBehaviour as unknown as Behaviour,
-    [boundaryTriggers.name]: boundaryTriggerBehaviour as unknown as Behaviour,
-    [userDevices.name]: devicesOfUsers as unknown as Behaviour,
+    [areasOfInterest.name]: areaHooks as unknown as ResourceHooks,
+    [boundaryTriggers.name]: boundaryTriggerHooks as unknown as ResourceHooks,
+    [userDevices.name]: devicesOfUsers as unknown as ResourceHooks,
   };
   const scene = await openBroadcasts(behaviours, undefined, inMemory);
   presence.by = scene.by;
   const { store, needs, by, create } = scene;
   const sent: Record<string, unknown>[] = [];
-  const broadcaster = {
+  const notificationService = {
     async send(input: Record<string, unknown>, as: typeof by, options: Parameters<typeof scene.send>[1]) {
       sent.push(input);
       return scene.send(input, options, as);
     },
   };
   const begin = (): Areas => {
-    const areas = createAreas({ ...needs, broadcaster, by });
+    const areas = createAreas({ ...needs, notificationService, by });
     areas.start();
     return areas;
   };
@@ -81,7 +81,7 @@ export async function openAreas(inMemory = false): Promise<AreasFixture> {
     device: async (userId, type = "Android") => (await create(userDevices, { userId, type, name: "Phone" })).id,
     async report(userId, deviceId, [longitude, latitude], more = {}) {
       const position = { longitude, latitude, accuracyM: more.accuracyM ?? 0, at: more.at ?? null };
-      await fixture.areas.report(userId, deviceId, position);
+      await fixture.areas.reportPosition(userId, deviceId, position);
       await fixture.settle();
     },
     shown(deviceId) {
@@ -97,7 +97,7 @@ export async function openAreas(inMemory = false): Promise<AreasFixture> {
       return ((extra?.presence as { areaOfInterestIds: string[] } | null)?.areaOfInterestIds ?? []).sort();
     },
     async settle() {
-      const left = () => store.one("SELECT 1 FROM area_firings UNION SELECT 1 FROM area_reviews") !== null;
+      const left = () => store.one("SELECT 1 FROM area_pending_actions UNION SELECT 1 FROM area_rechecks") !== null;
       for (let turns = 0; left(); turns++) {
         if (turns > 2_000) throw new Error("the watch does not come to rest");
         await new Promise((resolve) => setImmediate(resolve));

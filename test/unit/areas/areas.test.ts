@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import areasOfInterest from "../../../src/resources/areas/areas-of-interest.ts";
 import boundaryTriggerActivities from "../../../src/resources/areas/boundary-trigger-activities.ts";
 import boundaryTriggers from "../../../src/resources/areas/boundary-triggers.ts";
-import notificationRecipients from "../../../src/resources/broadcasts/notification-recipients.ts";
-import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import domains from "../../../src/resources/domains/domains.ts";
 import messageTemplates from "../../../src/resources/messages/message-templates.ts";
+import notificationRecipients from "../../../src/resources/notifications/notification-recipients.ts";
+import notifications from "../../../src/resources/notifications/notifications.ts";
 import userDevices from "../../../src/resources/people/user-devices.ts";
 import users from "../../../src/resources/people/users.ts";
 import { type AreasFixture, openAreas } from "./areas-fixture.ts";
@@ -165,7 +165,7 @@ describe("an area", () => {
     const list = await scene.list("Both", [ann, ben]);
     const message = { subject: "x", areaOfInterestIds: [id] };
     const send = async (input: Record<string, unknown>) => {
-      await scene.areas.report(ann, phone, { longitude: NEAR[0], latitude: NEAR[1], accuracyM: 1, at: null });
+      await scene.areas.reportPosition(ann, phone, { longitude: NEAR[0], latitude: NEAR[1], accuracyM: 1, at: null });
       return scene.send(input);
     };
     const sentRow = await scene.run((await send(message)).id);
@@ -175,7 +175,7 @@ describe("an area", () => {
     expect(scene.store.count(notificationRecipients, { notificationId: both.id })).toBe(2);
     const draft = await send({ ...message, draft: true });
     const { found } = scene.store.one<{ found: string }>(
-      "SELECT found FROM broadcast_previews WHERE notification = ?",
+      "SELECT found FROM notification_previews WHERE notification = ?",
       draft.pk,
     ) as { found: string };
     expect(JSON.parse(found)).toMatchObject({ recipientCount: 1 });
@@ -291,15 +291,15 @@ describe("a trigger", () => {
   it("that fired before a crash acts once after it", async () => {
     await scene.trigger(await scene.area("Field", CENTRE, 500));
     await scene.areas.stop();
-    await scene.areas.report(ann, phone, { longitude: NEAR[0], latitude: NEAR[1], accuracyM: 1, at: null });
+    await scene.areas.reportPosition(ann, phone, { longitude: NEAR[0], latitude: NEAR[1], accuracyM: 1, at: null });
     expect(scene.sent).toEqual([]);
-    const firing = scene.store.one<Record<string, string>>("SELECT * FROM area_firings") ?? {};
+    const firing = scene.store.one<Record<string, string>>("SELECT * FROM area_pending_actions") ?? {};
     await scene.restart();
     expect([scene.sent.length, acts()]).toEqual([1, ["entered success"]]);
     // As if the crash had come between the message and its account.
     await scene.store.write((tx) => {
       tx.run(
-        "INSERT INTO area_firings (id, trigger, user, device, reason, received) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO area_pending_actions (id, trigger, user, device, reason, received) VALUES (?, ?, ?, ?, ?, ?)",
         ...["id", "trigger", "user", "device", "reason", "received"].map((name) => firing[name] as string),
       );
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/base/clock.ts";
-import { readHolidays } from "../../../src/bells/holidays.ts";
+import { parseHolidays } from "../../../src/bells/holidays.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
 
 const YEAR = { startDate: "2031-09-01", endDate: "2032-06-30" };
 
@@ -10,7 +10,7 @@ function calendar(...events: string[][]): string {
 }
 
 const read = async (...events: string[][]) =>
-  (await readHolidays(calendar(...events), YEAR, systemClock)).map(
+  (await parseHolidays(calendar(...events), YEAR, systemClock)).map(
     ({ startDate, endDate, description }) => `${startDate}..${endDate} ${description}`,
   );
 
@@ -61,16 +61,16 @@ describe("holidays of a calendar", () => {
 
   it("are refused where the text is none, or would be counted for ever", async () => {
     const refusal = async (text: string) =>
-      readHolidays(text, YEAR, systemClock).then(
+      parseHolidays(text, YEAR, systemClock).then(
         () => "read",
         (error: Error) => error.message,
       );
-    expect(await refusal("no calendar")).toBe("Field calendar is not valid. It is no iCalendar text.");
-    expect(await refusal("BEGIN:VCARD\r\nEND:VCARD")).toContain("no VCALENDAR");
+    expect(await refusal("no calendar")).toBe("Field calendar is not valid. Must be an iCalendar text (RFC 5545).");
+    expect(await refusal("BEGIN:VCARD\r\nEND:VCARD")).toContain("a VCALENDAR component");
     expect(await refusal("")).toContain("Field calendar is not valid.");
     const event = (rule: string, start = "20310901T080000") => calendar(["UID:1", `DTSTART:${start}`, `RRULE:${rule}`]);
-    expect(await refusal(event("FREQ=SECONDLY"))).toContain("FREQ is DAILY");
-    expect(await refusal(event("FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"))).toContain("no day that ever comes");
+    expect(await refusal(event("FREQ=SECONDLY"))).toContain("FREQ must be DAILY");
+    expect(await refusal(event("FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"))).toContain("matches no day");
     expect(await refusal(event("FREQ=DAILY;COUNT=3", "19990101T080000"))).toContain("2000 or later");
     expect(await refusal(calendar(["UID:1", "SUMMARY:When?"]))).toContain("no DTSTART");
   });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { entryAt, openTicker, type TickerScene } from "./ticker-scene.ts";
+import { entryAt, openTicker, type TickerScene } from "./ticker-fixture.ts";
 
 let scene: TickerScene;
 afterEach(() => scene.close());
@@ -80,7 +80,7 @@ describe("after a restart", () => {
 describe("a clock that is set", () => {
   it("forward by minutes: what it jumped over is missed, what comes then rings", async () => {
     scene = await openTicker(["08:05:00", "08:12:00"]);
-    scene.clock.step(10 * MINUTE);
+    scene.clock.stepWallClock(10 * MINUTE);
     await scene.clock.advance(10 * MINUTE);
     expect(scene.missed.map(({ ring, cause }) => [ring.localTime, cause])).toEqual([["08:05:00", "clock"]]);
     expect(begun().map((line) => line.slice(0, 14))).toEqual(["begin 08:12:00"]);
@@ -89,7 +89,7 @@ describe("a clock that is set", () => {
   it("forward by less than the limit: it rings late", async () => {
     scene = await openTicker(["08:01:00"]);
     await scene.clock.advance(20_000);
-    scene.clock.step(60_000);
+    scene.clock.stepWallClock(60_000);
     await scene.clock.advance(5_000);
     expect(scene.states()[0]).toBe("08:01:00 late");
     expect(begun()).toHaveLength(1);
@@ -98,21 +98,21 @@ describe("a clock that is set", () => {
   it("back by minutes: nothing rings twice, and what was missed rings", async () => {
     scene = await openTicker(["08:01:00", "08:06:00", "08:09:00"]);
     await scene.clock.advance(2 * MINUTE);
-    scene.clock.step(5 * MINUTE);
+    scene.clock.stepWallClock(5 * MINUTE);
     await scene.clock.advance(MINUTE);
     expect(scene.missed.map(({ ring }) => ring.localTime)).toEqual(["08:06:00"]);
-    scene.clock.step(-6 * MINUTE);
+    scene.clock.stepWallClock(-6 * MINUTE);
     await scene.clock.advance(10 * MINUTE);
     expect(begun().map((line) => line.slice(0, 14))).toEqual(["begin 08:01:00", "begin 08:06:00", "begin 08:09:00"]);
   });
 
   it("back after a schedule was written while it was ahead: the new ring rings", async () => {
     scene = await openTicker(["08:08:00"]);
-    scene.clock.step(10 * MINUTE);
+    scene.clock.stepWallClock(10 * MINUTE);
     await scene.clock.advance(MINUTE);
     scene.ringLists = [{ id: "l", entries: ["08:05:00", "08:08:00"].map((time) => entryAt(time)) }];
     await scene.written();
-    scene.clock.step(-10 * MINUTE);
+    scene.clock.stepWallClock(-10 * MINUTE);
     await scene.clock.advance(9 * MINUTE);
     expect(begun().map((line) => line.slice(0, 14))).toEqual(["begin 08:05:00", "begin 08:08:00"]);
   });
@@ -159,7 +159,7 @@ describe("a schedule that is written", () => {
   it("that others follow from is planned anew before its next ring", async () => {
     scene = await openTicker(["08:05:00"]);
     scene.ringLists = [{ id: "l", entries: [entryAt("08:03:00"), entryAt("08:05:30")] }];
-    await scene.store.write((tx) => scene.planner.markStale(tx, ["s"]));
+    await scene.store.write((tx) => scene.planner.markDirty(tx, ["s"]));
     await scene.clock.advance(10 * MINUTE);
     expect(begun().map((line) => line.slice(0, 14))).toEqual(["begin 08:03:00", "begin 08:05:30"]);
   });

@@ -171,7 +171,7 @@ describe("init and token", () => {
     await init(data, "--admin-password", PASSWORD);
     const again = await init(data, "--admin-password", PASSWORD);
     expect(again.exitCode).toBe(EXIT.dataDirectory);
-    expect(again.err.join("\n")).toContain("set up already");
+    expect(again.err.join("\n")).toContain("already set up");
     const file = join(data, "a-file");
     writeFileSync(file, "");
     const inFile = await init(file, "--admin-password", PASSWORD);
@@ -199,7 +199,7 @@ describe("init and token", () => {
     const answers = [PASSWORD, PASSWORD];
     const again = await runCommand(["init", "--data", data, "--admin-email", "a@example.org"], {}, answers);
     expect([again.exitCode, again.err.join(), answers.length]).toEqual([
-      ...[EXIT.dataDirectory, expect.stringContaining("set up already"), 2],
+      ...[EXIT.dataDirectory, expect.stringContaining("already set up"), 2],
     ]);
   });
 
@@ -253,7 +253,7 @@ describe("settings", () => {
     expect(err.join("\n")).toContain("audio.ttl: must be at least 1");
     writeFileSync(file, "listn: 1\nlog: {level: loud}\n");
     const { err: two } = await runCommand(["settings", "check", file]);
-    expect(two.join("\n")).toContain("\n  listn: there is no such setting; there are listen, log, ");
+    expect(two.join("\n")).toContain("\n  listn: unknown setting; must be one of listen, log, ");
     expect(two.join("\n")).toContain("log.level: must be one of trace, debug");
   });
 
@@ -263,9 +263,9 @@ describe("settings", () => {
     writeFileSync(file, `plugins: {ip-phnes: {}, ip-phones: {${listen}}, multicast-zones: {${listen}}}\n`);
     const { exitCode, out, err } = await runCommand(["settings", "check", file]);
     expect([exitCode, out]).toEqual([EXIT.settings, []]);
-    expect(err[0]).toMatch(/plugins\.ip-phnes: no such plugin; there are .*ip-phones, .*multicast-zones, .*sip, sms/);
-    expect(err[0]).toContain("plugins.ip-phones.listen.auht: no such port; there are auth");
-    expect(err[0]).toContain("plugins.multicast-zones.listen.auht: no such port; it has none");
+    expect(err[0]).toMatch(/plugins\.ip-phnes: unknown plugin; available: .*ip-phones, .*multicast-zones, .*sip, sms/);
+    expect(err[0]).toContain("plugins.ip-phones.listen.auht: unknown port; available: auth");
+    expect(err[0]).toContain("plugins.multicast-zones.listen.auht: unknown port; available: none");
     const example = fileURLToPath(new URL("../../../config/carillon.example.yaml", import.meta.url));
     expect(await runCommand(["settings", "check", example])).toMatchObject({ exitCode: EXIT.ok });
   });

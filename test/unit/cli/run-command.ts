@@ -1,4 +1,4 @@
-import { run } from "../../../src/cli/program.ts";
+import { runCommandLine } from "../../../src/cli/program.ts";
 
 /** What a command wrote and how it ended. */
 export interface Ran {
@@ -15,7 +15,7 @@ export async function runCommand(
 ): Promise<Ran> {
   const out: string[] = [];
   const err: string[] = [];
-  const exitCode = await run(argv, {
+  const exitCode = await runCommandLine(argv, {
     out: (line) => void out.push(line),
     err: (line) => void err.push(line),
     errIsTerminal: false,

@@ -2,19 +2,19 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { endSession } from "../../../src/access/session.ts";
-import { createSignIn } from "../../../src/access/sign-in.ts";
-import { createToken } from "../../../src/access/tokens.ts";
-import { silentLog } from "../../../src/base/log.ts";
+import { createLoginService } from "../../../src/auth/login.ts";
+import { revokeSession } from "../../../src/auth/sessions.ts";
+import { createToken } from "../../../src/auth/tokens.ts";
 import { createLiveFeed, type LiveFeed } from "../../../src/console/live-feed.ts";
-import { type ChangeFeed, createChangeFeed } from "../../../src/outbound/change-feed.ts";
+import { createWebSocketUpgrade } from "../../../src/http/websocket-upgrade.ts";
+import { silentLog } from "../../../src/lib/log.ts";
 import distributionLists from "../../../src/resources/lists/distribution-lists.ts";
 import userTokens from "../../../src/resources/people/user-tokens.ts";
 import users from "../../../src/resources/people/users.ts";
-import { createUpgrade } from "../../../src/rest/upgrade.ts";
 import { defaultSettings } from "../../../src/settings/schema.ts";
+import { type ChangeFeed, createChangeFeed } from "../../../src/webhooks/change-feed/change-feed.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
-import { type AccessFixture, openAccess } from "../access/access-fixture.ts";
+import { type AccessFixture, openAccess } from "../permissions/access-fixture.ts";
 
 interface Message {
   seq: number;
@@ -55,13 +55,18 @@ beforeEach(async () => {
   server = createServer();
   server.on(
     "upgrade",
-    createUpgrade({ access, settings: defaultSettings(), follow: feed.accept, speak: () => undefined }),
+    createWebSocketUpgrade({
+      access,
+      settings: defaultSettings(),
+      openLiveFeed: feed.accept,
+      openLivePage: () => undefined,
+    }),
   );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   adminToken = (await createToken(store, fixture.adminId, { name: "test" }, fixture.system)).token;
-  cookie = `carillon=${await createSignIn(fixture).asUser(fixture.adminId, null)}`;
-  fixture.clock.tick(100);
+  cookie = `carillon=${await createLoginService(fixture).loginVerifiedUser(fixture.adminId, null)}`;
+  fixture.clock.advanceSync(100);
 });
 afterEach(async () => {
   feed.stop();
@@ -161,7 +166,7 @@ describe("the live feed tells", () => {
     const admin = await follow(bearer());
     const { id } = await fixture.store.create(users, { name: "Bob" }, fixture.system);
     await fixture.store.update(users, id, { name: "Bobby" }, fixture.system);
-    fixture.clock.tick(100);
+    fixture.clock.advanceSync(100);
     const message = await admin.until(({ changes }) => changes !== undefined);
     expect(told(message)).toEqual([`create users ${id}`]);
     expect(message.seq).toBe(fixture.store.one<{ seq: number }>("SELECT max(seq) AS seq FROM changes")?.seq);
@@ -170,19 +175,19 @@ describe("the live feed tells", () => {
   it("each only what may be read", async () => {
     const ann = await fixture.user("Ann");
     const reader = await fixture.user("Ron", "get /distribution-lists/*");
-    fixture.clock.tick(100);
+    fixture.clock.advanceSync(100);
     const [asAnn, asReader] = [await follow(bearer(ann.token)), await follow(bearer(reader.token))];
     const list = await fixture.store.create(distributionLists, { name: "Staff" }, fixture.system);
     const other = await fixture.store.create(users, { name: "Bob" }, fixture.system);
     await fixture.store.update(users, ann.id, { name: "Anna" }, fixture.system);
-    fixture.clock.tick(100);
+    fixture.clock.advanceSync(100);
     expect(told(await asAnn.until(({ changes }) => changes !== undefined))).toEqual([`update users ${ann.id}`]);
     expect(told(await asReader.until(({ changes }) => changes !== undefined))).toEqual([
       `create distribution-lists ${list.id}`,
     ]);
     await fixture.store.remove(users, other.id, fixture.system);
     await fixture.store.remove(distributionLists, list.id, fixture.system);
-    fixture.clock.tick(100);
+    fixture.clock.advanceSync(100);
     const isDelete = ({ changes }: Message) => changes?.[0]?.op === "delete";
     // Which user was deleted is nobody's business who could not read it.
     expect(told(await asAnn.until(isDelete))).toEqual(["delete users *"]);
@@ -210,11 +215,11 @@ describe("the live feed tells", () => {
     await closed;
     const link = (endpointId: string): void => fixture.events.emit("link.changed", { endpointId });
     link("first");
-    fixture.clock.tick(100);
+    fixture.clock.advanceSync(100);
     const again = await follow(bearer(), `?since=${since}`);
     expect(told(again.messages[0] as Message)).toEqual(["update link first"]);
     for (let at = 0; at < 2_000; at++) link(`n${at}`);
-    fixture.clock.tick(100);
+    fixture.clock.advanceSync(100);
     expect((await follow(bearer(), `?since=${since}`)).messages[0]).toEqual({ seq: since, resync: true });
   });
 
@@ -233,7 +238,7 @@ describe("the live feed tells", () => {
     const { messages, until } = await follow(bearer());
     const first = messages[0] as Message;
     messages.length = 0;
-    fixture.clock.tick(5_000);
+    fixture.clock.advanceSync(5_000);
     expect(await until(() => true)).toEqual({ seq: first.seq });
   });
 });
@@ -245,7 +250,7 @@ describe("a connection of the live feed", () => {
     const [asToken, asUser] = [await follow(bearer(ann.token)), await follow(bearer(ben.token))];
     const principal = fixture.access.authenticate(cookie.slice(9), "cookie");
     if (!principal) throw new Error("no session");
-    await endSession(fixture.store, principal, fixture.system);
+    await revokeSession(fixture.store, principal, fixture.system);
     expect(await asSession.closed).toBe(4401);
     const row = fixture.store.find(userTokens, { userId: ann.id })[0];
     await fixture.store.remove(userTokens, row?.id as string, fixture.system);
@@ -258,7 +263,7 @@ describe("a connection of the live feed", () => {
   it("does not keep its session from idling, and ends with it", async () => {
     const { closed } = await follow(page());
     for (let minute = 0; minute < 31; minute++) {
-      fixture.clock.tick(60_000);
+      fixture.clock.advanceSync(60_000);
       // Real turns, for the answers to pings.
       await new Promise((resolve) => setImmediate(resolve));
       await fixture.store.write(() => undefined);
@@ -272,7 +277,7 @@ describe("a connection of the live feed", () => {
     socket.pong = () => undefined;
     socket.removeAllListeners("ping");
     (socket as unknown as { _autoPong: boolean })._autoPong = false;
-    for (let beat = 0; beat < 4; beat++) fixture.clock.tick(5_000);
+    for (let beat = 0; beat < 4; beat++) fixture.clock.advanceSync(5_000);
     expect(await closed).toBe(1006);
   });
 
@@ -287,7 +292,7 @@ describe("a connection of the live feed", () => {
         const id = `0190b7c2-0000-7000-8000-${seq.toString(16).padStart(12, "0")}`;
         fixture.events.emit("row.changed", { seq, resource: "users", id, op: "create" });
       }
-      fixture.clock.tick(100);
+      fixture.clock.advanceSync(100);
       await fast.until((message) => message.seq === seq);
       fast.messages.length = 0;
     }
@@ -305,6 +310,6 @@ describe("a connection of the live feed", () => {
     feed.stop();
     changes.stop();
     expect([1001, 1006]).toContain(await last.closed);
-    expect(fixture.clock.pending()).toBe(1);
+    expect(fixture.clock.pendingTimers()).toBe(1);
   });
 });

@@ -2,10 +2,10 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { invalidValue } from "../../../src/base/errors.ts";
-import type { LivePageState } from "../../../src/broadcast/broadcaster.ts";
 import { createLivePageDoor, type LivePageDoor } from "../../../src/console/live-page-door.ts";
-import type { By } from "../../../src/store/store.ts";
+import { invalidValue } from "../../../src/lib/errors.ts";
+import type { LivePageState } from "../../../src/notifications/notification-service.ts";
+import type { ActorContext } from "../../../src/store/store.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 
 let clock: FakeClock;
@@ -23,18 +23,22 @@ beforeEach(async () => {
   door = createLivePageDoor({
     clock,
     explain: (error) => ({ message: (error as Error).message }),
-    broadcaster: {
+    notificationService: {
       async speak(input, _by, _options, told) {
         if (input.subject === "") throw invalidValue("subject", "It is missing.");
         asked.push(input);
         tell = told;
-        return { notificationId: "n1", take: (samples) => heard.push(samples) > 0, finish: () => void finished++ };
+        return {
+          notificationId: "n1",
+          pushSamples: (samples) => heard.push(samples) > 0,
+          finish: () => void finished++,
+        };
       },
     },
   });
   const by = { scope: { allows: (_method: string, path: string) => mayNotify && path === "/notifications" } };
   server = createServer();
-  server.on("upgrade", (request, socket, head) => door.accept(request, socket, head, by as unknown as By));
+  server.on("upgrade", (request, socket, head) => door.accept(request, socket, head, by as unknown as ActorContext));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
 afterEach(async () => {

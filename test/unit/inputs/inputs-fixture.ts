@@ -1,20 +1,20 @@
-import { CallerError } from "../../../src/base/errors.ts";
-import { acceptTogether } from "../../../src/broadcast/stages/accept.ts";
-import { createInputs, type InputNeeds, type Inputs } from "../../../src/inputs/inputs.ts";
-import { INPUT_TABLES } from "../../../src/inputs/room-tables.ts";
+import { createInputs, type InputDeps, type Inputs } from "../../../src/inputs/inputs.ts";
 import {
-  callRedirectBehaviour,
-  dialingConfigurationBehaviour,
-  m2mInputBehaviour,
-  routingRequestBehaviour,
-} from "../../../src/inputs/rule-behaviours.ts";
+  callRedirectHooks,
+  dialingConfigurationHooks,
+  m2mInputHooks,
+  routingRequestHooks,
+} from "../../../src/inputs/rule-hooks.ts";
+import { INPUT_TABLES } from "../../../src/inputs/schema.ts";
+import { CallerError } from "../../../src/lib/errors.ts";
+import { acceptBatch } from "../../../src/notifications/engine/stages/accept.ts";
 import type { CallReport } from "../../../src/plugin-api/index.ts";
-import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import inputs from "../../../src/resources/inputs/inputs.ts";
 import messageTemplates from "../../../src/resources/messages/message-templates.ts";
+import notifications from "../../../src/resources/notifications/notifications.ts";
 import type { RowOf } from "../../../src/schema/resource.ts";
-import type { Behaviour } from "../../../src/store/store.ts";
-import { type BroadcastFixture, openBroadcasts } from "../broadcast/broadcast-fixture.ts";
+import type { ResourceHooks } from "../../../src/store/store.ts";
+import { type BroadcastFixture, openBroadcasts } from "../notifications/notification-fixture.ts";
 
 /** The room of inputs on a store of its own, with messages that are accepted and go no further. */
 export interface InputsFixture extends BroadcastFixture {
@@ -50,10 +50,10 @@ export interface InputsFixture extends BroadcastFixture {
 /** Opens the fixture; the room has begun. */
 export async function openInputs(): Promise<InputsFixture> {
   const scene = await openBroadcasts({
-    "call-aware-call-redirects": callRedirectBehaviour as unknown as Behaviour,
-    "call-aware-routing-requests": routingRequestBehaviour as unknown as Behaviour,
-    "m2m-inputs": m2mInputBehaviour as unknown as Behaviour,
-    "dialcast-dialing-configurations": dialingConfigurationBehaviour as unknown as Behaviour,
+    "call-aware-call-redirects": callRedirectHooks as unknown as ResourceHooks,
+    "call-aware-routing-requests": routingRequestHooks as unknown as ResourceHooks,
+    "m2m-inputs": m2mInputHooks as unknown as ResourceHooks,
+    "dialcast-dialing-configurations": dialingConfigurationHooks as unknown as ResourceHooks,
   });
   const { store, clock, by, needs } = scene;
   await store.write((tx) => {
@@ -64,12 +64,12 @@ export async function openInputs(): Promise<InputsFixture> {
   const scenariosStarted: Record<string, unknown>[] = [];
   const refuses: InputsFixture["refuses"] = { scenarios: null, messages: null };
   let keys = 0;
-  const room: InputNeeds = {
+  const room: InputDeps = {
     ...{ store, clock, by, log: needs.log, endpointId: () => scene.endpointId },
-    broadcaster: {
-      async sendTogether(messages, as, belong) {
+    notificationService: {
+      async sendBatch(messages, as, belong) {
         if (refuses.messages) throw refuses.messages;
-        return acceptTogether(messages, as, belong, needs);
+        return acceptBatch(messages, as, belong, needs);
       },
       async abort(id) {
         aborted.push(id);
@@ -97,7 +97,7 @@ export async function openInputs(): Promise<InputsFixture> {
       return (await scene.create(messageTemplates, given)).id;
     },
     async take(source, values = {}, { key = `key-${++keys}`, drill, call } = {}) {
-      await fixture.inputs.take("p", {
+      await fixture.inputs.enqueue("p", {
         source,
         dedupeKey: key,
         values,

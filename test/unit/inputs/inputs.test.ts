@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { CallerError } from "../../../src/base/errors.ts";
+import { CallerError } from "../../../src/lib/errors.ts";
 import areasOfInterest from "../../../src/resources/areas/areas-of-interest.ts";
 import endpoints from "../../../src/resources/devices/endpoints.ts";
-import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/on-premises-extension.ts";
 import activeCallawareCalls from "../../../src/resources/inputs/active-callaware-calls.ts";
 import callAwareCallRedirects from "../../../src/resources/inputs/call-aware-call-redirects.ts";
 import callAwareRoutingRequests from "../../../src/resources/inputs/call-aware-routing-requests.ts";
@@ -60,7 +60,7 @@ describe("an input", () => {
     await door({ throttlingInSecs: 0 });
     await room.take("Door 1", {}, { key: "a" });
     await room.take("Door 1", {}, { key: "a" });
-    await room.inputs.take("q", { source: "Door 1", dedupeKey: "a", values: {} });
+    await room.inputs.enqueue("q", { source: "Door 1", dedupeKey: "a", values: {} });
     await room.settle();
     expect(subjects()).toHaveLength(2);
     await room.clock.advance(DAY_MS + 1);
@@ -69,21 +69,21 @@ describe("an input", () => {
     const call = { callId: "1", state: "ringing", calledNumber: "1" };
     for (const [wrong, words] of [
       [{ source: "", dedupeKey: "b", values: {} }, "source and dedupeKey"],
-      [{ source: "a", dedupeKey: "b", values: [] }, "values is an object"],
+      [{ source: "a", dedupeKey: "b", values: [] }, "values must be an object"],
       [{ source: "a", dedupeKey: "b", values: { a: "x".repeat(65_536) } }, "at most 65536 bytes"],
       [{ source: "a", dedupeKey: "b", values: {}, call: { ...call, callId: "" } }, "call.callId"],
       [{ source: "a", dedupeKey: "b", values: {}, call: { ...call, state: "held" } }, "call.state"],
       [{ source: "a", dedupeKey: "b", values: {}, call: { ...call, via: "mail" } }, "call.via"],
       [{ source: "a", dedupeKey: "b", values: {}, call: { ...call, calledNumber: "1".repeat(51) } }, "calledNumber"],
     ] as const)
-      await expect(room.inputs.take("p", wrong)).rejects.toThrow(words);
+      await expect(room.inputs.enqueue("p", wrong)).rejects.toThrow(words);
     expect(room.listed()).toHaveLength(3);
   });
 
   it("is stored before it is answered, waits for the start, and starts its message once", async () => {
     await door({ throttlingInSecs: 0 });
     await room.restart(async () => {
-      const stored = room.inputs.take("p", { source: "Door 1", dedupeKey: "a", values: {} });
+      const stored = room.inputs.enqueue("p", { source: "Door 1", dedupeKey: "a", values: {} });
       await stored;
       expect(outcomes()).toEqual(["waiting"]);
       expect(subjects()).toEqual([]);
@@ -101,7 +101,7 @@ describe("an input", () => {
   it("warns nobody an hour later, and is forgotten after a week", async () => {
     await door();
     await room.restart(async () => {
-      await room.inputs.take("p", { source: "Door 1", dedupeKey: "a", values: {} });
+      await room.inputs.enqueue("p", { source: "Door 1", dedupeKey: "a", values: {} });
       await room.clock.advance(3_600_001);
     });
     expect([outcomes(), subjects()]).toEqual([["late"], []]);
@@ -120,7 +120,7 @@ describe("an input", () => {
     expect(outcomes()).toEqual(["started", "throttled", "started"]);
     expect(subjects()).toHaveLength(2);
     await room.store.remove(m2mInputs, id, room.by);
-    expect(room.store.all("SELECT * FROM input_starts")).toEqual([]);
+    expect(room.store.all("SELECT * FROM input_rule_starts")).toEqual([]);
   });
 
   it("starts drills where it is only for exercise, and what is meant is not held up by them", async () => {
@@ -160,8 +160,8 @@ describe("an input", () => {
   it("is tried again where the appliance is to blame, and holds up nobody", async () => {
     await door({ throttlingInSecs: 0 });
     room.refuses.messages = new RangeError("the disk is away");
-    await room.inputs.take("p", { source: "Door 1", dedupeKey: "a", values: {} });
-    await room.inputs.take("p", { source: "Window", dedupeKey: "b", values: {} });
+    await room.inputs.enqueue("p", { source: "Door 1", dedupeKey: "a", values: {} });
+    await room.inputs.enqueue("p", { source: "Window", dedupeKey: "b", values: {} });
     await room.turns();
     expect(outcomes()).toEqual(["waiting", "nothing"]);
     room.refuses.messages = null;
@@ -258,7 +258,7 @@ describe("a call", () => {
     await room.create(nightBells, { name: "Gate", number: "7000", messageTemplateId: template });
     await room.restart(async () => {
       for (const state of ["ringing", "ended"] as const)
-        await room.inputs.take("p", {
+        await room.inputs.enqueue("p", {
           ...{ source: "Trunk", dedupeKey: state, values: {} },
           call: { callId: "c1", state, calledNumber: "7000" },
         });
@@ -299,7 +299,7 @@ describe("a call", () => {
   });
 
   it("is compared with hundreds of patterns and lets others have their turn", async () => {
-    const soon = vi.spyOn(room.clock, "soon");
+    const soon = vi.spyOn(room.clock, "defer");
     const rule = { name: "One", messageTemplateId: template, numberPattern: "14.00" };
     await room.create(callAwareCallRedirects, rule);
     soon.mockClear();

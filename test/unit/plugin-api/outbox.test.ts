@@ -1,34 +1,34 @@
 import { describe, expect, it } from "vitest";
-import { createOutbox, type Handed } from "../../../src/plugin-api/outbox.ts";
-import { itemOf } from "../../plugins/appliance.ts";
+import { createOutbox, type SendResult } from "../../../src/plugin-api/outbox.ts";
+import { itemOf } from "../../plugins/test-appliance.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
-function makeOutbox(atOnce: number) {
+function makeOutbox(concurrency: number) {
   const clock = createFakeClock();
   const handed: number[] = [];
   const outcomes: string[] = [];
   const states: string[] = [];
-  const answers = new Map<number, (result: Handed) => void>();
+  const answers = new Map<number, (result: SendResult) => void>();
   const outbox = createOutbox({
     clock,
-    atOnce,
-    fault: ({ device }) => (device.deviceIdentifier === "nobody" ? "nobody is there" : null),
+    concurrency,
+    undeliverableReason: ({ device }) => (device.deviceIdentifier === "nobody" ? "nobody is there" : null),
     outcome: (id, level, { reason } = {}) => void outcomes.push(`${id} ${level}${reason ? ` ${reason}` : ""}`),
     status: (state) => void states.push(state),
-    hand({ deliveryId }) {
+    send({ deliveryId }) {
       handed.push(deliveryId);
       return new Promise((resolve) => void answers.set(deliveryId, resolve));
     },
   });
-  const answer = async (id: number, result: Handed): Promise<void> => {
+  const answer = async (id: number, result: SendResult): Promise<void> => {
     answers.get(id)?.(result);
     await clock.advance(0);
   };
   return { clock, outbox, handed, outcomes, states, answer };
 }
 
-const TAKEN: Handed = { taken: true, level: "accepted" };
-const DOWN: Handed = { taken: false, reason: "no connection", retryable: true, down: true };
+const TAKEN: SendResult = { taken: true, level: "accepted" };
+const DOWN: SendResult = { taken: false, reason: "no connection", retryable: true, down: true };
 
 describe("an outbox", () => {
   it("hands over so many at once, the most urgent first, and nothing that was called off", async () => {

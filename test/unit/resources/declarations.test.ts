@@ -1,11 +1,11 @@
 import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { CUSTOMIZABLE_FIELDS } from "../../../src/resources/messages/customisation.ts";
+import { CUSTOMIZABLE_FIELDS } from "../../../src/resources/messages/template-customization.ts";
 import { createCatalogue, methodsOf, pathParams } from "../../../src/schema/catalogue.ts";
 import type { Field, OptionField } from "../../../src/schema/field.ts";
 import type { AnyResource } from "../../../src/schema/resource.ts";
-import { FIELD_FACTS, LONG_ENUMERATIONS, PATHS, ROW_LIMITS } from "./digest-facts.ts";
+import { EXPECTED_ENUMERATIONS, EXPECTED_FIELDS, EXPECTED_PATHS, EXPECTED_ROW_LIMITS } from "./api-reference-facts.ts";
 
 const folder = resolve(import.meta.dirname, "../../../src/resources");
 const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
@@ -57,53 +57,53 @@ function isContradiction(spec: Field): boolean {
   return Boolean(spec.required && spec.readOnly);
 }
 
-describe("the declarations", () => {
-  it("fit together, and what they name exists", () => {
+describe("resource declarations", () => {
+  it("are consistent and refer to existing names", () => {
     expect(catalogue.all.flatMap(looseEnds)).toEqual([]);
   });
 
-  it("describe every field and contradict nothing", () => {
+  it("document every field without contradictions", () => {
     expect(catalogue.all.flatMap(poorFields)).toEqual([]);
   });
 
-  it("refer only to families of the API that come later", () => {
-    const families = new Set(catalogue.undeclared.map((line) => line.split(" -> ")[1]));
+  it("refer only to known undeclared families", () => {
+    const families = new Set(catalogue.undeclaredReferences.map((line) => line.split(" -> ")[1]));
     const later = ["areas-of-interest", "collaboration-groups", "incident-plans", "incidents", "load-definitions"];
     later.push("notification-profiles", "scenario-notifications", "scenarios", "tts-voices");
     expect(later).toEqual(expect.arrayContaining([...families]));
   });
 
-  it("are served where the API description says, with its operations", () => {
+  it("have the paths and operations of the API contract", () => {
     const letters = { get: "g", post: "p", put: "u", delete: "d" };
     const served = catalogue.all.flatMap((resource) =>
       resource.paths.map((path) => [path.at, [...new Set(methodsOf(path).map((method) => letters[method]))].sort()]),
     );
-    const expected = Object.entries(PATHS).map(([at, methods]) => [at, [...methods].sort()]);
+    const expected = Object.entries(EXPECTED_PATHS).map(([at, methods]) => [at, [...methods].sort()]);
     expect(Object.fromEntries(served)).toMatchObject(Object.fromEntries(expected));
   });
 
-  it.each(Object.entries(ROW_LIMITS))("limit the rows of %s", (name, limit) => {
+  it.each(Object.entries(EXPECTED_ROW_LIMITS))("limit the rows of %s", (name, limit) => {
     expect(catalogue.byName(name).limit).toEqual(limit);
   });
 
-  const facts = Object.entries(FIELD_FACTS).flatMap(([name, fields]) =>
+  const facts = Object.entries(EXPECTED_FIELDS).flatMap(([name, fields]) =>
     Object.entries(fields).map(([field, fact]) => ({ name, field, fact })),
   );
-  it.each(facts)("know $name.$field as the digest has it", ({ name, field, fact }) => {
+  it.each(facts)("declare $name.$field as in the API contract", ({ name, field, fact }) => {
     const { values, ...rest } = fact as { values?: string[] };
     const spec = catalogue.byName(name).fields[field];
     expect(spec).toMatchObject(rest);
     if (values) expect([...(spec as OptionField).values].sort()).toEqual([...values].sort());
   });
 
-  it.each(LONG_ENUMERATIONS)("know all words of $resource.$field", ({ resource, field, count, some }) => {
+  it.each(EXPECTED_ENUMERATIONS)("contain all values of $resource.$field", ({ resource, field, count, some }) => {
     const { values } = catalogue.byName(resource).fields[field] as OptionField;
     expect(new Set(values).size).toBe(count);
     expect(values).toHaveLength(count);
     expect(values).toEqual(expect.arrayContaining(some));
   });
 
-  it("give a template both flags for each of the fifteen parts", () => {
+  it("give a template both flags for each of the fifteen customizable fields", () => {
     const { fields } = catalogue.byName("message-templates");
     const flags = Object.keys(fields).filter((name) => /(Customizable|Display)$/.test(name));
     expect(CUSTOMIZABLE_FIELDS).toHaveLength(15);
@@ -112,7 +112,7 @@ describe("the declarations", () => {
     for (const name of CUSTOMIZABLE_FIELDS) expect(fields).toHaveProperty(name);
   });
 
-  it("name campaign members as the digest does", () => {
+  it("name campaign members as in the API contract", () => {
     expect(catalogue.byName("distribution-lists").fields.campaign).toMatchObject({
       kind: "object",
       fields: {

@@ -1,8 +1,8 @@
 import { describe, expectTypeOf, it } from "vitest";
-import type notifications from "../../../src/resources/broadcasts/notifications.ts";
 import type devices from "../../../src/resources/devices/devices.ts";
 import type distributionLists from "../../../src/resources/lists/distribution-lists.ts";
 import type messageTemplates from "../../../src/resources/messages/message-templates.ts";
+import type notifications from "../../../src/resources/notifications/notifications.ts";
 import type subscriptions from "../../../src/resources/people/subscriptions.ts";
 import type users from "../../../src/resources/people/users.ts";
 import type { StoredFile } from "../../../src/schema/field.ts";
@@ -10,7 +10,7 @@ import type { RowOf } from "../../../src/schema/resource.ts";
 
 // The compiler checks these; at run time they always pass.
 describe("row types", () => {
-  it("know required, defaulted and empty fields of a user", () => {
+  it("distinguish required, defaulted and nullable fields of a user", () => {
     type User = RowOf<typeof users>;
     expectTypeOf<User["name"]>().toEqualTypeOf<string>();
     expectTypeOf<User["email"]>().toEqualTypeOf<string | null>();
@@ -20,7 +20,7 @@ describe("row types", () => {
     expectTypeOf<User>().not.toHaveProperty("isLocked");
   });
 
-  it("know references and lists of them", () => {
+  it("map references and lists of them", () => {
     expectTypeOf<RowOf<typeof subscriptions>["userId"]>().toEqualTypeOf<string>();
     expectTypeOf<RowOf<typeof devices>["endpointId"]>().toEqualTypeOf<string>();
     expectTypeOf<RowOf<typeof notifications>["initiatorId"]>().toEqualTypeOf<string | null>();
@@ -28,7 +28,7 @@ describe("row types", () => {
     expectTypeOf<RowOf<typeof notifications>["t0"]>().toEqualTypeOf<number | null>();
   });
 
-  it("know the generated flags of a template", () => {
+  it("contain the generated flags of a template", () => {
     type Template = RowOf<typeof messageTemplates>;
     expectTypeOf<Template["ttsVoiceIdCustomizable"]>().toEqualTypeOf<boolean>();
     expectTypeOf<Template["bodyDisplay"]>().toEqualTypeOf<"show" | "hide" | "auto">();
@@ -36,7 +36,7 @@ describe("row types", () => {
     expectTypeOf<Template>().not.toHaveProperty("nameCustomizable");
   });
 
-  it("know members of an object", () => {
+  it("contain the members of an object", () => {
     type Campaign = NonNullable<RowOf<typeof distributionLists>["campaign"]>;
     expectTypeOf<Campaign["enrollmentEndDate"]>().toEqualTypeOf<number | null | undefined>();
   });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import * as field from "../../../src/schema/field.ts";
 import { jsonSchemaOf } from "../../../src/schema/json-schema.ts";
 
-it("says of every kind of field what a form needs, and nothing of what is internal", () => {
+it("describes every field type and omits internal fields", () => {
   const schema = jsonSchemaOf({
     name: field.text("A name.", { required: true, min: 1, max: 9 }),
     mail: field.text("An address.", { format: "email" }),

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { cronOf } from "../../../src/settings/cron.ts";
+import { normalizeCron } from "../../../src/settings/cron.ts";
 
 it.each([
   ["30 2 * * *", "30 2 * * *"],
@@ -19,5 +19,5 @@ it.each([
   ["at two", null],
   ["", null],
 ])("reads %s as %s", (given, usual) => {
-  expect(cronOf(given)).toBe(usual);
+  expect(normalizeCron(given)).toBe(usual);
 });

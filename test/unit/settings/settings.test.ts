@@ -2,9 +2,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { CallerError, UpstreamError } from "../../../src/base/errors.ts";
-import { boundsOf, formatListen, isTarget, parseListen } from "../../../src/settings/addresses.ts";
-import { loadSettings, parseSettings } from "../../../src/settings/load.ts";
+import { CallerError, UpstreamError } from "../../../src/lib/errors.ts";
+import { loadSettings, parseSettings } from "../../../src/settings/load-settings.ts";
+import {
+  formatListenAddress,
+  isTargetPattern,
+  networkBounds,
+  parseListenAddress,
+} from "../../../src/settings/network-addresses.ts";
 import { defaultSettings, settingsJsonSchema } from "../../../src/settings/schema.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
@@ -72,7 +77,7 @@ describe("settings file", () => {
     ["plugins: {ip-phones: {listen: {auth: {publicUrl: 'http://a:b@x'}}}}", "plugins.ip-phones.listen.auth.publicUrl"],
     ["api: {methodOverride: 'yes'}", "api.methodOverride"],
     ["api: null", "api"],
-  ])("names the faulty setting of %s", (yaml, field) => {
+  ])("names the invalid setting of %s", (yaml, field) => {
     expect(faultOf(yaml).faults.map((fault) => fault.field)).toEqual([field]);
   });
 
@@ -83,12 +88,12 @@ describe("settings file", () => {
     expect(faultOf("log: {level: info}\nlog: {level: debug}").message).toMatch(/^line 2:/);
   });
 
-  it("never quotes what it found", () => {
+  it("never quotes the actual value", () => {
     expect(faultOf("log: {level: hunter2}").message).not.toContain("hunter2");
     expect(faultOf("network: {multicastInterface: hunter2}").message).not.toContain("hunter2");
   });
 
-  it("stops at alias bombs", () => {
+  it("refuses alias bombs", () => {
     const bomb = [
       "a: &a [x,x,x,x,x,x,x,x,x,x]",
       "b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]",
@@ -97,7 +102,7 @@ describe("settings file", () => {
     expect(faultOf(bomb.join("\n")).message).toMatch(/alias/i);
   });
 
-  it("reads a file and says which one can't be read", () => {
+  it("reads a file and names one that cannot be read", () => {
     const path = join(makeTempDir(), "settings.yaml");
     writeFileSync(path, "listen: '[::1]:9000'\n");
     expect(loadSettings(path).listen).toBe("[::1]:9000");
@@ -106,12 +111,12 @@ describe("settings file", () => {
 });
 
 describe("config folder", () => {
-  it("holds the current JSON Schema (renew it with `npm run -s carillon -- settings schema`)", () => {
+  it("contains the current JSON Schema (renew it with `npm run -s carillon -- settings schema`)", () => {
     const stored: unknown = JSON.parse(readFileSync(join(config, "settings.schema.json"), "utf8"));
     expect(stored).toEqual(settingsJsonSchema());
   });
 
-  it("has an example that is valid, names every setting and shows the defaults", () => {
+  it("contains a valid example with every setting and its default", () => {
     const example = join(config, "carillon.example.yaml");
     const { plugins, ...rest } = loadSettings(example);
     const { plugins: _none, ...defaults } = defaultSettings();
@@ -127,14 +132,14 @@ describe("addresses", () => {
     ["[::1]:8080", { host: "::1", port: 8080 }],
     ["localhost:65535", { host: "localhost", port: 65_535 }],
   ])("reads %s", (text, address) => {
-    expect(parseListen(text)).toEqual(address);
-    expect(formatListen(address)).toBe(text);
+    expect(parseListenAddress(text)).toEqual(address);
+    expect(formatListenAddress(address)).toBe(text);
   });
 
   it.each(["", "8080", ":8080", "host:", "host:65536", "::1:80", "[host]:80", "a b:1", "http://x:1"])(
     "refuses %j",
     (text) => {
-      expect(parseListen(text)).toBeNull();
+      expect(parseListenAddress(text)).toBeNull();
     },
   );
 
@@ -148,8 +153,8 @@ describe("addresses", () => {
     ["host/8", false],
     ["-x", false],
     ["", false],
-  ])("takes %j as a target: %s", (text, good) => {
-    expect(isTarget(text)).toBe(good);
+  ])("accepts %j as a target: %s", (text, good) => {
+    expect(isTargetPattern(text)).toBe(good);
   });
 
   it.each([
@@ -157,7 +162,7 @@ describe("addresses", () => {
     ["239.192.16.77/30", "239.192.16.76", "239.192.16.79"],
     ["239.0.0.0/8", "239.0.0.0", "239.255.255.255"],
     ["239.1.2.3/32", "239.1.2.3", "239.1.2.3"],
-  ])("finds the bounds of %s", (network, first, last) => {
-    expect(boundsOf(network)).toEqual({ first, last });
+  ])("computes the bounds of %s", (network, first, last) => {
+    expect(networkBounds(network)).toEqual({ first, last });
   });
 });

@@ -60,11 +60,11 @@ describe("build", () => {
       "src/resources/one.ts": "export default 1;\n",
       "src/resources/two.ts": "export default 2;\n",
       "src/main.ts": prints("."),
-      "src/campus/main.ts": prints(".."),
+      "src/tools/simulator/main.ts": prints(".."),
     });
     expect(build(folder, "main")).toBe(true);
     const printed = `${pathToFileURL(join(folder, "dist/src/base/place.js")).href} 2\n`;
-    expect([run(folder, "src/main.js"), run(folder, "src/campus/main.js")]).toEqual([printed, printed]);
+    expect([run(folder, "src/main.js"), run(folder, "src/tools/simulator/main.js")]).toEqual([printed, printed]);
   });
 
   it("removes what has lost its source", () => {

@@ -1,12 +1,14 @@
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { headersBeside, install, installed } from "../../../.ci/setup/install.mjs";
+import { install, installed } from "../../../.ci/setup/install.mjs";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const LOCK = {
   packages: { "": {}, "node_modules/a": { version: "1.0.0" }, "node_modules/o": { version: "1.0.0", optional: true } },
 };
+
+const NATIVE_LOCK = { packages: { "": {}, "node_modules/better-sqlite3": { version: "1.0.0" } } };
 
 /** A folder whose npm writes down how it was called and ends with `status`. */
 function makeFolder(packages: object | null, status = 0): string {
@@ -33,7 +35,10 @@ function calls(folder: string): string {
 }
 
 describe("install", () => {
-  afterEach(() => void vi.unstubAllEnvs());
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    vi.restoreAllMocks();
+  });
 
   it("runs npm ci on a fresh clone, once", () => {
     const folder = makeFolder(null);
@@ -62,11 +67,11 @@ describe("install", () => {
     expect(installed(folder)).toBe(true);
   });
 
-  it("installs anew for another Node, whose native modules differ", () => {
+  it("installs again for another platform, whose native modules differ", () => {
     const folder = makeFolder({ "node_modules/a": { version: "1.0.0" } });
     install(folder);
     const stamp = join(folder, "node_modules/.carillon-lock");
-    writeFileSync(stamp, readFileSync(stamp, "utf8").replace(/-\d+\n$/, "-99\n"));
+    writeFileSync(stamp, readFileSync(stamp, "utf8").replace(/ .*\n$/, " linux-riscv64\n"));
     expect(installed(folder)).toBe(false);
     install(folder);
     expect(calls(folder)).toMatch(/^ci /);
@@ -86,15 +91,29 @@ describe("install", () => {
     expect(installed(folder)).toBe(false);
   });
 
-  it("builds by the headers beside Node, unless they are those of another one", () => {
-    const folder = makeTempDir();
-    const node = join(folder, "bin/node");
-    expect(headersBeside(node)).toEqual({});
-    mkdirSync(join(folder, "include/node"), { recursive: true });
-    const header = join(folder, "include/node/node_version.h");
-    writeFileSync(header, `#define NODE_MODULE_VERSION ${process.versions.modules}\n`);
-    expect(headersBeside(node)).toEqual({ npm_config_nodedir: folder });
-    writeFileSync(header, "#define NODE_MODULE_VERSION 1\n");
-    expect(headersBeside(node)).toEqual({});
+  it("is not done when a native module does not load", () => {
+    const folder = makeFolder(null);
+    writeFileSync(join(folder, "package-lock.json"), JSON.stringify(NATIVE_LOCK));
+    const words = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+    expect(install(folder)).toBe(false);
+    expect(words.mock.calls.join("")).toMatch(/better-sqlite3 does not load on Node [^:]+: Error: Cannot find module/);
+    expect(installed(folder)).toBe(false);
+  });
+
+  it("tries a native module once, and accepts one that loads", () => {
+    const folder = makeFolder(null);
+    writeFileSync(join(folder, "package-lock.json"), JSON.stringify(NATIVE_LOCK));
+    mkdirSync(join(folder, "node_modules/better-sqlite3"));
+    const module = "module.exports = class { constructor(file) { this.file = file; } close() {} };";
+    writeFileSync(join(folder, "node_modules/better-sqlite3/index.js"), module);
+    expect(install(folder)).toBe(true);
+    expect(installed(folder)).toBe(true);
+  });
+
+  it("replaces packages of the right versions whose native module does not load", () => {
+    const folder = makeFolder({ "node_modules/better-sqlite3": { version: "1.0.0" } });
+    writeFileSync(join(folder, "package-lock.json"), JSON.stringify(NATIVE_LOCK));
+    expect(install(folder)).toBe(false);
+    expect(calls(folder)).toMatch(/^ci /);
   });
 });

@@ -2,27 +2,29 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/base/clock.ts";
-import { type AuditVerdict, verifyAudit } from "../../../src/store/audit-chain.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { type AuditVerification, verifyAudit } from "../../../src/store/audit-chain.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody, openTestStore, rooms } from "./store-fixture.ts";
 
 const ENTRIES = 250;
 let written: string;
-let sound: AuditVerdict;
+let sound: AuditVerification;
 
 beforeAll(async () => {
   written = makeTempDir();
   const store = openTestStore(written);
   const names = Array.from({ length: ENTRIES - 1 }, (_, at) => `room ${at}`);
   await Promise.all(names.map((name) => store.create(rooms, { name }, everybody)));
-  await store.write((tx) => tx.note({ op: "refused", resource: "rooms", rowId: null, details: { n: 1 } }, everybody));
+  await store.write((tx) =>
+    tx.addAuditEvent({ op: "refused", resource: "rooms", rowId: null, details: { n: 1 } }, everybody),
+  );
   sound = await verifyAudit(store, systemClock);
   await store.close();
 });
 
 /** What is found in a copy that somebody changed by `sql`, past the triggers. */
-async function tampered(sql: string, noted?: AuditVerdict["last"]): Promise<AuditVerdict> {
+async function tampered(sql: string, checkpoint?: AuditVerification["last"]): Promise<AuditVerification> {
   const copy = makeTempDir();
   cpSync(written, copy, { recursive: true });
   const db = new Database(join(copy, "carillon.db"));
@@ -31,14 +33,14 @@ async function tampered(sql: string, noted?: AuditVerdict["last"]): Promise<Audi
   db.close();
   const store = openTestStore(copy);
   try {
-    return await verifyAudit(store, systemClock, noted ? { noted } : {});
+    return await verifyAudit(store, systemClock, checkpoint ? { checkpoint } : {});
   } finally {
     await store.close();
   }
 }
 
-describe("the chain of the audit", () => {
-  it("is intact as it was written", () => {
+describe("audit hash chain", () => {
+  it("verifies an untouched chain", () => {
     expect(sound).toMatchObject({ intact: true, entries: ENTRIES, finished: true, broken: null });
     expect(sound.last).toEqual({ number: ENTRIES, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
@@ -62,14 +64,14 @@ describe("the chain of the audit", () => {
       10,
       "changed",
     ],
-  ])("shows %s", async (_case, sql, number, reason) => {
+  ])("detects %s", async (_case, sql, number, reason) => {
     const found = await tampered(sql);
     expect(found.intact).toBe(false);
     expect(found.broken).toMatchObject({ number, reason: expect.stringContaining(reason) });
     expect(found.entries).toBe(found.last.number);
   });
 
-  it("shows an end that was cut off, and one that was written anew, to who noted it", async () => {
+  it("detects a truncated and a recomputed end with a stored checkpoint", async () => {
     const cut = `DELETE FROM audit_entries WHERE pk > ${ENTRIES - 5}`;
     expect((await tampered(cut)).intact).toBe(true);
     expect((await tampered(cut, sound.last)).broken).toMatchObject({
@@ -80,9 +82,9 @@ describe("the chain of the audit", () => {
     expect((await tampered("SELECT 1", other)).broken?.number).toBe(200);
   });
 
-  it("is read in stretches", async () => {
+  it("verifies the chain in parts", async () => {
     const store = openTestStore(written);
-    const first = await verifyAudit(store, systemClock, { most: 100 });
+    const first = await verifyAudit(store, systemClock, { maxEntries: 100 });
     expect(first).toMatchObject({ intact: true, entries: 100, finished: false });
     expect(await verifyAudit(store, systemClock, { after: first.last })).toEqual(sound);
     await store.close();

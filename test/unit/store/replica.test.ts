@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createReplica } from "../../../src/store/replica.ts";
 import type { RowImages } from "../../../src/store/row-images.ts";
-import type { News, RowImage, SharedLog } from "../../../src/store/shared-log.ts";
+import type { LogPage, RowImage, SharedLog } from "../../../src/store/shared-log.ts";
 
 /** Rows in one answer of `pagedLog`. */
 const PAGE = 2;
@@ -9,20 +9,26 @@ const PAGE = 2;
 /** A log of so many rows that gives them a page at a time; what was done with its turns, in order. */
 function pagedLog(count: number) {
   const rows = Array.from({ length: count }, (_, n): RowImage => ({ table: "users", key: `[${n + 1}]`, image: "{}" }));
-  const after = (at: number): News => {
+  const after = (at: number): LogPage => {
     const page = rows.slice(at, at + PAGE);
     return { rows: page, at: at + page.length, more: page.length === PAGE };
   };
   const turns: string[] = [];
   const log: SharedLog = {
-    async begin(at) {
-      const { rows: news, more } = after(at);
+    async acquireWriteLock(at) {
+      const { rows: missedRows, more } = after(at);
       turns.push(more ? "begun too far behind" : "begun");
-      return { news, more, at: count, publish: async () => count, release: async () => void turns.push("released") };
+      return {
+        missedRows,
+        more,
+        at: count,
+        publish: async () => count,
+        release: async () => void turns.push("released"),
+      };
     },
-    news: async (at) => after(at),
-    keepFile: async () => undefined,
-    isHeard: () => true,
+    readAfter: async (at) => after(at),
+    storeFile: async () => undefined,
+    isReachable: () => true,
   };
   return { log, turns };
 }
@@ -31,16 +37,16 @@ function pagedLog(count: number) {
 function copy() {
   const applied: { rows: number; at: number }[] = [];
   const images = {
-    at: () => applied.at(-1)?.at ?? 0,
+    position: () => applied.at(-1)?.at ?? 0,
     apply: (rows: readonly RowImage[], at: number) => void applied.push({ rows: rows.length, at }),
   } as Partial<RowImages> as RowImages;
   return { images, applied };
 }
 
-it("begins a turn only once it has all but few of the rows of others, and takes the many before it, page by page", async () => {
+it("catches up page by page before it acquires the write lock", async () => {
   const { log, turns } = pagedLog(5);
   const { images, applied } = copy();
-  await createReplica(log, images, () => undefined).begin();
+  await createReplica(log, images, () => undefined).beginWrite();
   expect(applied).toEqual([
     { rows: 2, at: 2 },
     { rows: 2, at: 4 },
@@ -49,48 +55,48 @@ it("begins a turn only once it has all but few of the rows of others, and takes 
   expect(turns).toEqual(["begun too far behind", "released", "begun"]);
 });
 
-it("never goes back to what was read before a turn took it, and newer", async () => {
+it("never overwrites newer rows with an older page", async () => {
   const { log } = pagedLog(3);
   const { images, applied } = copy();
   let answer = (): void => undefined;
   const late: SharedLog = {
     ...log,
-    async news(at) {
-      const news = await log.news(at);
+    async readAfter(at) {
+      const news = await log.readAfter(at);
       if (at === 0) await new Promise<void>((resolve) => (answer = resolve));
       return news;
     },
-    begin: async () => ({ ...(await log.begin(1)), more: false }),
+    acquireWriteLock: async () => ({ ...(await log.acquireWriteLock(1)), more: false }),
   };
   const replica = createReplica(late, images, () => undefined);
   const caughtUp = replica.catchUp();
   await Promise.resolve();
-  await replica.begin();
+  await replica.beginWrite();
   answer();
   await caughtUp;
   expect(applied).toEqual([{ rows: 2, at: 3 }]);
 });
 
-it("gives the right to write back when what others wrote can't be taken", async () => {
+it("releases the write lock when applying the rows of others fails", async () => {
   let released = 0;
   const log: SharedLog = {
-    begin: async () => ({
-      news: [{ table: "users", key: "[1]", image: "{}" }],
+    acquireWriteLock: async () => ({
+      missedRows: [{ table: "users", key: "[1]", image: "{}" }],
       at: 1,
       more: false,
       publish: async () => 1,
       release: async () => void released++,
     }),
-    news: async () => ({ rows: [], at: 0, more: false }),
-    keepFile: async () => undefined,
-    isHeard: () => true,
+    readAfter: async () => ({ rows: [], at: 0, more: false }),
+    storeFile: async () => undefined,
+    isReachable: () => true,
   };
   const images = {
-    at: () => 0,
+    position: () => 0,
     apply() {
       throw new Error("the disk failed");
     },
   } as Partial<RowImages> as RowImages;
-  await expect(createReplica(log, images, () => undefined).begin()).rejects.toThrow("the disk failed");
+  await expect(createReplica(log, images, () => undefined).beginWrite()).rejects.toThrow("the disk failed");
   expect(released).toBe(1);
 });

@@ -5,7 +5,7 @@ import { makeTempDir } from "../../support/temp-dir.ts";
 
 const PLACES = 90;
 
-it("gives all rows a page at a time, by keys of several parts, while others are written", () => {
+it("returns all rows in chunks by composite keys while others are written", () => {
   const db = openDatabase(makeTempDir());
   db.exec("CREATE TABLE store_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)");
   db.exec("CREATE TABLE counted (pk INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)");

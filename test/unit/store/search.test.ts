@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Search, Store } from "../../../src/store/store.ts";
+import type { SearchQuery, Store } from "../../../src/store/store.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody, keepers, openTestStore, rooms } from "./store-fixture.ts";
 
@@ -12,8 +12,8 @@ const open = (dataDir = makeTempDir()): Store => {
   store = openTestStore(dataDir);
   return store;
 };
-const text = (words: string, field: string | null = null): Search => ({ text: words, field });
-const found = (search: Search, more: object = {}): string[] =>
+const text = (words: string, field: string | null = null): SearchQuery => ({ text: words, field });
+const found = (search: SearchQuery, more: object = {}): string[] =>
   store.page(keepers, { search, sort: "name", limit: 1_000, ...more }).rows.map(({ name }) => name);
 const pending = (): number => store.one<{ n: number }>("SELECT count(*) n FROM search_pending")?.n ?? -1;
 
@@ -28,7 +28,7 @@ const NAMES = ["Zoë Müller", "zoe miller", "Anna-Lena Zoeller", "名前 太郎
 describe.each([
   ["rows that wait to be indexed", [] as string[]],
   ["indexed rows", filler],
-])("a search over %s", (_what, more) => {
+])("search over %s", (_what, more) => {
   const fill = async (): Promise<void> => {
     open();
     await make([...NAMES, ...more]);
@@ -64,9 +64,9 @@ describe.each([
     expect(found(text(words, "name"))).toEqual(expected);
   });
 
-  it("joins searches and filters, and goes with ids, paging and totals", async () => {
+  it("combines searches and filters with ids, paging and totals", async () => {
     await fill();
-    const either: Search = { any: [text("miller"), { all: [text("zoe"), text("mul")] }] };
+    const either: SearchQuery = { any: [text("miller"), { all: [text("zoe"), text("mul")] }] };
     expect(found(either)).toEqual(["zoe miller", "Zoë Müller"]);
     expect(found({ all: [text("zoe"), { filter: { field: "name", op: "eq", value: "zoe miller" } }] })).toEqual([
       "zoe miller",
@@ -82,7 +82,7 @@ describe.each([
     );
   });
 
-  it("follows changes and deletions at once, undone ones not", async () => {
+  it("reflects changes and deletions at once, except rolled back ones", async () => {
     await fill();
     const [zoe] = store.find(keepers, { name: "zoe miller" });
     const id = zoe?.id ?? "";
@@ -104,7 +104,7 @@ describe.each([
     expect(found(text("late"))).toEqual(["Late comer"]);
   });
 
-  it("shows what one may see", async () => {
+  it("returns only visible rows", async () => {
     await fill();
     const visible = { sql: "t.name < ?", params: ["a"] };
     const scope = { ...everybody.scope, visible: () => visible };
@@ -112,7 +112,7 @@ describe.each([
   });
 });
 
-it("rows of a database that has no index yet are found at once, and indexed while others write", async () => {
+it("finds rows of a database without an index at once and indexes them during later writes", async () => {
   const dataDir = makeTempDir();
   open(dataDir);
   await make(["Zoë", ...filler, ...filler.map((name) => `${name} more`)]);
@@ -129,7 +129,7 @@ it("rows of a database that has no index yet are found at once, and indexed whil
   expect(found(text("filler 29 m"))).toEqual(["Filler 29 more"]);
 });
 
-it("a resource is searched in its own texts alone", async () => {
+it("searches only the fields of the resource", async () => {
   open();
   await store.create(rooms, { name: "Hall", kind: "hall", pin: "secret-pin", tags: ["tag"] }, everybody);
   const rowsFor = (words: string) => store.page(rooms, { search: text(words) }).total;

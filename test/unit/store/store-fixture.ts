@@ -1,6 +1,6 @@
-import { systemClock } from "../../../src/base/clock.ts";
-import { createEvents } from "../../../src/base/events.ts";
-import { silentLog } from "../../../src/base/log.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { createEvents } from "../../../src/lib/events.ts";
+import { silentLog } from "../../../src/lib/log.ts";
 import { createCatalogue } from "../../../src/schema/catalogue.ts";
 import {
   boolean,
@@ -21,10 +21,10 @@ import {
 import { type AnyResource, defineResource } from "../../../src/schema/resource.ts";
 import { fullScope } from "../../../src/store/full-scope.ts";
 import { openStore } from "../../../src/store/open-store.ts";
-import type { Behaviour, By, Store } from "../../../src/store/store.ts";
+import type { ActorContext, ResourceHooks, Store } from "../../../src/store/store.ts";
 
 /** Somebody who may do and see everything. */
-export const everybody: By = {
+export const everybody: ActorContext = {
   actor: { kind: "system", userId: null, name: "test", address: null },
   scope: fullScope(() => null),
 };
@@ -81,13 +81,13 @@ export const keys = defineResource({
 
 export function openTestStore(
   dataDir: string,
-  behaviours: Record<string, Behaviour> = {},
+  hooks: Record<string, ResourceHooks> = {},
   declarations: readonly AnyResource[] = [rooms, keepers, keys],
 ): Store {
   return openStore({
     dataDir,
     catalogue: createCatalogue(declarations),
-    behaviours,
+    hooks,
     clock: systemClock,
     events: createEvents((error) => {
       throw error;

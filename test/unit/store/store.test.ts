@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { ConflictError } from "../../../src/base/errors.ts";
+import { ConflictError } from "../../../src/lib/errors.ts";
 import { defineResource } from "../../../src/schema/resource.ts";
 import { AUDIT_COLUMNS, chainHash } from "../../../src/store/audit-chain.ts";
-import type { By, Store } from "../../../src/store/store.ts";
+import type { ActorContext, Store } from "../../../src/store/store.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody, keepers, keys, openTestStore, rooms } from "./store-fixture.ts";
 
@@ -40,7 +40,7 @@ describe("create, update, remove", () => {
     });
   });
 
-  it("gives rows that were there before a field was declared what a new row would hold", async () => {
+  it("fills existing rows with the default of a new field", async () => {
     const dataDir = makeTempDir();
     const { seats: _seats, ...fields } = rooms.fields;
     const former = defineResource({ ...rooms, fields: fields as typeof rooms.fields });
@@ -52,7 +52,7 @@ describe("create, update, remove", () => {
     expect(store.find(rooms, { seats: 1 }).map((row) => row.id)).toEqual([id]);
   });
 
-  it("names every faulty field and writes nothing", async () => {
+  it("reports every invalid field and writes nothing", async () => {
     const bad = { name: "x".repeat(21), seats: 501, kind: "attic", tags: ["toolong"], ghostId: "nothing" };
     await expect(fresh().create(rooms, bad, everybody)).rejects.toMatchObject({
       type: "invalid-value",
@@ -68,9 +68,9 @@ describe("create, update, remove", () => {
     expect(store.all("SELECT pk FROM audit_entries")).toEqual([]);
   });
 
-  it("refuses references that lead nowhere or to rows the writer may not see", async () => {
+  it("rejects references to missing rows and to hidden rows", async () => {
     const room = await fresh().create(rooms, { name: "A" }, everybody);
-    const blind: By = { ...everybody, scope: { ...everybody.scope, visible: () => "none" } };
+    const blind: ActorContext = { ...everybody, scope: { ...everybody.scope, visible: () => "none" } };
     await expect(store.create(keys, { roomId: room.id }, blind)).rejects.toMatchObject({
       faults: [{ field: "roomId" }],
     });
@@ -84,10 +84,10 @@ describe("create, update, remove", () => {
     });
   });
 
-  it("asks for sight of references that a caller gives, not of those that were there or that Carillon sets", async () => {
+  it("checks visibility of references from the caller only, not of existing or system ones", async () => {
     const room = await fresh().create(rooms, { name: "A" }, everybody);
     const other = await store.create(rooms, { name: "B" }, everybody);
-    const blind: By = { ...everybody, scope: { ...everybody.scope, visible: () => "none" } };
+    const blind: ActorContext = { ...everybody, scope: { ...everybody.scope, visible: () => "none" } };
     const keeper = await store.create(keepers, { name: "K", roomIds: [room.id] }, everybody);
     await store.update(rooms, room.id, { keeperId: keeper.id }, everybody);
     expect(await store.update(rooms, room.id, { seats: 7 }, blind)).toMatchObject({ seats: 7, keeperId: keeper.id });
@@ -99,7 +99,7 @@ describe("create, update, remove", () => {
     expect(await store.create(keys, { code: "1" }, blind, { roomId: room.id })).toMatchObject({ roomId: room.id });
   });
 
-  it("changes only what is given, merges objects, clears with null, and keeps create-only fields", async () => {
+  it("updates only given fields, merges objects, clears with null and keeps create-only fields", async () => {
     const first = await fresh().create(rooms, { name: "A", open: true, place: { floor: 1, wing: "W" } }, everybody);
     const second = await store.create(rooms, { name: "B" }, everybody);
     const key = await store.create(keys, { roomId: first.id, code: "1" }, everybody);
@@ -117,7 +117,7 @@ describe("create, update, remove", () => {
     expect(changes()).toEqual(before);
   });
 
-  it("keeps texts unique without case and says which field", async () => {
+  it("enforces unique texts without case and names the field", async () => {
     await fresh().create(rooms, { name: "Aula" }, everybody);
     await expect(store.create(rooms, { name: "aula" }, everybody)).rejects.toMatchObject({
       type: "conflict",
@@ -125,7 +125,7 @@ describe("create, update, remove", () => {
     });
   });
 
-  it("holds limits per parent against 50 creates at once, and frees a place on deletion", async () => {
+  it("enforces row limits per parent against 50 concurrent creates and frees them on deletion", async () => {
     const room = await fresh().create(rooms, { name: "A" }, everybody);
     const tries = Array.from({ length: 50 }, () => store.create(keys, { roomId: room.id }, everybody));
     const results = await Promise.allSettled(tries);
@@ -138,7 +138,7 @@ describe("create, update, remove", () => {
     await expect(store.create(keys, { roomId: room.id }, everybody)).rejects.toMatchObject({ type: "limit-exceeded" });
   });
 
-  it("removes children and references with their target, each with its own feed row", async () => {
+  it("removes children and references with their target, each with a feed entry", async () => {
     const room = await fresh().create(rooms, { name: "A" }, everybody);
     const keeper = await store.create(keepers, { name: "K", roomIds: [room.id] }, everybody);
     await store.update(rooms, room.id, { keeperId: keeper.id }, everybody);
@@ -153,7 +153,7 @@ describe("create, update, remove", () => {
     expect(newest).toEqual({ [keeper.id]: "delete", [room.id]: "delete", [key.id]: "delete", [other.id]: "update" });
   });
 
-  it("checks the row that a change finds in its own turn, and keeps it where that refuses", async () => {
+  it("runs the check inside the transaction and keeps a refused row", async () => {
     const { id, updatedAt } = await fresh().create(rooms, { name: "A" }, everybody);
     const check = (row: { updatedAt: number }): void => {
       if (row.updatedAt !== updatedAt) throw new ConflictError("It changed.");
@@ -165,8 +165,8 @@ describe("create, update, remove", () => {
   });
 });
 
-describe("the two records", () => {
-  it("keep one feed row per row, newest version, and a hash chain that covers every audit row", async () => {
+describe("change feed and audit", () => {
+  it("keeps the newest feed entry per row and a hash chain over every audit entry", async () => {
     const room = await fresh().create(rooms, { name: "A", pin: "4711" }, everybody);
     await store.update(rooms, room.id, { name: "B" }, everybody);
     expect(changes()).toEqual([{ seq: 2, type: "rooms", row_id: room.id, op: "update" }]);
@@ -186,7 +186,7 @@ describe("the two records", () => {
     expect(JSON.stringify(rows)).not.toContain("4711");
   });
 
-  it("can't be changed afterwards", async () => {
+  it("refuses to change or delete audit entries", async () => {
     await fresh().create(rooms, { name: "A" }, everybody);
     for (const sql of [
       "UPDATE audit_entries SET op = 'x'",
@@ -199,7 +199,7 @@ describe("the two records", () => {
 });
 
 describe("writing", () => {
-  it("undoes a failed function alone and tells events of the others only", async () => {
+  it("rolls back only the failed write and emits only the events of the others", async () => {
     fresh();
     const good = store.write((tx) => tx.create(rooms, { name: "good" }, everybody).id);
     const bad = store.write((tx) => {
@@ -213,7 +213,7 @@ describe("writing", () => {
     expect(after.name).toBe("after");
   });
 
-  it("commits emergency writes of a turn before normal ones are even run", async () => {
+  it("commits emergency writes before it runs normal ones", async () => {
     fresh();
     const order: string[] = [];
     const normal = store.write(() => void order.push("normal"));
@@ -224,7 +224,7 @@ describe("writing", () => {
     expect(order).toEqual(["emergency", "normal"]);
   });
 
-  it("refuses the transaction after its end", async () => {
+  it("rejects use of a transaction after its end", async () => {
     fresh();
     let kept: { run(sql: string): unknown } | undefined;
     await store.write((tx) => {
@@ -233,7 +233,7 @@ describe("writing", () => {
     expect(() => kept?.run("DELETE FROM changes")).toThrow("after its end");
   });
 
-  it("lets behaviours refuse, change and follow a write in its transaction", async () => {
+  it("lets hooks refuse, change and follow a write in its transaction", async () => {
     store = openTestStore(makeTempDir(), {
       rooms: {
         beforeWrite: ({ after }) => {
@@ -251,7 +251,7 @@ describe("writing", () => {
 });
 
 describe("opening", () => {
-  it("writes through to the disk at the first and at every later opening", async () => {
+  it("sets synchronous FULL at the first and at every later opening", async () => {
     const folder = makeTempDir();
     for (let time = 0; time < 2; time++) {
       store = openTestStore(folder);
@@ -261,7 +261,7 @@ describe("opening", () => {
     }
   });
 
-  it("refuses a folder that another process uses, in words", () => {
+  it("rejects a folder that another process uses", () => {
     const folder = makeTempDir();
     store = openTestStore(folder);
     expect(() => openTestStore(folder)).toThrow("Another process uses the data");

@@ -1,12 +1,12 @@
 import type Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { type Checkpoint, createCheckpoint } from "../../../src/store/checkpoint.ts";
 import { openDatabase } from "../../../src/store/database.ts";
+import { createWalCheckpointer, type WalCheckpointer } from "../../../src/store/wal-checkpoint.ts";
 import { WriteQueue } from "../../../src/store/write-queue.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
-const NEVER_DUE: Pick<Checkpoint, "isDue" | "run"> = { isDue: () => false, run: () => false };
+const NEVER_DUE: Pick<WalCheckpointer, "isDue" | "run"> = { isDue: () => false, run: () => false };
 
 /** A database in which no transaction can begin. */
 function closedDoor(code: string) {
@@ -19,7 +19,7 @@ function closedDoor(code: string) {
   return { db, tries: () => tries };
 }
 
-describe("a database in which no transaction can begin", () => {
+describe("database in which no transaction can begin", () => {
   it.each([
     ["SQLITE_BUSY", { code: "SQLITE_BUSY" }, 0],
     ["SQLITE_FULL", { type: "storage-full" }, 0],
@@ -45,8 +45,8 @@ describe("a database in which no transaction can begin", () => {
   });
 });
 
-describe("what runs before each COMMIT", () => {
-  it("stands back for an emergency, and runs after it", async () => {
+describe("beforeCommit", () => {
+  it("is skipped for an emergency write and runs after it", async () => {
     const steps: string[] = [];
     const prepare = (sql: string) => ({ run: () => steps.push(sql) });
     const db = { inTransaction: true, exec: () => {}, prepare } as unknown as Database.Database;
@@ -77,8 +77,8 @@ describe("what runs before each COMMIT", () => {
   });
 });
 
-describe("what lies in the log", () => {
-  it("is moved into the database by a turn of its own, which an emergency does not wait for", async () => {
+describe("WAL checkpoint", () => {
+  it("runs in its own turn of the event loop, after emergency writes", async () => {
     const db = openDatabase(makeTempDir());
     db.exec("CREATE TABLE notes (text BLOB)");
     const note = db.prepare("INSERT INTO notes VALUES (randomblob(100000))");
@@ -87,9 +87,9 @@ describe("what lies in the log", () => {
       return log - checkpointed;
     };
     const clock = createFakeClock();
-    const checkpoint = createCheckpoint(db);
+    const checkpoint = createWalCheckpointer(db);
     const turns: string[] = [];
-    const watched: Checkpoint = {
+    const watched: WalCheckpointer = {
       ...checkpoint,
       run() {
         const wasDue = checkpoint.run();
@@ -127,8 +127,8 @@ describe("what lies in the log", () => {
   });
 });
 
-describe("a write that is safe with the next one", () => {
-  it("waits for no disk, unless somebody in its group does, and the next one does again", async () => {
+describe("deferred write", () => {
+  it("does not wait for the disk unless another write of its group does", async () => {
     const steps: string[] = [];
     const prepare = (sql: string) => ({ run: () => steps.push(sql) });
     const exec = (sql: string) => steps.push(sql);
@@ -143,16 +143,16 @@ describe("a write that is safe with the next one", () => {
       onFatal: () => expect.fail("nothing failed"),
     });
     const wrote = (what: string) => () => void steps.push(what);
-    const write = (what: string, safety?: "with-next", lane: "normal" | "emergency" = "normal") =>
+    const write = (what: string, safety?: "deferred", lane: "normal" | "emergency" = "normal") =>
       queue.write(wrote(what), () => {}, lane, safety);
     const safe = async (...written: Promise<void>[]) => {
       await clock.advance(0);
       await Promise.all(written);
       return steps.splice(0).filter((step) => !/job$|BEGIN/.test(step));
     };
-    expect(await safe(write("a", "with-next"))).toEqual(["PRAGMA synchronous = NORMAL", "a", "COMMIT"]);
-    expect(await safe(write("b", "with-next"), write("c"))).toEqual(["PRAGMA synchronous = FULL", "b", "c", "COMMIT"]);
-    expect(await safe(write("d", "with-next", "emergency"), write("e"))).toEqual([
+    expect(await safe(write("a", "deferred"))).toEqual(["PRAGMA synchronous = NORMAL", "a", "COMMIT"]);
+    expect(await safe(write("b", "deferred"), write("c"))).toEqual(["PRAGMA synchronous = FULL", "b", "c", "COMMIT"]);
+    expect(await safe(write("d", "deferred", "emergency"), write("e"))).toEqual([
       ...["PRAGMA synchronous = NORMAL", "d", "COMMIT"],
       ...["PRAGMA synchronous = FULL", "e", "COMMIT"],
     ]);

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { sleep } from "../../../src/base/clock.ts";
-import { createFakeClock, FAKE_START } from "../../support/fake-clock.ts";
+import { sleep } from "../../../src/lib/clock.ts";
+import { createFakeClock, FAKE_CLOCK_START } from "../../support/fake-clock.ts";
 
 describe("fake clock", () => {
   it("stands still until it is moved", async () => {
     const clock = createFakeClock();
     await new Promise((resolve) => setImmediate(resolve));
-    expect([clock.now(), clock.monotonicMs()]).toEqual([FAKE_START, 0]);
-    clock.tick(1_500);
-    expect([clock.now(), clock.monotonicMs()]).toEqual([FAKE_START + 1_500, 1_500]);
+    expect([clock.now(), clock.monotonicMs()]).toEqual([FAKE_CLOCK_START, 0]);
+    clock.advanceSync(1_500);
+    expect([clock.now(), clock.monotonicMs()]).toEqual([FAKE_CLOCK_START + 1_500, 1_500]);
   });
 
   it("runs due timers in order of time, equal times in order of making, and shows each its own moment", () => {
@@ -19,16 +19,16 @@ describe("fake clock", () => {
     clock.after(10, note("a"));
     clock.after(10, note("b"));
     clock.after(31, note("late"));
-    clock.tick(30);
+    clock.advanceSync(30);
     expect(seen).toEqual(["a@10", "b@10", "c@20"]);
-    expect(clock.pending()).toBe(1);
+    expect(clock.pendingTimers()).toBe(1);
   });
 
   it("runs timers made on the way when they fall due in the same move", () => {
     const clock = createFakeClock(0);
     const seen: number[] = [];
     clock.after(10, () => clock.after(10, () => seen.push(clock.now())));
-    clock.tick(20);
+    clock.advanceSync(20);
     expect(seen).toEqual([20]);
   });
 
@@ -39,9 +39,9 @@ describe("fake clock", () => {
       seen.push(clock.now());
       if (seen.length === 3) timer.cancel();
     });
-    clock.tick(100);
+    clock.advanceSync(100);
     expect(seen).toEqual([10, 20, 30]);
-    expect(clock.pending()).toBe(0);
+    expect(clock.pendingTimers()).toBe(0);
   });
 
   it("never runs a cancelled timer, though cancelled by one of the same moment", () => {
@@ -49,7 +49,7 @@ describe("fake clock", () => {
     const seen: string[] = [];
     clock.after(10, () => second.cancel());
     const second = clock.after(10, () => seen.push("second"));
-    clock.tick(10);
+    clock.advanceSync(10);
     expect(seen).toEqual([]);
   });
 
@@ -70,7 +70,7 @@ describe("fake clock", () => {
   it("runs `soon` without moving time, and before `advance` ends", async () => {
     const clock = createFakeClock(0);
     const seen: number[] = [];
-    clock.after(5, () => clock.soon(() => clock.after(5, () => seen.push(clock.now()))));
+    clock.after(5, () => clock.defer(() => clock.after(5, () => seen.push(clock.now()))));
     await clock.advance(10);
     expect(seen).toEqual([10]);
   });
@@ -87,7 +87,7 @@ describe("fake clock", () => {
     const clock = createFakeClock(0);
     let runs = 0;
     for (let index = 0; index < 10_000; index++) clock.every(100 + (index % 7), () => runs++);
-    clock.tick(1_000);
+    clock.advanceSync(1_000);
     expect(runs).toBeGreaterThan(90_000);
   });
 });

@@ -1,5 +1,5 @@
 import type { components } from "#client";
-import type { BellScheduleEntry, BellScheduleException } from "../../../resources/bells/bell-parts.ts";
+import type { BellScheduleEntry, BellScheduleException } from "../../../resources/bells/bell-fields.ts";
 import type { Named, RowOf } from "./rows.ts";
 
 /** A ring of a ring list, with the names of its references; null where the caller may not see them. */

@@ -1,4 +1,4 @@
-import { CallerError, type Fault, type FaultType, UpstreamError } from "../../../base/errors.ts";
+import { CallerError, type ErrorType, type FieldError, UpstreamError } from "../../../lib/errors.ts";
 import { type RouteFor, type RouteParams, type RouteQuery, routeUrl } from "./routes.ts";
 
 /** A page of a list. */
@@ -211,7 +211,7 @@ export function tableContentType(fileName: string): "text/csv" | "application/zi
 
 async function errorKeyOf(response: Response, right: string): Promise<CallerError | UpstreamError> {
   try {
-    const body = (await response.json()) as { type: FaultType; message: string; errors?: Fault[] };
+    const body = (await response.json()) as { type: ErrorType; message: string; errors?: FieldError[] };
     return new CallerError(body.type, body.message, body.errors ?? [], { right });
   } catch (error) {
     if (response.status === 401) return new CallerError("unauthorized", "");

@@ -1,9 +1,8 @@
 import type { components } from "#client";
-
-import type { CalledPerson, PlacedDevice, Room } from "../../../resources/broadcasts/by-room.ts";
 import type { DeviceState } from "../../../resources/devices/device-states.ts";
+import type { PlacedDevice, RollCallEntry, RoomLocation } from "../../../resources/notifications/roll-call.ts";
 
-export type { CalledPerson, PlacedDevice, Room };
+export type { PlacedDevice, RollCallEntry, RoomLocation };
 
 type Schemas = components["schemas"];
 
@@ -43,18 +42,18 @@ export interface RollCall {
   total: number;
   answered: number;
   rooms: readonly {
-    room: Room | null;
+    room: RoomLocation | null;
     total: number;
     answered: number;
     more: number;
-    people: readonly CalledPerson[];
+    people: readonly RollCallEntry[];
   }[];
 }
 
 /** The devices of a message, by room. */
 export interface DeliveriesByRoom {
   unplaced: number;
-  rooms: readonly { room: Room; devices: readonly PlacedDevice[] }[];
+  rooms: readonly { room: RoomLocation; devices: readonly PlacedDevice[] }[];
 }
 
 /** Devices per delivery level at a point in time. */

@@ -1,5 +1,5 @@
 import { compileMessageOrThrow } from "@lingui/message-utils/compileMessage";
-import { BugError } from "../../../base/errors.ts";
+import { BugError } from "../../../lib/errors.ts";
 import type { Messages } from "./translator.ts";
 
 /** Compiles the ICU messages of a catalogue, as the build does; throws for a malformed one. */

@@ -1,4 +1,4 @@
-import { CallerError, UpstreamError } from "../../../base/errors.ts";
+import { CallerError, UpstreamError } from "../../../lib/errors.ts";
 import type { Translator } from "./translator.ts";
 
 /** What went wrong and what to do, in words; the API's own sentence where it says more. */

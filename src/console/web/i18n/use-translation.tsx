@@ -1,6 +1,6 @@
 import { firstEnglish, loadAll, loadFirst } from "virtual:console-messages";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from "react";
-import { BugError } from "../../../base/errors.ts";
+import { BugError } from "../../../lib/errors.ts";
 import { bestLanguage, DEFAULT_LANGUAGE, type Language } from "./languages.ts";
 import { createTranslator, type Messages, type Translator } from "./translator.ts";
 

@@ -1,4 +1,4 @@
-import { CallerError } from "../../../base/errors.ts";
+import { CallerError } from "../../../lib/errors.ts";
 import type { InboxClient } from "./api/client.ts";
 import { element } from "./element.ts";
 import type { InboxMessageKey, InboxMessages } from "./messages.ts";

@@ -1,4 +1,4 @@
-import { CallerError } from "../../../base/errors.ts";
+import { CallerError } from "../../../lib/errors.ts";
 import { browserClock } from "../browser-clock.ts";
 import { createAlertSound } from "./alert-sound.ts";
 import { createInboxClient, type OwnDevice, type OwnMessage, type OwnOptOut, type Person } from "./api/client.ts";

@@ -1,4 +1,4 @@
-import { CallerError } from "../../../base/errors.ts";
+import { CallerError } from "../../../lib/errors.ts";
 import type { OwnMessage } from "./api/client.ts";
 import { element } from "./element.ts";
 import type { InboxMessages } from "./messages.ts";

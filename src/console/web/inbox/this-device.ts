@@ -1,4 +1,4 @@
-import { CallerError } from "../../../base/errors.ts";
+import { CallerError } from "../../../lib/errors.ts";
 import type { InboxClient, NewDevice, OwnDevice } from "./api/client.ts";
 import type { InboxMessageKey } from "./messages.ts";
 

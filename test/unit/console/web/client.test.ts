@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { CallerError, UpstreamError } from "../../../../src/base/errors.ts";
 import { createClient } from "../../../../src/console/web/api/client.ts";
 import { routeUrl } from "../../../../src/console/web/api/routes.ts";
+import { CallerError, UpstreamError } from "../../../../src/lib/errors.ts";
 
 interface Call {
   address: string;

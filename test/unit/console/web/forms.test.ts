@@ -20,9 +20,9 @@ import en from "../../../../src/console/web/i18n/en.json" with { type: "json" };
 import { dateFormats, elapsedText } from "../../../../src/console/web/i18n/format.ts";
 import { createTranslator } from "../../../../src/console/web/i18n/translator.ts";
 import { changedValues, fieldsOf, formFields, mergedValues } from "../../../../src/console/web/ui/form/form-fields.ts";
-import { NOTIFICATION_ACTIVITY_TYPES } from "../../../../src/resources/broadcasts/activity-types.ts";
-import { DELIVERY_LEVELS } from "../../../../src/resources/broadcasts/delivery-levels.ts";
 import incidentActivities from "../../../../src/resources/incidents/incident-activities.ts";
+import { DELIVERY_LEVELS } from "../../../../src/resources/notifications/delivery-levels.ts";
+import { NOTIFICATION_ACTIVITY_TYPES } from "../../../../src/resources/notifications/notification-activity-types.ts";
 
 describe("a broadcast", () => {
   const progress = { percentComplete: 0, broadcastFailedCount: 0, expireCount: 0 };
@@ -86,7 +86,7 @@ describe("a group's definition", () => {
   it("explains what is wrong with an expression, and where", () => {
     const draft = { ...groupDraftOf(null), filterType: "LOGICAL_EXPRESSION", filters: [filter, filter] };
     expect(expressionError({ ...draft, logicalExpression: "(1 AND 2) OR NOT 1" })).toBeNull();
-    expect(expressionError({ ...draft, logicalExpression: "1 AND (2" })).toBe("The ( at position 7 is never closed.");
+    expect(expressionError({ ...draft, logicalExpression: "1 AND (2" })).toBe("The ( at position 7 is not closed.");
     expect(expressionError({ ...draft, logicalExpression: "3" })).toBe("There are filters 1 to 2, not 3 (position 1).");
     expect(expressionError({ ...draft, filterType: "AND", logicalExpression: "(" })).toBeNull();
   });

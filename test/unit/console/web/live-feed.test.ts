@@ -51,12 +51,12 @@ describe("the live feed", () => {
     feed.start();
     expect(last().address).toBe("/api/live");
     tell({ seq: 41 });
-    clock.tick(3_000);
+    clock.advanceSync(3_000);
     last().on.end();
     expect(states.at(-1)).toEqual({ live: false, since: clock.now() - 3_000 });
-    clock.tick(499);
+    clock.advanceSync(499);
     expect(opened).toHaveLength(1);
-    clock.tick(1);
+    clock.advanceSync(1);
     expect(last().address).toBe("/api/live?since=41");
     tell({ seq: 42 });
     expect(states.at(-1)).toEqual({ live: true, since: clock.now() });
@@ -67,9 +67,9 @@ describe("the live feed", () => {
     const { clock, feed, tell, opened, states } = scene();
     feed.start();
     tell({ seq: 1 });
-    clock.tick(10_999);
+    clock.advanceSync(10_999);
     expect(states.at(-1)?.live).toBe(true);
-    clock.tick(1);
+    clock.advanceSync(1);
     expect(states.at(-1)?.live).toBe(false);
     expect(opened[0]?.closed).toBe(true);
   });
@@ -80,15 +80,15 @@ describe("the live feed", () => {
     for (const pauseMs of [500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {
       const before = opened.length;
       last().on.end();
-      clock.tick(pauseMs - 1);
+      clock.advanceSync(pauseMs - 1);
       expect(opened).toHaveLength(before);
-      clock.tick(1);
+      clock.advanceSync(1);
       expect(opened).toHaveLength(before + 1);
     }
     tell({ seq: 1 });
     last().on.end();
     const before = opened.length;
-    clock.tick(500);
+    clock.advanceSync(500);
     expect(opened).toHaveLength(before + 1);
   });
 
@@ -105,7 +105,7 @@ describe("the live feed", () => {
     feed.start();
     const old = last();
     old.on.end();
-    clock.tick(500);
+    clock.advanceSync(500);
     old.on.message(JSON.stringify({ seq: 5, changes: [{ resource: "users", id: "a", op: "update" }] }));
     last().on.message("{");
     expect(changes).toEqual([]);
@@ -118,7 +118,7 @@ describe("the live feed", () => {
     feed.start();
     tell({ seq: 1 });
     feed.stop();
-    expect(clock.pending()).toBe(0);
+    expect(clock.pendingTimers()).toBe(0);
     expect(last().closed).toBe(true);
   });
 });

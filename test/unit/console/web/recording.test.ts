@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { decodeWav } from "../../../../src/audio/wav.ts";
 import { encodeWav, RECORDING_HZ } from "../../../../src/console/web/ui/recording/wav.ts";
 import { meterLevel, waveformOf, waveformPath } from "../../../../src/console/web/ui/recording/waveform.ts";
+import { decodeWav } from "../../../../src/media/wav.ts";
 
 describe("a recording", () => {
   it("becomes a WAV file that the appliance reads", () => {

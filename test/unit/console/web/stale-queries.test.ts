@@ -15,7 +15,7 @@ function scene() {
   const change = (resource: string, id = "a") => take([{ resource, id, op: "update" }]);
   const tick = async (ms: number): Promise<void> => {
     await reading;
-    clock.tick(ms);
+    clock.advanceSync(ms);
   };
   /** From now on readings take until what it gives is called. */
   const hold = (): (() => void) => {
@@ -54,7 +54,7 @@ describe("stale queries", () => {
     expect(told).toHaveLength(6);
     await tick(10_000);
     expect(told).toHaveLength(6);
-    expect(clock.pending()).toBe(0);
+    expect(clock.pendingTimers()).toBe(0);
   });
 
   it("wait in a storm for a reading that takes longer than a second, and for one without an end ten seconds", async () => {
@@ -62,7 +62,7 @@ describe("stale queries", () => {
     const end = hold();
     for (let i = 0; i < 50; i++) {
       change("users");
-      clock.tick(100);
+      clock.advanceSync(100);
     }
     expect(told).toHaveLength(1);
     end();
@@ -72,9 +72,9 @@ describe("stale queries", () => {
     hold();
     change("users");
     change("users");
-    clock.tick(9_999);
+    clock.advanceSync(9_999);
     expect(told).toHaveLength(3);
-    clock.tick(1);
+    clock.advanceSync(1);
     expect(told).toHaveLength(4);
   });
 });

@@ -6,9 +6,9 @@ it("a page is left alone fifteen seconds after the last touch", () => {
   const clock = createFakeClock();
   const page = new EventTarget();
   const { isIdle, inBackground } = watchUserActivity(page, clock);
-  clock.tick(15_000);
+  clock.advanceSync(15_000);
   expect(isIdle()).toBe(false);
-  clock.tick(1);
+  clock.advanceSync(1);
   expect(isIdle()).toBe(true);
   page.dispatchEvent(new Event("keydown"));
   expect(isIdle()).toBe(false);

@@ -1,4 +1,4 @@
-import { CallerError } from "../../../../base/errors.ts";
+import { CallerError } from "../../../../lib/errors.ts";
 import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";

@@ -1,7 +1,7 @@
 import { Button, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { CallerError } from "../../../../base/errors.ts";
+import { CallerError } from "../../../../lib/errors.ts";
 import type { SetupState } from "../../api/client.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { dayAfter } from "../../../../bells/calendar-days.ts";
+import { addDays } from "../../../../bells/date-span.ts";
 import type { BellScheduleRow } from "../../api/bell-rows.ts";
 import { useNow } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
@@ -101,7 +101,7 @@ function NoSchedules() {
 function yearStart(schedules: readonly BellScheduleRow[], today: string): string {
   const begun = schedules
     .map(({ startDate }) => startDate)
-    .filter((first) => first <= today && dayAfter(first, 360) > today);
+    .filter((first) => first <= today && addDays(first, 360) > today);
   return begun.length === 0
     ? `${today.slice(0, 4)}-01-01`
     : begun.reduce((least, first) => (first < least ? first : least));
@@ -124,11 +124,11 @@ function Steps({ from, view, onShow }: StepsProps) {
       : `${dayText(week[0] ?? from, language, "column")} – ${dayText(week[6] ?? from, language, "short")}`;
   return (
     <div className="row steps">
-      <Button variant="default" aria-label={t("bells.earlier")} onClick={() => onShow(dayAfter(from, -days))}>
+      <Button variant="default" aria-label={t("bells.earlier")} onClick={() => onShow(addDays(from, -days))}>
         {"‹"}
       </Button>
       <span aria-live="polite">{words}</span>
-      <Button variant="default" aria-label={t("bells.later")} onClick={() => onShow(dayAfter(from, days))}>
+      <Button variant="default" aria-label={t("bells.later")} onClick={() => onShow(addDays(from, days))}>
         {"›"}
       </Button>
       <Button variant="default" onClick={() => onShow(undefined)}>

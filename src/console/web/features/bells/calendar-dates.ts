@@ -1,10 +1,10 @@
-import { dateOf, dayOf } from "../../../../bells/local-times.ts";
+import { formatDayNumber, parseDayNumber } from "../../../../bells/local-time.ts";
 import type { Language } from "../../i18n/languages.ts";
 
 const DAYS_OF_WEEK = 7;
 const DAY_MS = 86_400_000;
 /** A Monday. */
-const SOME_MONDAY = dayOf("2024-01-01");
+const SOME_MONDAY = parseDayNumber("2024-01-01");
 
 /** The day, `YYYY-MM-DD`, that it is at an instant (epoch ms) in a zone. */
 export function dayInZone(timeZone: string, at: number): string {
@@ -18,13 +18,13 @@ export function dayText(day: string, language: Language, style: "long" | "short"
     short: { dateStyle: "medium" },
     column: { weekday: "short", day: "numeric", month: "short" },
   };
-  return new Intl.DateTimeFormat(language, { ...formats[style], timeZone: "UTC" }).format(dayOf(day) * DAY_MS);
+  return new Intl.DateTimeFormat(language, { ...formats[style], timeZone: "UTC" }).format(parseDayNumber(day) * DAY_MS);
 }
 
 /** The name of a month, `YYYY-MM`, with its year. */
 export function monthText(month: string, language: Language): string {
   const format = new Intl.DateTimeFormat(language, { month: "long", year: "numeric", timeZone: "UTC" });
-  return format.format(dayOf(`${month}-01`) * DAY_MS);
+  return format.format(parseDayNumber(`${month}-01`) * DAY_MS);
 }
 
 /** The names of the days of a week, Monday first. */
@@ -35,8 +35,8 @@ export function weekdayNames(language: Language, weekday: "long" | "short" | "na
 
 /** The seven days of the week that holds a day, Monday first. */
 export function weekOf(day: string): string[] {
-  const monday = mondayBefore(dayOf(day));
-  return Array.from({ length: DAYS_OF_WEEK }, (_, at) => dateOf(monday + at));
+  const monday = mondayBefore(parseDayNumber(day));
+  return Array.from({ length: DAYS_OF_WEEK }, (_, at) => formatDayNumber(monday + at));
 }
 
 function mondayBefore(day: number): number {
@@ -54,8 +54,8 @@ export function monthsFrom(day: string): string[] {
 
 /** The days of a month, `YYYY-MM`, in order. */
 export function daysOfMonth(month: string): string[] {
-  const first = dayOf(`${month}-01`);
-  const days = Array.from({ length: 31 }, (_, at) => dateOf(first + at));
+  const first = parseDayNumber(`${month}-01`);
+  const days = Array.from({ length: 31 }, (_, at) => formatDayNumber(first + at));
   return days.filter((day) => day.startsWith(month));
 }
 

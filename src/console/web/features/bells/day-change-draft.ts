@@ -1,4 +1,4 @@
-import { readTime } from "../../../../bells/local-times.ts";
+import { parseSecondOfDay } from "../../../../bells/local-time.ts";
 
 /** What can be done with a day; `exception` stays in the schedules, all else is for once. */
 export const DAY_CHANGE_TYPES = [
@@ -51,7 +51,7 @@ export function dayChangeRequest(draft: DayChangeDraft): { isLasting: boolean; b
 /** The members that a kind has beside days and schedules; null while one is missing. */
 function membersOf(draft: DayChangeDraft): Record<string, unknown> | null {
   const { kind, minutes, from, until, as, likeDate, ringListId } = draft;
-  const isTime = (time: string): boolean => readTime(time) !== null || time === "24:00:00";
+  const isTime = (time: string): boolean => parseSecondOfDay(time) !== null || time === "24:00:00";
   switch (kind) {
     case "delay":
       return minutes >= 1 ? { kind, minutes } : null;

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { CallerError } from "../../../../base/errors.ts";
+import { CallerError } from "../../../../lib/errors.ts";
 import type { NotificationRow } from "../../api/rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";

@@ -1,5 +1,5 @@
 import { Checkbox, Textarea } from "@mantine/core";
-import { ZONE_MEANINGS } from "../../../../resources/bells/time-zones.ts";
+import { TIME_ZONE_ALIASES } from "../../../../resources/bells/time-zones.ts";
 import type { RouteQuery } from "../../api/routes.ts";
 import { fieldErrorText } from "../../i18n/error-text.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
@@ -98,7 +98,7 @@ function NextTimes({ field, body, ask, zone }: NextTimesProps) {
   const times = found.answer?.nextFireTimes;
   const format = new Intl.DateTimeFormat(language, {
     ...{ dateStyle: "full", timeStyle: "short" },
-    timeZone: ZONE_MEANINGS[zone ?? site] ?? zone ?? site,
+    timeZone: TIME_ZONE_ALIASES[zone ?? site] ?? zone ?? site,
   } as Intl.DateTimeFormatOptions);
   return (
     <section className="card" aria-live="polite" aria-busy={found.isPending} aria-label={t("recurrence.next")}>

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { readTime, secondsOf } from "../../../../bells/local-times.ts";
+import { parseSecondOfDay, secondOfDay } from "../../../../bells/local-time.ts";
 import type { DayChangeRow, DryRunResult, RingListRow } from "../../api/bell-rows.ts";
 import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
@@ -87,7 +87,7 @@ function Move({ block, list, to, onClose }: Pick<RingSheetProps, "block" | "to" 
   const { t } = useTranslation();
   const [time, setTime] = useState(to ?? block.localTime);
   const [reach, setReach] = useState<Reach>("day");
-  const isMoved = readTime(time) !== null && time !== block.localTime;
+  const isMoved = parseSecondOfDay(time) !== null && time !== block.localTime;
   const body = isMoved
     ? reach === "day"
       ? dayChangeOf(block, time)
@@ -180,7 +180,7 @@ function dayChangeOf({ localDate, entryId, rings }: CalendarBlock, until: string
 
 /** On a day that is delayed the ring stands elsewhere than in its list: both move by as much. */
 function entriesWith({ entries }: RingListRow, { entryId, localTime }: CalendarBlock, time: string) {
-  const minutes = (secondsOf(time) - secondsOf(localTime)) / 60;
+  const minutes = (secondOfDay(time) - secondOfDay(localTime)) / 60;
   return ringEntryInputs(entries).map((entry) =>
     entry.id === entryId ? { ...entry, time: shiftTime(entry.time, minutes) } : entry,
   );

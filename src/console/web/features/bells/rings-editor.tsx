@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import { secondsOf, timeOf } from "../../../../bells/local-times.ts";
+import { formatSecondOfDay, secondOfDay } from "../../../../bells/local-time.ts";
 import type { RingEntry } from "../../api/bell-rows.ts";
 import { fieldErrorText } from "../../i18n/error-text.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
@@ -49,7 +49,7 @@ export function RingsEditor({ values, change, error }: CustomFieldProps) {
 /** A lesson after the last ring, with its message. */
 function nextEntry(entries: readonly (RingEntry | RingEntryInput)[]): RingEntryInput {
   const last = entries.at(-1);
-  const time = last ? timeOf(Math.min(LAST_S, secondsOf(last.time) + LESSON_S)) : "08:00:00";
+  const time = last ? formatSecondOfDay(Math.min(LAST_S, secondOfDay(last.time) + LESSON_S)) : "08:00:00";
   return {
     time,
     messageTemplateId: last?.messageTemplateId ?? null,

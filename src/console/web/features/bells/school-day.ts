@@ -1,4 +1,4 @@
-import { secondsOf, timeOf } from "../../../../bells/local-times.ts";
+import { formatSecondOfDay, secondOfDay } from "../../../../bells/local-time.ts";
 
 /** What an ordinary school day is made of. */
 export interface SchoolDay {
@@ -20,8 +20,8 @@ export function ringsOfDay({ begins, lessons, lessonMinutes, breakMinutes }: Sch
   const times = new Set<number>();
   const step = (lessonMinutes + breakMinutes) * 60;
   for (let lesson = 0; lesson < lessons; lesson += 1) {
-    const start = secondsOf(begins) + lesson * step;
+    const start = secondOfDay(begins) + lesson * step;
     times.add(start).add(start + lessonMinutes * 60);
   }
-  return [...times].filter((second) => second < DAY_S).map(timeOf);
+  return [...times].filter((second) => second < DAY_S).map(formatSecondOfDay);
 }

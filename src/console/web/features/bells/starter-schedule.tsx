@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useRef } from "react";
-import { dayAfter } from "../../../../bells/calendar-days.ts";
+import { addDays } from "../../../../bells/date-span.ts";
 import type { Row } from "../../api/rows.ts";
 import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
@@ -70,7 +70,7 @@ export function StarterSchedule({ onClose }: { onClose: () => void }) {
       <Form
         fields={fields}
         before={{}}
-        initial={{ ...ORDINARY_DAY, startDate: today, endDate: dayAfter(today, DAYS_OF_A_YEAR) }}
+        initial={{ ...ORDINARY_DAY, startDate: today, endDate: addDays(today, DAYS_OF_A_YEAR) }}
         pending={making.isPending}
         error={making.error}
         onSave={(values) => making.mutate(values)}

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQueries } from "@tanstack/react-query";
-import { dayAfter } from "../../../../bells/calendar-days.ts";
+import { addDays } from "../../../../bells/date-span.ts";
 import type { BellScheduleRow, RingListRow, RingRow } from "../../api/bell-rows.ts";
 import type { RowPage } from "../../api/client.ts";
 import { ROUTES } from "../../api/routes.ts";
@@ -39,7 +39,7 @@ export function useVisibleSchedules() {
 export function useRings(schedules: readonly BellScheduleRow[], first: string, last: string) {
   const { client } = useConsole();
   // A day is up to 14 hours away from its date in UTC.
-  const query = { from: dayAfter(first, -1), to: dayAfter(last, 2), limit: MOST_ROWS, includeTotal: false };
+  const query = { from: addDays(first, -1), to: addDays(last, 2), limit: MOST_ROWS, includeTotal: false };
   const route = "bell-schedules/{bellScheduleId}/rings";
   return useQueries({
     queries: schedules.map(({ id: bellScheduleId }) => ({

@@ -1,4 +1,4 @@
-import { secondsOf, timeOf } from "../../../../bells/local-times.ts";
+import { formatSecondOfDay, secondOfDay } from "../../../../bells/local-time.ts";
 import type { RingRow, RingState } from "../../api/bell-rows.ts";
 
 /** A ring of one schedule. */
@@ -74,7 +74,7 @@ export const BLOCK_PX = 26;
 export function blockPositions(blocks: readonly Pick<CalendarBlock, "localTime">[], { first }: HourRange): number[] {
   let free = 0;
   return blocks.map(({ localTime }) => {
-    const place = Math.max(free, (secondsOf(localTime) / 3_600 - first) * HOUR_PX);
+    const place = Math.max(free, (secondOfDay(localTime) / 3_600 - first) * HOUR_PX);
     free = place + BLOCK_PX;
     return place;
   });
@@ -83,5 +83,5 @@ export function blockPositions(blocks: readonly Pick<CalendarBlock, "localTime">
 /** The time `minutes` later (or earlier), within the day. */
 export function shiftTime(time: string, minutes: number): string {
   const LAST = 86_399;
-  return timeOf(Math.min(LAST, Math.max(0, secondsOf(time) + minutes * 60)));
+  return formatSecondOfDay(Math.min(LAST, Math.max(0, secondOfDay(time) + minutes * 60)));
 }

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useRef, useState } from "react";
-import { dayAfter } from "../../../../bells/calendar-days.ts";
-import { dayOf } from "../../../../bells/local-times.ts";
+import { addDays } from "../../../../bells/date-span.ts";
+import { parseDayNumber } from "../../../../bells/local-time.ts";
 import type { BellScheduleRow } from "../../api/bell-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { daysOfMonth, dayText, monthsFrom, monthText, weekdayNames, weekOf } from "./calendar-dates.ts";
@@ -36,7 +36,7 @@ export function YearCalendar({ from, today, schedules, onDay }: YearCalendarProp
   const onKeyDown = (event: KeyboardEvent) => {
     const steps = STEPS[event.key];
     if (steps === undefined) return;
-    const next = dayAfter(focused, steps);
+    const next = addDays(focused, steps);
     if (next < first || next > end) return;
     event.preventDefault();
     setAt(next);
@@ -121,5 +121,5 @@ function Month({ month, today, schedules, focused, onKeyDown, onFocus, onDay }: 
 
 /** 1 for a Monday. */
 function columnOf(day: string): number {
-  return dayOf(day) - dayOf(weekOf(day)[0] ?? day) + 1;
+  return parseDayNumber(day) - parseDayNumber(weekOf(day)[0] ?? day) + 1;
 }

@@ -1,4 +1,4 @@
-import { dayOf, mondayOf } from "../../../../bells/local-times.ts";
+import { mondayOf, parseDayNumber } from "../../../../bells/local-time.ts";
 import type { BellScheduleRow, ScheduleExceptionRow } from "../../api/bell-rows.ts";
 
 /** Type of a day: outside the schedule, without rings in the cycle, regular, or changed. */
@@ -17,7 +17,7 @@ export function dayMarkerOf(schedule: BellScheduleRow, day: string): MarkedDay {
     schedule.bellScheduleExceptions.find(({ startDate, endDate }) => startDate <= day && day <= endDate) ?? null;
   if (exception) return { mark: markOfException(exception), exception };
   // Which days ring follows the weeks in either rotation; only which list they ring does not.
-  const at = (dayOf(day) - mondayOf(dayOf(schedule.startDate))) % (7 * schedule.numWeeks);
+  const at = (parseDayNumber(day) - mondayOf(parseDayNumber(schedule.startDate))) % (7 * schedule.numWeeks);
   const rings = schedule.bellScheduleEntries.some(({ entryNum, ringListId }) => entryNum === at && ringListId !== null);
   return { mark: rings ? "rings" : "silent", exception: null };
 }

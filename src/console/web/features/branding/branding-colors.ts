@@ -1,11 +1,11 @@
-import { contrast, READABLE } from "../../../../base/contrast.ts";
+import { contrastRatio, MIN_TEXT_CONTRAST } from "../../../../lib/contrast.ts";
 import type { Branding } from "../../api/client.ts";
 
 const WHITE = "#ffffff";
 
 /** True when a first colour can be read on white, where links are written in it and buttons with white on it. */
 export function isReadableColor(color: string): boolean {
-  return isColor(color) && contrast(color, WHITE) >= READABLE;
+  return isColor(color) && contrastRatio(color, WHITE) >= MIN_TEXT_CONTRAST;
 }
 
 /**
@@ -17,7 +17,7 @@ export function brandedColors({
   secondaryColor,
 }: Pick<Branding, "primaryColor" | "secondaryColor">): Record<string, string> {
   if (!isReadableColor(primaryColor)) return {};
-  const isSoft = isColor(secondaryColor) && contrast(primaryColor, secondaryColor) >= READABLE;
+  const isSoft = isColor(secondaryColor) && contrastRatio(primaryColor, secondaryColor) >= MIN_TEXT_CONTRAST;
   return {
     "--accent": primaryColor,
     "--mantine-primary-color-filled": primaryColor,

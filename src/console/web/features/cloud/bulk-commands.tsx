@@ -1,6 +1,6 @@
 import { Button, Select } from "@mantine/core";
 import { useState } from "react";
-import { ENDPOINT_ORDER_TYPES } from "../../../../resources/devices/endpoint-activity-types.ts";
+import { ENDPOINT_COMMAND_TYPES } from "../../../../resources/devices/endpoint-activity-types.ts";
 import { useAppliance, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
@@ -9,7 +9,7 @@ import "../../ui/input-styles.ts";
 
 const AT_ONCE = 8;
 /** Upgrades of many go in waves. */
-const GIVEN_AT_ONCE = ENDPOINT_ORDER_TYPES.filter((type) => type !== "upgrade" && type !== "upgrade-all");
+const GIVEN_AT_ONCE = ENDPOINT_COMMAND_TYPES.filter((type) => type !== "upgrade" && type !== "upgrade-all");
 
 /** Gives the same order to all that are ticked. */
 export function BulkCommands({ chosen, onGiven }: { chosen: ReadonlySet<string>; onGiven(): void }) {

@@ -1,6 +1,6 @@
 import { Button, Select } from "@mantine/core";
 import { useState } from "react";
-import { ENDPOINT_ORDER_TYPES } from "../../../../resources/devices/endpoint-activity-types.ts";
+import { ENDPOINT_COMMAND_TYPES } from "../../../../resources/devices/endpoint-activity-types.ts";
 import type { EndpointActivityRow } from "../../api/identity-rows.ts";
 import type { ApplianceRow } from "../../api/link-rows.ts";
 import { useAppliance, useRowMutation, useRows } from "../../api/use-rows.ts";
@@ -26,7 +26,7 @@ export function ApplianceCommands({ row: { endpointId, link } }: { row: Applianc
   const found = useRows<EndpointActivityRow>(
     ROUTE,
     params,
-    { types: [...ENDPOINT_ORDER_TYPES], sort: "-createdAt", limit: MOST_SHOWN },
+    { types: [...ENDPOINT_COMMAND_TYPES], sort: "-createdAt", limit: MOST_SHOWN },
     { enabled: params.extensionId !== "" },
   );
   const giving = useRowMutation<void, void>("endpoint-activities", async () => {
@@ -41,7 +41,7 @@ export function ApplianceCommands({ row: { endpointId, link } }: { row: Applianc
           label={t("appliances.order")}
           description={name("command-hint", type)}
           allowDeselect={false}
-          data={ENDPOINT_ORDER_TYPES.map((value) => ({ value, label: name("command", value) }))}
+          data={ENDPOINT_COMMAND_TYPES.map((value) => ({ value, label: name("command", value) }))}
           value={type}
           onChange={(chosen) => setType(chosen ?? type)}
         />

@@ -1,6 +1,6 @@
 import { Button, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import { CallerError } from "../../../../base/errors.ts";
+import { CallerError } from "../../../../lib/errors.ts";
 import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { errorText } from "../../i18n/error-text.ts";

@@ -1,4 +1,4 @@
-import { wavesToCome } from "../../../../resources/devices/upgrade-waves.ts";
+import { remainingWaves } from "../../../../resources/devices/upgrade-waves.ts";
 import type { UpgradeRow, UpgradeStepRow } from "../../api/link-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import "./upgrades.css";
@@ -26,7 +26,7 @@ export function UpgradeProgress({ upgrade, turns }: { upgrade: UpgradeRow; turns
   const told = new Map<number, UpgradeStepRow[]>();
   for (const turn of turns) if (turn.wave !== null) told.set(turn.wave, [...(told.get(turn.wave) ?? []), turn]);
   const waves = [...told].sort(([a], [b]) => a - b);
-  const sizes = isOpen ? wavesToCome(upgrade, upgrade.wave, upgrade.counts?.waiting ?? 0, MOST_WAVES) : [];
+  const sizes = isOpen ? remainingWaves(upgrade, upgrade.wave, upgrade.counts?.waiting ?? 0, MOST_WAVES) : [];
   const coming = sizes.map((size, at) => ({ wave: upgrade.wave + at + 1, size }));
   return (
     <ol className="plain waves" aria-label={t("upgrade.waves")}>

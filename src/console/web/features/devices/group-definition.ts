@@ -1,6 +1,6 @@
-import { CallerError } from "../../../../base/errors.ts";
-import type { Comparison } from "../../../../devices/device-filter.ts";
+import type { FilterComparison } from "../../../../devices/device-filter.ts";
 import { parseLogicalExpression } from "../../../../devices/logical-expression.ts";
+import { CallerError } from "../../../../lib/errors.ts";
 import type { FilterInput, GroupRow } from "../../api/rows.ts";
 
 /** What an editor holds of a group. */
@@ -23,7 +23,7 @@ export const COMPARISONS = [
   "CONTAINS",
   "ENDS_WITH",
   "MATCHES_REGEX",
-] as const satisfies readonly Comparison[];
+] as const satisfies readonly FilterComparison[];
 
 /** Attributes that every device or most of them have; others can be typed. */
 export const ATTRIBUTES = [

@@ -1,4 +1,4 @@
-import { CallerError, type Fault, type FaultType, UpstreamError } from "../../../../base/errors.ts";
+import { CallerError, type ErrorType, type FieldError, UpstreamError } from "../../../../lib/errors.ts";
 import { type Microphone, openMicrophone, peakOf } from "../../ui/recording/microphone.ts";
 
 /** Why a live page is over. */
@@ -33,7 +33,7 @@ type Answer =
   | { state: "calling"; notificationId: string }
   | { state: "speak"; inMs: number }
   | { state: "over"; reason: LivePageEnd }
-  | { state: "refused"; error: { type: FaultType; message: string; errors?: Fault[] } };
+  | { state: "refused"; error: { type: ErrorType; message: string; errors?: FieldError[] } };
 
 /** Opens the microphone, then the page. Rejects with MicrophoneError. */
 export async function startLivePage(

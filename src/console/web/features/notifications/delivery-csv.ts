@@ -1,4 +1,4 @@
-import { withoutFormula } from "../../../../base/table-text.ts";
+import { escapeCsvFormula } from "../../../../lib/csv-formula.ts";
 import type { DeliveryRow, RollCall } from "../../api/rows.ts";
 
 const COLUMNS = [
@@ -42,6 +42,6 @@ function table(heads: readonly string[], rows: readonly (readonly (string | numb
 
 function cell(value: string | number | null): string {
   if (value === null) return "";
-  const text = typeof value === "string" ? withoutFormula(value) : String(value);
+  const text = typeof value === "string" ? escapeCsvFormula(value) : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

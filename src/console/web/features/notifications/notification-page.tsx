@@ -1,6 +1,6 @@
 import { Link, useParams } from "@tanstack/react-router";
-import { DELIVERY_LEVELS } from "../../../../resources/broadcasts/delivery-levels.ts";
-import { SOUND_MISSED } from "../../../../resources/broadcasts/sound-missed.ts";
+import { DELIVERY_LEVELS } from "../../../../resources/notifications/delivery-levels.ts";
+import { MISSED_AUDIO_REASONS } from "../../../../resources/notifications/missed-audio.ts";
 import type { ActivityRow, DeliveryRow, NotificationRow } from "../../api/rows.ts";
 import { useRow, useRows } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
@@ -108,7 +108,7 @@ const SEARCH_SHOWN_ONLY = "it only shows the message";
 function TextOnly({ row }: { row: NotificationRow }) {
   const { t } = useTranslation();
   const [{ q }, show] = useTableSearch();
-  const n = useMissed(row, SOUND_MISSED.asked) + useMissed(row, SOUND_MISSED.joined);
+  const n = useMissed(row, MISSED_AUDIO_REASONS.asked) + useMissed(row, MISSED_AUDIO_REASONS.joined);
   if (n === 0) return null;
   const isShown = q === SEARCH_SHOWN_ONLY;
   return (

@@ -2,7 +2,7 @@ import { Button, Switch } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import type { CalledPerson, NotificationRow, RollCall } from "../../api/rows.ts";
+import type { NotificationRow, RollCall, RollCallEntry } from "../../api/rows.ts";
 import { useRow } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
@@ -106,7 +106,7 @@ function More({ n }: { n: number }) {
   return n > 0 && <p className="soft">{t("roll-call.more", { count: n })}</p>;
 }
 
-function Person({ person }: { person: CalledPerson }) {
+function Person({ person }: { person: RollCallEntry }) {
   const { t } = useTranslation();
   const { name, answer, answeredAt } = person;
   return (

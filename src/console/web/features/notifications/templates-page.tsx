@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { MESSAGE_PRIORITIES } from "../../../../resources/messages/speech.ts";
+import { MESSAGE_PRIORITIES } from "../../../../resources/messages/message-options.ts";
 import type { ConfirmationRequestRow, DistributionListRow, GroupRow, TemplateRow } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import { UpstreamError } from "../../../../base/errors.ts";
+import { UpstreamError } from "../../../../lib/errors.ts";
 import type { RouteFor, RouteParams } from "../../api/routes.ts";
 import type { NotificationRow } from "../../api/rows.ts";
 import { useRowMutation } from "../../api/use-rows.ts";

@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { NOTIFICATION_ACTIVITY_TYPES } from "../../../../resources/broadcasts/activity-types.ts";
+import { NOTIFICATION_ACTIVITY_TYPES } from "../../../../resources/notifications/notification-activity-types.ts";
 import type { ExtensionRow } from "../../api/rows.ts";
 import { useRowMutation, useSchemas } from "../../api/use-rows.ts";
 import { useConsole, useNow } from "../../console-context.tsx";

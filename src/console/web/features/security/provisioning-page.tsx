@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { CallerError } from "../../../../base/errors.ts";
+import { CallerError } from "../../../../lib/errors.ts";
 import type { ScimStatus, ScimTokenRow } from "../../api/identity-rows.ts";
 import { useRow } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";

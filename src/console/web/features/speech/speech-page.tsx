@@ -1,6 +1,6 @@
 import { Button, Select, Switch, Textarea } from "@mantine/core";
 import { useState } from "react";
-import { TTS_SPEEDS } from "../../../../resources/messages/speech.ts";
+import { TTS_SPEEDS } from "../../../../resources/messages/message-options.ts";
 import { TTS_LANGUAGES } from "../../../../resources/speech/tts-languages.ts";
 import type { LexiconRow, SpeechDefaultRow, VoiceRow } from "../../api/place-rows.ts";
 import { useRowMutation, useRows } from "../../api/use-rows.ts";

@@ -1,4 +1,4 @@
-import { CallerError, UpstreamError } from "../../../../base/errors.ts";
+import { CallerError, UpstreamError } from "../../../../lib/errors.ts";
 
 /** A message as its recipient sees it. @source API, `users/{userId}/notifications` */
 export interface OwnMessage {

@@ -1,0 +1,51 @@
+import { type MachineInputOptions, parseNamedSecrets } from "#plugin-api";
+
+/** A configured source. */
+export interface HttpInputSource extends MachineInputOptions {
+  secret: string;
+  inUrl: boolean;
+  perMinute: number;
+}
+
+/** Valid sources of a configuration by name, and errors as text. */
+export interface ConfiguredSources {
+  sources: ReadonlyMap<string, HttpInputSource>;
+  errors: string[];
+}
+
+const MAX_NAME_LENGTH = 140;
+const MIN_SECRET_LENGTH = 16;
+const MAX_PER_MINUTE = 6_000;
+
+/** Parses `sources` and `secrets`; an invalid entry is reported and skipped. */
+export function parseSources(given: unknown, secrets: string | null): ConfiguredSources {
+  if (!Array.isArray(given)) return { sources: new Map(), errors: ["sources must be a list"] };
+  const secretOf = parseNamedSecrets(secrets);
+  const sources = new Map<string, HttpInputSource>();
+  const errors: string[] = [];
+  given.forEach((entry: unknown, index) => {
+    const read = parseSource(entry, secretOf);
+    if (typeof read === "string") errors.push(`sources[${index}]: ${read}`);
+    else if (sources.has(read.source)) errors.push(`sources[${index}]: duplicate name`);
+    else sources.set(read.source, read);
+  });
+  return { sources, errors };
+}
+
+function parseSource(entry: unknown, secretOf: ReadonlyMap<string, string>): HttpInputSource | string {
+  const { name, inUrl = false, calls = false, perMinute = 60, ...members } = (entry ?? {}) as Record<string, unknown>;
+  const { stateMember, idMember } = members;
+  if (typeof name !== "string" || name.trim() !== name || name === "" || name.length > MAX_NAME_LENGTH)
+    return `name must be a string of at most ${MAX_NAME_LENGTH} characters without surrounding spaces`;
+  if (![stateMember, idMember].every((member) => member === undefined || typeof member === "string"))
+    return "stateMember and idMember must be strings";
+  if (typeof inUrl !== "boolean" || typeof calls !== "boolean") return "inUrl and calls must be true or false";
+  if (!Number.isInteger(perMinute) || (perMinute as number) < 1 || (perMinute as number) > MAX_PER_MINUTE)
+    return `perMinute must be an integer between 1 and ${MAX_PER_MINUTE}`;
+  const secret = secretOf.get(name);
+  if (!secret) return `the secret of ${name} is missing`;
+  if (secret.length < MIN_SECRET_LENGTH)
+    return `the secret of ${name} must have at least ${MIN_SECRET_LENGTH} characters`;
+  const memberNames = { stateMember, idMember } as Pick<MachineInputOptions, "stateMember" | "idMember">;
+  return { source: name, calls, ...memberNames, secret, inUrl, perMinute: perMinute as number };
+}

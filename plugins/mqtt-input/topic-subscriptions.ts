@@ -1,0 +1,70 @@
+import type { MachineInputOptions } from "#plugin-api";
+
+/** A subscription; `source` null uses the topic of each message. */
+export interface TopicSubscription extends Omit<MachineInputOptions, "source"> {
+  filter: string;
+  source: string | null;
+  acceptsRetained: boolean;
+}
+
+/** Valid subscriptions of a configuration, and errors as text. */
+export interface ConfiguredTopics {
+  topics: TopicSubscription[];
+  errors: string[];
+}
+
+const MAX_LENGTH = 255;
+
+/** Parses `topics`; an invalid entry is reported and skipped. */
+export function parseTopics(given: unknown): ConfiguredTopics {
+  if (!Array.isArray(given)) return { topics: [], errors: ["topics must be a list"] };
+  const topics: TopicSubscription[] = [];
+  const errors: string[] = [];
+  given.forEach((entry: unknown, index) => {
+    const read = parseTopic(entry);
+    if (typeof read === "string") errors.push(`topics[${index}]: ${read}`);
+    else topics.push(read);
+  });
+  return { topics, errors };
+}
+
+function parseTopic(entry: unknown): TopicSubscription | string {
+  const {
+    topic,
+    retained: acceptsRetained = false,
+    calls = false,
+    ...names
+  } = (entry ?? {}) as Record<string, unknown>;
+  const { source = null, stateMember, idMember } = names;
+  if (typeof topic !== "string" || !isFilter(topic))
+    return `${String(topic).slice(0, 40)} must be a valid topic filter`;
+  if (![source ?? "a", stateMember ?? "a", idMember ?? "a"].every(isName))
+    return `source, stateMember and idMember must be strings of 1 to ${MAX_LENGTH} characters`;
+  if (typeof acceptsRetained !== "boolean" || typeof calls !== "boolean")
+    return "retained and calls must be true or false";
+  const memberNames = { stateMember, idMember } as Pick<MachineInputOptions, "stateMember" | "idMember">;
+  return { filter: topic, source: source as string | null, acceptsRetained, calls, ...memberNames };
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === "string" && value !== "" && value.length <= MAX_LENGTH;
+}
+
+/** `#` must be the last level, `+` a whole level. @source MQTT 3.1.1 §4.7.1 */
+function isFilter(topic: string): boolean {
+  const levels = topic.split("/");
+  const isLevel = (level: string, at: number): boolean =>
+    level === "#" ? at === levels.length - 1 : level === "+" || !/[#+\0]/.test(level);
+  return isName(topic) && levels.every(isLevel);
+}
+
+/** True if a topic matches a filter; wildcards do not match `$` topics. @source MQTT 3.1.1 §4.7 */
+export function matchesTopicFilter(filter: string, topic: string): boolean {
+  const [wanted, levels] = [filter.split("/"), topic.split("/")];
+  if (topic.startsWith("$") && wanted[0] !== levels[0]) return false;
+  for (const [at, level] of wanted.entries()) {
+    if (level === "#") return true;
+    if (at >= levels.length || (level !== "+" && level !== levels[at])) return false;
+  }
+  return wanted.length === levels.length;
+}

@@ -1,0 +1,308 @@
+import type { AudioCodec, Clock, DeliveryItem, PluginContext, StopRequest, Timer } from "#plugin-api";
+import { explainCallFailure } from "../call-failures.ts";
+import type { CallRateLimiter } from "../call-rate-limiter.ts";
+import type { MediaPort, MediaPortPool } from "../media/media-port.ts";
+import { findProofOfReception, formatReceptionReport, parseReceptionReports } from "../media/rtcp.ts";
+import {
+  formatSdpAnswer,
+  formatSdpOffer,
+  isSameMedia,
+  parseSdpAnswer,
+  type RemoteMedia,
+  type SdpOffer,
+} from "../media/sdp.ts";
+import {
+  createMediaDecryptor,
+  createSrtpOffer,
+  type MediaDecryptor,
+  type SrtpOffer,
+  type SrtpPolicy,
+} from "../media/srtp-negotiation.ts";
+import type { CallFailure, SipCall } from "../user-agent/call.ts";
+import type { SipUserAgent } from "../user-agent/user-agent.ts";
+import { callerNameFor, pagingHeaders, resolveDestination, type SipDirectory } from "./sip-directory.ts";
+
+export interface PagingCallsDeps {
+  clock: Clock;
+  userAgent: Pick<SipUserAgent, "call" | "addressTo">;
+  ports: MediaPortPool;
+  rateLimiter: CallRateLimiter;
+  directory: SipDirectory;
+  callerName: string;
+  srtp: SrtpPolicy;
+  outcome: PluginContext["outcome"];
+  stream: PluginContext["stream"];
+}
+
+/** Calls to devices with auto-answer. */
+export interface PagingCalls {
+  start(items: readonly DeliveryItem[]): void;
+  stop(request: StopRequest): void;
+  /** Ends calls that were never stopped, long after `notAfter`. */
+  sweep(): void;
+  /** Ends all calls at shutdown. */
+  close(): Promise<void>;
+}
+
+/** A delivery until its call has ended. */
+interface PagingCall {
+  readonly item: DeliveryItem;
+  state: "waiting" | "calling" | "accepted" | "playing" | "over";
+  /** Set when the delivery is cancelled. */
+  cancelReason: StopRequest["reason"] | null;
+  call: SipCall | null;
+  media: MediaPort | null;
+  /** Target of the stream. */
+  target: RemoteMedia | null;
+  /** Accepted source of reports, also after the stream ended. */
+  peerAddress: string | null;
+  srtpOffer: SrtpOffer | null;
+  /** SRTP key of the device. */
+  remoteSrtpKey: string | undefined;
+  /** Decrypts the device's reports. */
+  decryptor: MediaDecryptor;
+  ringing: Timer | null;
+  redials: number;
+}
+
+/** G.722 first: wideband speech is far easier to understand. */
+const CODECS: readonly AudioCodec[] = ["G722", "PCMU", "PCMA"];
+/** A device that rings this long, or whose server tries this long, has no auto-answer. */
+const RING_TIMEOUT_MS = 10_000;
+/** Time for final reports after the call. */
+const FINAL_REPORTS_MS = 300;
+/** A device that hangs up during an emergency is called again. */
+const MAX_REDIALS = 3;
+const REDIAL_MS = 1_000;
+/** A host call times out after 5 s, but a stream may wait longer for its start time. */
+const MAX_STREAM_OPEN_ATTEMPTS = 60;
+const RETENTION_MS = 3_600_000;
+const NO_BYTES = Buffer.alloc(0);
+
+/** Runs paging calls: call, open the stream, follow up until playing, hang up. */
+export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
+  const { clock, userAgent, outcome, stream, rateLimiter } = deps;
+  const pages = new Map<number, PagingCall>();
+  /** Hang-ups in progress by device, which cannot be called in the meantime. */
+  const hangingUp = new Map<string, Promise<void>>();
+
+  const end = (page: PagingCall, level: "failed" | "skipped" | "expired", reason: string, retryable = false): void => {
+    if (page.state === "over") return;
+    page.state = "over";
+    pages.delete(page.item.deliveryId);
+    outcome(page.item.deliveryId, level, { reason, retryable });
+    void hangUp(page);
+  };
+
+  /** Ends call and stream; the ports stay open for final reports. */
+  const hangUp = async (page: PagingCall): Promise<void> => {
+    const { call, media } = page;
+    page.ringing?.cancel();
+    closeStream(page);
+    if (call) {
+      const { id } = page.item.device;
+      const goodbye = call.hangUp();
+      hangingUp.set(id, goodbye);
+      await goodbye;
+      if (hangingUp.get(id) === goodbye) hangingUp.delete(id);
+    }
+    if (!media) return;
+    await new Promise<void>((resolve) => void clock.after(FINAL_REPORTS_MS, resolve));
+    media.close();
+  };
+
+  const closeStream = (page: PagingCall): void => {
+    const { target, item } = page;
+    page.target = null;
+    if (target) stream.close({ group: target.address, port: target.port }, item.notificationId).catch(() => {});
+  };
+
+  const dial = async (page: PagingCall): Promise<void> => {
+    const { item } = page;
+    await hangingUp.get(item.device.id);
+    if (page.cancelReason || page.state === "over") return;
+    if (clock.now() > item.notAfter) return end(page, "expired", "expired before the call");
+    page.state = "calling";
+    const { uri, hop, credentials } = await resolveDestination(item.device, deps.directory);
+    const address = await userAgent.addressTo(hop.host);
+    const media = await deps.ports.allocate(address);
+    // It may have been cancelled in the meantime.
+    if (page.cancelReason) return media.close();
+    page.media = media;
+    page.srtpOffer = createSrtpOffer(deps.srtp, hop);
+    const offer: SdpOffer = { address, port: media.port, id: item.deliveryId, codecs: CODECS, secrecy: page.srtpOffer };
+    media.onRtcp = (packet, from) => {
+      if (from === page.peerAddress) handleRtcp(page, packet);
+    };
+    page.call = userAgent.call(
+      {
+        ...{ uri, hop, credentials },
+        caller: { user: "carillon", name: callerNameFor(item, deps.callerName) },
+        headers: pagingHeaders(item, address),
+        offer: formatSdpOffer(offer),
+        answerTo: (theirs) => formatSdpAnswer(offer, theirs),
+      },
+      {
+        onRinging: () => {
+          page.ringing ??= clock.after(RING_TIMEOUT_MS, () => end(page, "failed", NOT_ANSWERED));
+        },
+        onAnswered: (description) => handleAnswer(page, description),
+        onFailed: (failure) => handleFailure(page, failure),
+        onEnded: () => handleRemoteHangUp(page),
+      },
+    );
+  };
+
+  const handleRtcp = (page: PagingCall, packet: Buffer): void => {
+    const { item, state } = page;
+    const report =
+      item.audio && state === "accepted"
+        ? findProofOfReception(parseReceptionReports(page.decryptor.decryptRtcp(packet) ?? NO_BYTES), item.audio.ssrc)
+        : null;
+    if (!report) return;
+    page.state = "playing";
+    outcome(item.deliveryId, "playing", { reason: formatReceptionReport(report) });
+  };
+
+  const handleAnswer = (page: PagingCall, description: string): void => {
+    page.ringing?.cancel();
+    const { media, error } = parseSdpAnswer(description, CODECS, page.srtpOffer);
+    if (!media) {
+      end(page, "failed", error);
+      return;
+    }
+    if (page.remoteSrtpKey !== media.secrecy?.theirs.key) {
+      page.remoteSrtpKey = media.secrecy?.theirs.key;
+      page.decryptor = createMediaDecryptor(media.secrecy);
+    }
+    if (isSameMedia(page.target, media)) return;
+    closeStream(page);
+    page.target = media;
+    page.peerAddress = media.address;
+    if (page.state === "calling") {
+      page.state = "accepted";
+      outcome(page.item.deliveryId, "accepted");
+    }
+    void openStream(page, media, MAX_STREAM_OPEN_ATTEMPTS);
+  };
+
+  const openStream = async (page: PagingCall, target: RemoteMedia, tries: number): Promise<void> => {
+    const { item, media } = page;
+    if (page.target !== target || !item.audio || !media) return;
+    const { address: group, port, codec } = target;
+    const where = {
+      ...{ group, port, codec, ttl: item.audio.ttl, sourcePort: media.port },
+      ...(target.secrecy ? { secrecy: target.secrecy.own } : {}),
+    };
+    await stream.open(where, item.notificationId).catch((error: Error) => {
+      if (tries > 1 && /no answer within/.test(error.message)) void openStream(page, target, tries - 1);
+      else if (page.target === target) end(page, "failed", `failed to open the stream: ${error.message}`, true);
+    });
+  };
+
+  const handleFailure = (page: PagingCall, failure: CallFailure): void => {
+    const { reason, retryable, busy } = explainCallFailure(failure);
+    if (busy && page.item.profile.skipPhonesInUse) end(page, "skipped", reason);
+    else end(page, "failed", reason, retryable);
+  };
+
+  const handleRemoteHangUp = (page: PagingCall): void => {
+    page.call = null;
+    if (page.state === "calling" && page.redials === 0) {
+      end(page, "failed", "hung up immediately", true);
+      return;
+    }
+    const mayCallAgain = page.item.class === "emergency" && page.redials < MAX_REDIALS && !page.cancelReason;
+    void hangUp(page);
+    page.media = null;
+    if (!mayCallAgain) {
+      // The proven level stays.
+      page.state = "over";
+      return;
+    }
+    page.redials++;
+    page.ringing = null;
+    clock.after(REDIAL_MS, () => scheduleDial(page));
+  };
+
+  const scheduleDial = (page: PagingCall): void =>
+    rateLimiter.schedule(page.item.priority, () => {
+      if (page.cancelReason || page.state === "over") return;
+      dial(page).catch((error: Error) => end(page, "failed", error.message, true));
+    });
+
+  const cancel = async (page: PagingCall, reason: StopRequest["reason"]): Promise<void> => {
+    if (page.cancelReason) return;
+    page.cancelReason = reason;
+    const { deliveryId } = page.item;
+    const { state } = page;
+    if (state === "waiting")
+      return end(page, reason === "expired" ? "expired" : "skipped", `${STOP_REASONS[reason]} before the call`);
+    await hangUp(page);
+    pages.delete(deliveryId);
+    // A final report may have arrived in the meantime.
+    const last = page.state;
+    page.state = "over";
+    if (last === "playing") outcome(deliveryId, "playing");
+    else if (state === "calling")
+      outcome(deliveryId, "expired", { reason: `${STOP_REASONS[reason]} before the device answered` });
+    else outcome(deliveryId, "accepted");
+  };
+
+  const startCall = (item: DeliveryItem): void => {
+    if (!item.audio) {
+      outcome(item.deliveryId, "skipped", { reason: "the device receives only audio" });
+      return;
+    }
+    const held = pages.get(item.deliveryId);
+    if (held) return;
+    const page: PagingCall = {
+      item,
+      state: "waiting",
+      cancelReason: null,
+      call: null,
+      media: null,
+      target: null,
+      peerAddress: null,
+      srtpOffer: null,
+      remoteSrtpKey: undefined,
+      decryptor: createMediaDecryptor(null),
+      ringing: null,
+      redials: 0,
+    };
+    pages.set(item.deliveryId, page);
+    // Calls of an earlier run lost their audio with that run, so they are placed again.
+    scheduleDial(page);
+  };
+
+  return {
+    start: (items) => items.forEach(startCall),
+    stop({ deliveryIds, reason }) {
+      for (const id of deliveryIds) {
+        const page = pages.get(id);
+        if (page) void cancel(page, reason);
+      }
+    },
+    sweep() {
+      const before = clock.now() - RETENTION_MS;
+      for (const page of pages.values()) if (page.item.notAfter < before) void cancel(page, "expired");
+    },
+    async close() {
+      const all = [...pages.values()];
+      pages.clear();
+      // Waiting calls must not start.
+      for (const page of all) page.cancelReason ??= "ended";
+      await Promise.all(all.map(({ call }) => call?.hangUp()));
+      for (const { media } of all) media?.close();
+    },
+  };
+}
+
+const NOT_ANSWERED = "ringing, but no auto-answer";
+
+const STOP_REASONS: Readonly<Record<StopRequest["reason"], string>> = {
+  aborted: "the message was cancelled",
+  expired: "the message expired",
+  preempted: "preempted by a higher priority",
+  ended: "the audio ended",
+};

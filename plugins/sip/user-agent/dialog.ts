@@ -1,0 +1,58 @@
+import { type Hop, resolveHop } from "./hop.ts";
+import { firstHeader, headerValues, type SipResponse } from "./sip-message.ts";
+import { formatSipUri, type NameAddress, parseNameAddress, parseParameters } from "./sip-uri.ts";
+
+/** Dialog state, as seen by the caller. @source RFC 3261 §12 */
+export interface SipDialog {
+  callId: string;
+  localTag: string;
+  remoteTag: string;
+  /** From and To of our requests. */
+  local: string;
+  remote: string;
+  /** Request URI of our requests. */
+  target: string;
+  /** Route set, nearest proxy first. */
+  routes: readonly string[];
+  hop: Hop;
+  /** CSeq numbers of the last requests of both sides. */
+  localSequence: number;
+  remoteSequence: number;
+}
+
+/** Tag of a From or To header; empty if missing. */
+export function tagParameter(header: string | null): string {
+  return parseParameters((header ?? "").replace(/^.*>|^[^;]*/, "")).get("tag") ?? "";
+}
+
+/**
+ * Creates the dialog of a 2xx response; `fallback` is the hop of the request, used if the next hop cannot be resolved.
+ */
+export async function createSipDialog(
+  response: SipResponse,
+  call: { callId: string; localTag: string; local: string; sequence: number; uri: string },
+  fallback: Hop,
+): Promise<SipDialog> {
+  const routes = headerValues(response, "Record-Route").reverse();
+  const contact = parseNameAddress(headerValues(response, "Contact")[0] ?? "");
+  return {
+    callId: call.callId,
+    localTag: call.localTag,
+    remoteTag: tagParameter(firstHeader(response, "To")),
+    local: call.local,
+    remote: firstHeader(response, "To") ?? "",
+    target: contact ? formatSipUri(contact.uri) : call.uri,
+    routes,
+    hop: await nextHop(routes, contact, fallback),
+    localSequence: call.sequence,
+    remoteSequence: -1,
+  };
+}
+
+/** Keeps an open connection; else uses the nearest proxy or the contact. */
+async function nextHop(routes: readonly string[], contact: NameAddress | null, fallback: Hop): Promise<Hop> {
+  if (fallback.protocol !== "udp") return fallback;
+  const next = parseNameAddress(routes[0] ?? "") ?? contact;
+  // The answering device is at its address, whatever name its contact has: the call must be endable.
+  return next ? resolveHop(next.uri).catch(() => fallback) : fallback;
+}

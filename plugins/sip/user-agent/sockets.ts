@@ -1,0 +1,71 @@
+import { createSocket, type Socket as UdpSocket } from "node:dgram";
+import { createConnection, type Server, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { Clock } from "#plugin-api";
+import { type Hop, SipError } from "./hop.ts";
+
+const CONNECT_TIMEOUT_MS = 4_000;
+
+/**
+ * Connects to a hop; rejects with SipError. `authority` is the trusted CA for TLS in PEM; null for the system's CAs.
+ */
+export function connectToHop(
+  hop: Hop,
+  { clock, authority }: { clock: Clock; authority: string | null },
+): Promise<Socket> {
+  const { protocol, host, port, name } = hop;
+  return new Promise((resolve, reject) => {
+    const ready = (): void => {
+      timer.cancel();
+      socket.off("error", failed);
+      resolve(socket);
+    };
+    const failed = (error: Error): void => {
+      timer.cancel();
+      socket.destroy();
+      reject(new SipError(`connection to ${host}:${port} failed: ${error.message}`));
+    };
+    const timer = clock.after(CONNECT_TIMEOUT_MS, () =>
+      failed(new Error(`timed out after ${CONNECT_TIMEOUT_MS / 1_000} s`)),
+    );
+    const options = { host, port, ...(name === undefined ? {} : { servername: name }) };
+    const socket: Socket =
+      protocol === "tls"
+        ? connectTls({ ...options, ...(authority === null ? {} : { ca: authority }) }, ready)
+        : createConnection({ host, port }, ready);
+    socket.once("error", failed);
+  });
+}
+
+/** Resolves once the server listens; rejects if the port is not available. */
+export function listenOnPort(server: Server, port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "0.0.0.0", () => {
+      server.off("error", reject);
+      resolve(server);
+    });
+  });
+}
+
+/** Resolves once the socket is bound; rejects if the port is not available. */
+export function bindToPort(socket: UdpSocket, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once("error", reject);
+    socket.bind(port, () => {
+      socket.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/** Local address the system would send from; rejects with SipError without a route. */
+export function localAddressTowards(host: string): Promise<string> {
+  const socket = createSocket("udp4");
+  return new Promise<string>((resolve, reject) => {
+    socket.once("error", reject);
+    socket.connect(9, host, () => resolve(socket.address().address));
+  })
+    .catch((error: Error) => Promise.reject(new SipError(`no route to ${host}: ${error.message}`)))
+    .finally(() => socket.close());
+}

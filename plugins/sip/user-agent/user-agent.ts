@@ -1,0 +1,117 @@
+import { createHmac, randomBytes } from "node:crypto";
+import type { Clock } from "#plugin-api";
+import { ALLOWED_METHODS, type CallHandlers, type CallParameters, placeCall, type SipCall } from "./call.ts";
+import { createClientTransactions } from "./client-transactions.ts";
+import { tagParameter } from "./dialog.ts";
+import type { SipCredentials } from "./digest.ts";
+import type { Hop } from "./hop.ts";
+import { type SipRegistrationRequest, type SipRegistrationResult, sendRegister } from "./registration.ts";
+import { callIdOf, createRequestSender } from "./request-sender.ts";
+import { createServerTransactions, type Respond } from "./server-transactions.ts";
+import { cseqOf, firstHeader, type SipRequest, type SipResponse } from "./sip-message.ts";
+import { formatSipUri, type SipUri } from "./sip-uri.ts";
+import { type IncomingSipMessage, openSipTransports, type SipTransportDeps, type SipTransports } from "./transports.ts";
+
+/** A SIP user agent. @source RFC 3261 */
+export interface SipUserAgent {
+  readonly ports: SipTransports["ports"];
+  /** Local address as seen by a host. */
+  addressTo(host: string): Promise<string>;
+  call(callee: CallParameters, handlers: CallHandlers): SipCall;
+  /** Sends OPTIONS; rejects with SipError. */
+  options(uri: SipUri, hop: Hop, credentials: SipCredentials | null): Promise<SipResponse>;
+  /** Sends REGISTER, with 0 seconds to unregister; rejects with SipError. */
+  register(binding: SipRegistrationRequest): Promise<SipRegistrationResult>;
+  close(): Promise<void>;
+}
+
+export interface SipUserAgentDeps extends Omit<SipTransportDeps, "onMessage"> {
+  clock: Clock;
+  /** Handles REGISTER; without it, registrations are refused. */
+  onRegister?(arrival: IncomingSipMessage & { message: SipRequest }, respond: Respond): void;
+}
+
+const ID_BYTES = 12;
+
+/** Opens a user agent; rejects if a port is not available. */
+export async function openSipUserAgent(deps: SipUserAgentDeps): Promise<SipUserAgent> {
+  const { clock, onRegister } = deps;
+  const calls = new Map<string, SipCall>();
+  const newId = (): string => randomBytes(ID_BYTES).toString("hex");
+  const secret = randomBytes(ID_BYTES);
+  const tag = (name: string): string =>
+    createHmac("sha256", secret)
+      .update(name)
+      .digest("hex")
+      .slice(0, ID_BYTES * 2);
+  const serverTransactions = createServerTransactions({ clock, tag });
+
+  const handleRequest = (arrival: IncomingSipMessage & { message: SipRequest }, respond: Respond): void => {
+    const { message } = arrival;
+    const isWithin = tagParameter(firstHeader(message, "To")) !== "";
+    if (isWithin && calls.get(callIdOf(message))?.handleRequest(message, respond)) return;
+    if (isWithin && message.method !== "OPTIONS") respond(481, "Call/Transaction Does Not Exist");
+    else if (message.method === "OPTIONS")
+      respond(200, "OK", [
+        ["Allow", ALLOWED_METHODS],
+        ["Accept", "application/sdp"],
+      ]);
+    else if (message.method === "REGISTER" && onRegister) onRegister(arrival, respond);
+    else if (message.method === "INVITE") respond(404, "Not Found");
+    else if (message.method === "CANCEL") respond(481, "Call/Transaction Does Not Exist");
+    else respond(405, "Method Not Allowed", [["Allow", ALLOWED_METHODS]]);
+  };
+  const handleResponse = (response: SipResponse): void => {
+    if (clientTransactions.handleResponse(response)) return;
+    const isRepeated = cseqOf(response).method === "INVITE" && response.status >= 200 && response.status < 300;
+    if (isRepeated) calls.get(callIdOf(response))?.handleRetransmittedAnswer(response);
+  };
+
+  const transports = await openSipTransports({
+    ...deps,
+    onMessage(arrival) {
+      const { message } = arrival;
+      if (message.kind === "response") handleResponse(message);
+      else
+        serverTransactions.handleRequest({ ...arrival, message }, (respond) =>
+          handleRequest({ ...arrival, message }, respond),
+        );
+    },
+  });
+  const clientTransactions = createClientTransactions({ clock, send: transports.send });
+  const requestSender = createRequestSender({ transports, transactions: clientTransactions, newId });
+
+  return {
+    ports: transports.ports,
+    addressTo: transports.localAddressFor,
+    call(callee, handlers) {
+      const call = placeCall(callee, handlers, {
+        clock,
+        outbound: requestSender,
+        newId,
+        onOver: ({ id: over }) => void calls.delete(over),
+      });
+      calls.set(call.id, call);
+      return call;
+    },
+    async options(uri, hop, credentials) {
+      const contact = await requestSender.contact(hop, "carillon");
+      const target = formatSipUri(uri);
+      const headers = [
+        ["From", `<${contact.uri}>;tag=${newId()}`],
+        ["To", `<${target}>`],
+        ["Call-ID", newId()],
+        ["CSeq", "1 OPTIONS"],
+        ["Contact", `<${contact.uri}>`],
+        ["Accept", "application/sdp"],
+      ] as const;
+      return requestSender.request(hop, { method: "OPTIONS", uri: target, headers, body: "" }, credentials);
+    },
+    register: (binding) => sendRegister(binding, { outbound: requestSender, id: newId }),
+    async close() {
+      serverTransactions.stop();
+      clientTransactions.stop();
+      await transports.close();
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type { DeliveryItem, TextReply } from "#plugin-api";
+
+export type SmsLanguage = "en" | "de";
+
+const TEXTS = {
+  en: {
+    reply: "Reply",
+    answered: "Thank you. Your answer is:",
+    inactive: "takes nobody any more.",
+    left: "You have left",
+    leftNone: "You were on no list.",
+    stopped: "You will get no more text messages. START brings them back.",
+    started: "You will get text messages again. STOP ends them.",
+    late: "Answers to this message are taken no more.",
+    many: "Too many attempts. Please try again later.",
+    unknown: "This was not understood. STOP ends all text messages.",
+  },
+  de: {
+    reply: "Antworten Sie",
+    answered: "Danke. Ihre Antwort ist:",
+    inactive: "nimmt niemanden mehr auf.",
+    left: "Sie haben verlassen:",
+    leftNone: "Sie standen auf keiner Liste.",
+    stopped: "Sie erhalten keine Textnachrichten mehr. START bringt sie zurück.",
+    started: "Sie erhalten wieder Textnachrichten. STOP beendet sie.",
+    late: "Antworten auf diese Nachricht werden nicht mehr angenommen.",
+    many: "Zu viele Versuche. Bitte versuchen Sie es später.",
+    unknown: "Das wurde nicht verstanden. STOP beendet alle Textnachrichten.",
+  },
+} as const;
+
+/** Text for a recipient: the message, and how to respond by number. */
+export function composeSmsText({ text, recipient }: DeliveryItem, language: SmsLanguage): string {
+  const options = recipient?.answers?.options ?? [];
+  const answers = options.map((option, at) => `${at + 1} = ${option}`).join(", ");
+  const lines = [text.subject, text.body].map((part) => part.trim()).filter((part) => part !== "");
+  return [...lines, ...(answers === "" ? [] : [`${TEXTS[language].reply} ${answers}`])].join("\n");
+}
+
+/** Reply to an inbound message; null for none. Unknown texts are answered, to make STOP known. */
+export function inboundReplyText(reply: TextReply, language: SmsLanguage): string | null {
+  const texts = TEXTS[language];
+  switch (reply.kind) {
+    case "answered":
+      return [`${texts.answered} ${reply.option}`, ...(reply.told ? [reply.told] : [])].join("\n");
+    case "joined":
+      return null;
+    case "inactive":
+      return reply.text || `${reply.list} ${texts.inactive}`;
+    case "left":
+      return reply.lists.length === 0 ? texts.leftNone : `${texts.left} ${reply.lists.join(", ")}`;
+    case "stopped":
+      return texts.stopped;
+    case "started":
+      return texts.started;
+    case "refused":
+      return reply.why === "too-late" ? texts.late : texts.many;
+    case "unknown":
+      return texts.unknown;
+  }
+}
+
+/** Digits with an optional leading plus; null if not a number. */
+export function normalizePhoneNumber(text: string): string | null {
+  const number = text.replace(/[\s()./-]/g, "");
+  return /^\+?\d{3,15}$/.test(number) ? number : null;
+}

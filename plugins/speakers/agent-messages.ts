@@ -1,0 +1,121 @@
+import type { OfflineRing } from "#plugin-api";
+
+/** A delivery event from an agent; `at` is epoch ms of the appliance as estimated by the agent. */
+export interface AgentEvent {
+  kind: "accepted" | "started" | "heard" | "unheard" | "ended" | "failed" | "alone";
+  deliveryId: number;
+  at: number | null;
+  words: string;
+}
+
+export interface RegistrationRequest {
+  mac: unknown;
+  model: string;
+  version: string;
+  name: string;
+  selfTest: boolean;
+}
+
+/** Status of an agent's ring plan; epoch ms of the appliance as estimated by the agent. */
+export interface RingPlanStatus {
+  /** Null without a plan. */
+  until: number | null;
+  /** When plan and sounds were last up to date; null if never. */
+  inOrderAt: number | null;
+}
+
+/** A long poll. */
+export interface PollRequest {
+  /** RTP port of the agent. */
+  port: number;
+  waitMs: number;
+  events: AgentEvent[];
+  /** Null if the agent does not support plans. */
+  plan: RingPlanStatus | null;
+}
+
+/** Maximum wait time of a long poll: the host ends requests after 10 s. */
+const MAX_WAIT_MS = 8_000;
+const MAX_EVENTS = 256;
+const MAX_RINGS = 500;
+/** Range of Date. @source ECMA-262, Time Values */
+const MAX_TIME = 8.64e15;
+const EVENT_KINDS: readonly unknown[] = ["accepted", "started", "heard", "unheard", "ended", "failed", "alone"];
+
+/** Parses a JSON object; throws RangeError for anything else. */
+export function parseJsonObject(body: Uint8Array): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  } catch {
+    // Reported below.
+  }
+  throw new RangeError("the body must be a JSON object");
+}
+
+/** Parses a registration; missing members are empty. */
+export function parseRegistration(members: Record<string, unknown>): RegistrationRequest {
+  const { mac, capabilities } = members;
+  const { selfTest } = (capabilities ?? {}) as Record<string, unknown>;
+  return {
+    mac,
+    model: parseText(members.model, 60) || "agent",
+    version: parseText(members.version, 60),
+    name: parseText(members.name, 100),
+    selfTest: selfTest === true,
+  };
+}
+
+/** Parses a long poll; throws RangeError for an invalid port. Invalid events are dropped. */
+export function parsePollRequest({ port, waitMs, events, plan }: Record<string, unknown>): PollRequest {
+  if (!isWhole(port) || port < 1 || port > 65_535) throw new RangeError("port must be between 1 and 65535");
+  const listed: unknown[] = Array.isArray(events) ? events.slice(0, MAX_EVENTS) : [];
+  return {
+    port,
+    waitMs: isWhole(waitMs) ? Math.min(MAX_WAIT_MS, Math.max(0, waitMs)) : 0,
+    events: listed.flatMap((event) => parseEvent(event) ?? []),
+    plan: parseRingPlanStatus(plan),
+  };
+}
+
+function parseRingPlanStatus(given: unknown): RingPlanStatus | null {
+  if (typeof given !== "object" || given === null) return null;
+  const { until, inOrderAt } = given as Record<string, unknown>;
+  return { until: parseTime(until), inOrderAt: parseTime(inOrderAt) };
+}
+
+/** Null outside the range of Date. */
+function parseTime(value: unknown): number | null {
+  return isWhole(value) && Math.abs(value) <= MAX_TIME ? value : null;
+}
+
+/** Parses offline rings; throws RangeError if invalid. */
+export function parsePlayedRings({ rings }: Record<string, unknown>): OfflineRing[] {
+  if (!Array.isArray(rings) || rings.length > MAX_RINGS)
+    throw new RangeError(`rings must be a list of at most ${MAX_RINGS}`);
+  return rings.map((given: unknown) => {
+    const { ringId, at } = (given ?? {}) as Record<string, unknown>;
+    if (typeof ringId !== "string" || !isWhole(at)) throw new RangeError("each ring must have ringId and at");
+    return { ringId, at };
+  });
+}
+
+function parseEvent(given: unknown): AgentEvent | null {
+  const { kind, deliveryId, at, words } = (given ?? {}) as Record<string, unknown>;
+  if (!EVENT_KINDS.includes(kind) || !isWhole(deliveryId)) return null;
+  const when = typeof at === "number" && Number.isFinite(at) ? at : null;
+  return { kind: kind as AgentEvent["kind"], deliveryId, at: when, words: parseText(words, 200) };
+}
+
+function parseText(value: unknown, maxLength: number): string {
+  return typeof value === "string"
+    ? value
+        .replace(/\p{Cc}/gu, " ")
+        .trim()
+        .slice(0, maxLength)
+    : "";
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isInteger(value);
+}

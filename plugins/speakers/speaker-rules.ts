@@ -1,0 +1,116 @@
+import { isIPv4 } from "node:net";
+import type { DeliveryProfile } from "#plugin-api";
+
+/** A multicast group that a speaker also plays; priority 0 is the highest. */
+export interface MonitoredZone {
+  group: string;
+  port: number;
+  priority: number;
+}
+
+/** Settings of one speaker. */
+export interface SpeakerSettings {
+  /** Default volume, 0 to 100. */
+  volume: number;
+  /** Playback delay for synchronization with slower models. */
+  delayMs: number;
+  zones: readonly MonitoredZone[];
+}
+
+/** Identity of an agent. */
+export interface AgentIdentity {
+  mac: string;
+  model: string;
+}
+
+/** Settings by agent, and errors of the rules as text. */
+export interface SpeakerRules {
+  settingsOf(agent: AgentIdentity): SpeakerSettings;
+  errors: string[];
+}
+
+interface SpeakerRule {
+  mac: string | null;
+  model: string | null;
+  settings: Partial<SpeakerSettings>;
+}
+
+const DEFAULT_SETTINGS: SpeakerSettings = { volume: 80, delayMs: 0, zones: [] };
+const MAX_DELAY_MS = 1_000;
+const MAX_ZONES = 16;
+
+/** Volume of the profile levels; `As-Is` uses the rule's volume. */
+const VOLUMES: Readonly<Record<DeliveryProfile["volume"], number | null>> = {
+  "As-Is": null,
+  Maximum: 100,
+  Medium: 60,
+  Low: 30,
+};
+
+/** Volume of a message on a speaker, 0 to 100. */
+export function volumePercent(level: DeliveryProfile["volume"], { volume }: SpeakerSettings): number {
+  return VOLUMES[level] ?? volume;
+}
+
+/** Normalizes a MAC address to twelve capital hexadecimal digits; null if invalid. */
+export function normalizeMac(given: unknown): string | null {
+  const mac = typeof given === "string" ? given.replace(/[:.-]/g, "").toUpperCase() : "";
+  return /^[0-9A-F]{12}$/.test(mac) ? mac : null;
+}
+
+/** Parses `rules`; an invalid rule is reported and skipped. */
+export function parseSpeakerRules(given: unknown): SpeakerRules {
+  if (!Array.isArray(given)) return { settingsOf: () => DEFAULT_SETTINGS, errors: ["rules must be a list"] };
+  const rules: SpeakerRule[] = [];
+  const errors: string[] = [];
+  given.forEach((entry: unknown, index) => {
+    const rule = parseRule(entry);
+    if (typeof rule === "string") errors.push(`rules[${index}]: ${rule}`);
+    else rules.push(rule);
+  });
+  return {
+    errors,
+    settingsOf({ mac, model }) {
+      const fit = rules.filter(
+        (rule) => (rule.mac === null || rule.mac === mac) && (rule.model === null || rule.model === model),
+      );
+      return Object.assign({}, DEFAULT_SETTINGS, ...fit.map(({ settings }) => settings)) as SpeakerSettings;
+    },
+  };
+}
+
+function parseRule(entry: unknown): SpeakerRule | string {
+  if (typeof entry !== "object" || entry === null) return "must be an object";
+  const { mac, model, volume, delayMs, zones } = entry as Record<string, unknown>;
+  const address = mac === undefined ? null : normalizeMac(mac);
+  if (mac !== undefined && address === null) return "mac must be a MAC address";
+  if (model !== undefined && typeof model !== "string") return "model must be a string";
+  if (volume !== undefined && !isWhole(volume, 100)) return "volume must be between 0 and 100";
+  if (delayMs !== undefined && !isWhole(delayMs, MAX_DELAY_MS)) return `delayMs must be between 0 and ${MAX_DELAY_MS}`;
+  const listened = zones === undefined ? undefined : parseZones(zones);
+  if (typeof listened === "string") return listened;
+  const settings: Partial<SpeakerSettings> = {
+    ...(volume === undefined ? {} : { volume }),
+    ...(delayMs === undefined ? {} : { delayMs }),
+    ...(listened === undefined ? {} : { zones: listened }),
+  };
+  return { mac: address, model: (model as string | undefined) ?? null, settings };
+}
+
+function parseZones(given: unknown): MonitoredZone[] | string {
+  if (!Array.isArray(given) || given.length > MAX_ZONES) return `zones must be a list of at most ${MAX_ZONES}`;
+  const zones: MonitoredZone[] = [];
+  for (const entry of given as unknown[]) {
+    const { group, port, priority = 5 } = (entry ?? {}) as Record<string, unknown>;
+    if (typeof group !== "string" || !isIPv4(group) || !/^2(2[4-9]|3\d)\./.test(group))
+      return "group of a zone must be an IPv4 multicast address";
+    if (!isWhole(port, 65_535) || port < 1) return "port of a zone must be between 1 and 65535";
+    if (!isWhole(priority, 9)) return "priority of a zone must be between 0 and 9";
+    zones.push({ group, port, priority });
+  }
+  return zones;
+}
+
+function isWhole(value: unknown, max: number): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max;
+}

@@ -1,0 +1,124 @@
+import { invalidValue } from "../lib/errors.ts";
+import { isUuid, newId } from "../lib/ids.ts";
+import { ALARM_IDS, ALARM_TYPES, type AlarmType } from "../resources/alarms/alarm-types.ts";
+import alarms from "../resources/alarms/alarms.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { ActorContext, PresentContext, ResourceHooks, StoreReader, Transaction } from "../store/store.ts";
+import { ADMINISTRATION_LIST_ID } from "./administration-list.ts";
+
+type Alarm = RowOf<typeof alarms>;
+
+/** Number of unregistered speakers of an appliance that does not raise an alarm. @source docs/decisions/0013-other-resources.md, Alarms */
+export interface AlarmThreshold {
+  id: string;
+  alarmId: string;
+  endpointId: string;
+  /** Whole number as a string. */
+  threshold: string;
+}
+
+const FIELD = "alarmThresholds";
+/** @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
+const MAX_THRESHOLDS = 200;
+const MAX_DEVICES = 1_000_000;
+
+/** Validates and normalizes thresholds; query flags add thresholds, actions and the administration list to the response. */
+export const alarmHooks: ResourceHooks<typeof alarms> = {
+  beforeWrite({ before, after }, tx) {
+    if (!after || JSON.stringify(before?.alarmThresholds) === JSON.stringify(after.alarmThresholds)) return;
+    after.alarmThresholds = parseThresholds(after, tx);
+  },
+  present(rows, context) {
+    const { query } = context;
+    const thresholds = query.includeThresholds === true || query.includeAlarmThresholds === true;
+    const actions = query.includeActions === true ? actionIdsByAlarm(rows, context.reader) : null;
+    const reasons = reasonsByAlarm(rows, context);
+    const list =
+      query.includeAdministrationDistributionList === true ? findAdministrationList(context.reader) : undefined;
+    return rows.map((row) => ({
+      ...(thresholds ? {} : { alarmThresholds: undefined }),
+      ...(actions ? { alarmActionIds: actions.get(row.id) ?? [] } : {}),
+      ...(list === undefined ? {} : { administrationDistributionList: list }),
+      reasons: reasons.get(row.id) ?? [],
+    }));
+  },
+};
+
+function parseThresholds({ id, type, alarmThresholds }: Alarm, reader: StoreReader): AlarmThreshold[] {
+  const given = alarmThresholds ?? [];
+  if (!Array.isArray(given)) throw invalidValue(FIELD, "Must be a list.");
+  if (given.length > 0 && type !== "speakers_unregistered") {
+    throw invalidValue(FIELD, "Thresholds are only allowed for the alarm speakers_unregistered.");
+  }
+  if (given.length > MAX_THRESHOLDS) throw invalidValue(FIELD, `Must have at most ${MAX_THRESHOLDS} items.`);
+  const thresholds = given.map((each, at) => parseThreshold(each, id, `${FIELD}[${at}]`, reader));
+  const endpoints = new Set(thresholds.map(({ endpointId }) => endpointId));
+  if (endpoints.size < thresholds.length) throw invalidValue(FIELD, "Must have at most one threshold per appliance.");
+  return thresholds;
+}
+
+function parseThreshold(given: unknown, alarmId: string, field: string, reader: StoreReader): AlarmThreshold {
+  if (typeof given !== "object" || given === null) throw invalidValue(field, "Must be an object.");
+  const { id, endpointId, threshold, alarmId: named } = given as Record<string, unknown>;
+  if (id !== undefined && id !== null && !isUuid(id)) throw invalidValue(`${field}.id`, "Must be a UUID.");
+  if (typeof named === "string" && named.toLowerCase() !== alarmId) {
+    throw invalidValue(`${field}.alarmId`, "Must be the id of this alarm.");
+  }
+  const isKnown = isUuid(endpointId) && reader.one("SELECT 1 FROM endpoints WHERE id = ?", endpointId.toLowerCase());
+  if (!isKnown) throw invalidValue(`${field}.endpointId`, "No appliance with this id was found.");
+  const digits = String(threshold ?? "").trim();
+  if (!/^\d{1,7}$/.test(digits) || Number(digits) > MAX_DEVICES) {
+    throw invalidValue(`${field}.threshold`, `Must be a whole number between 0 and ${MAX_DEVICES}.`);
+  }
+  return {
+    id: isUuid(id) ? id.toLowerCase() : newId(),
+    alarmId,
+    endpointId: (endpointId as string).toLowerCase(),
+    threshold: String(Number(digits)),
+  };
+}
+
+function actionIdsByAlarm(rows: readonly Alarm[], reader: StoreReader): ReadonlyMap<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { alarm, id } of reader.all<{ alarm: string; id: string }>(
+    `SELECT a.id AS alarm, x.id FROM alarm_actions x JOIN alarms a ON a.pk = x.alarm_pk
+     WHERE a.id IN (SELECT value FROM json_each(?)) ORDER BY x.pk`,
+    JSON.stringify(rows.map(({ id }) => id)),
+  )) {
+    found.set(alarm, [...(found.get(alarm) ?? []), id]);
+  }
+  return found;
+}
+
+/** Most reasons returned per alarm. @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
+const MAX_REASONS = 100;
+
+function reasonsByAlarm(rows: readonly Alarm[], { reader }: PresentContext): ReadonlyMap<string, object[]> {
+  const found = new Map<string, object[]>();
+  const lines = reader.all<{ alarm: string; endpoint: string; name: string | null; reason: string; since: number }>(
+    `SELECT r.alarm, r.endpoint, e.name, r.reason, r.since FROM alarm_reasons r LEFT JOIN endpoints e ON e.id = r.endpoint
+     WHERE r.alarm IN (SELECT value FROM json_each(?)) ORDER BY r.since, r.code`,
+    JSON.stringify(rows.map(({ id }) => id)),
+  );
+  for (const { alarm, endpoint, name, reason, since } of lines) {
+    const reasons = found.get(alarm) ?? [];
+    const shown = { endpointId: endpoint, endpointName: name, reason, since: new Date(since).toISOString() };
+    if (reasons.length < MAX_REASONS) reasons.push(shown);
+    found.set(alarm, reasons);
+  }
+  return found;
+}
+
+function findAdministrationList(reader: StoreReader): object | null {
+  return reader.one<{ id: string; name: string }>(
+    "SELECT id, name FROM distribution_lists WHERE id = ?",
+    ADMINISTRATION_LIST_ID,
+  );
+}
+
+/** Creates missing alarms. */
+export function seedAlarms(tx: Transaction, by: ActorContext): void {
+  for (const type of ALARM_TYPES as readonly AlarmType[]) {
+    if (!tx.get(alarms, ALARM_IDS[type])) tx.create(alarms, {}, by, { id: ALARM_IDS[type], type });
+  }
+}

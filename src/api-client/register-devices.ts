@@ -1,0 +1,39 @@
+import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
+import type { ApiClient, ApiPage } from "./api-client.ts";
+
+/** A device as the API accepts it and as the simulator's ready line lists it. */
+export interface DeviceRegistration {
+  type: string;
+  deviceIdentifier: string;
+  description: string;
+  attributes: Record<string, string>;
+}
+
+const CONCURRENCY = 16;
+
+/** Registers the devices with the appliance; updates description and attributes of existing ones. */
+export async function registerDevices(api: ApiClient, devices: readonly DeviceRegistration[]): Promise<void> {
+  const endpoints = await api.get<ApiPage<{ id: string }>>(`/extensions/${ONPREM_EXTENSION_ID}/endpoints?limit=1`);
+  const endpoint = endpoints.data[0];
+  if (!endpoint) throw new UpstreamError("upstream", "The appliance has no endpoint to register devices at.");
+  const path = `/extensions/${ONPREM_EXTENSION_ID}/endpoints/${endpoint.id}/devices`;
+  const queue = [...devices];
+  const worker = async (): Promise<void> => {
+    for (let device = queue.shift(); device; device = queue.shift()) await registerDevice(api, path, device);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+}
+
+async function registerDevice(api: ApiClient, path: string, device: DeviceRegistration): Promise<void> {
+  try {
+    await api.post(path, { ...device });
+  } catch (error) {
+    if (!(error instanceof CallerError) || error.type !== "conflict") throw error;
+    const query = `deviceIdentifier=${encodeURIComponent(device.deviceIdentifier)}&limit=1`;
+    const existing = await api.get<ApiPage<{ id: string }>>(`${path}?${query}`);
+    if (!existing.data[0]) throw error;
+    const { description, attributes } = device;
+    await api.put(`${path}/${existing.data[0].id}`, { description, attributes });
+  }
+}

@@ -1,4 +1,0 @@
-/** Every file of the folder, by its path. A module of its own, so that only those load it who need it. */
-export const OWN_DECLARATIONS: Readonly<Record<string, unknown>> = import.meta.glob("../resources/**/*.ts", {
-  eager: true,
-});

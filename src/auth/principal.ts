@@ -1,0 +1,61 @@
+import type { AccessScope, Actor, ActorContext } from "../store/store.ts";
+
+/** The authenticated user of a request. */
+export interface Principal {
+  userId: string;
+  userPk: number;
+  name: string;
+  email: string | null;
+  /** Id of the token row or console session. */
+  tokenId: string;
+  /** OAuth 2 scopes of the token, which restrict the user's rights; null: no restriction. */
+  scopes: readonly string[] | null;
+  /** The presented token, only for `GET /v1/session`: never log or store it. Null for a console cookie. */
+  accessToken: string | null;
+}
+
+/** How the token was sent. Each kind of token is valid with one transport only: console sessions in their cookie. */
+export type TokenTransport = "bearer" | "cookie";
+
+/** An identity provider as sessions name it. */
+export interface IdentityProvider {
+  id: string;
+  name: string;
+}
+
+/** Authentication and permissions: who a caller is, and what the caller may do and see. */
+export interface AccessControl {
+  /**
+   * The holder of a valid token. Null when the token is unknown, revoked, expired, idle for too long or sent with the
+   * wrong transport, or when its user is locked. With `isUse` false (automatic requests) the idle timeout of a session
+   * is not extended. Never throws.
+   */
+  authenticate(token: string, transport?: TokenTransport, isUse?: boolean): Principal | null;
+  /** True while the token of `principal` is still valid; does not count as use. */
+  isStillValid(principal: Principal): boolean;
+  /**
+   * The scope of `principal` in the acting domain `domain` (an id; null: the first available one by name path). Throws
+   * `invalid-value` on field `named` (default `domain`) when the user may not act there.
+   */
+  resolveScope(principal: Principal, domain: string | null, named?: string): AccessScope;
+  /**
+   * The built-in identity provider; its id is the audience of client credentials. Null before the appliance is
+   * initialized.
+   */
+  identityProvider(): IdentityProvider | null;
+  /**
+   * Issues an in-memory token for one request of a user who was authenticated by another appliance of the organisation;
+   * `end` revokes it. `scopes` are those of the original token, as in `Principal`. Throws `unauthorized` for an unknown
+   * user.
+   */
+  issueTemporaryToken(userId: string, scopes: Principal["scopes"]): { token: string; end(): void };
+  /** Actor context with all rights for the module `name`, for writes without a user. */
+  systemContext(name: string): ActorContext;
+  /** Clears the caches and stops listening for changes. */
+  close(): void;
+}
+
+/** The audit actor of a principal; `address` is the network address of the request. */
+export function actorOf(principal: Principal, address: string | null): Actor {
+  return { kind: "user", userId: principal.userId, name: principal.name, address };
+}

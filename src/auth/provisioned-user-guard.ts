@@ -1,0 +1,23 @@
+import { ConflictError } from "../lib/errors.ts";
+import type users from "../resources/people/users.ts";
+import type { RowMutation } from "../store/store.ts";
+
+/**
+ * Invariants of users provisioned by SCIM, for every write: no local password is stored, and a user deactivated in the
+ * directory stays locked without an end. Throws ConflictError.
+ */
+export function checkProvisionedUser({ after, given }: RowMutation<typeof users>, now: number): void {
+  if (after?.source !== "scim") return;
+  const { passwordHash, scimActive, lock } = after;
+  if (passwordHash !== null) {
+    throw new ConflictError(
+      "A password is not allowed: the directory that provisions this user stores it.",
+      "password",
+    );
+  }
+  // Only when the lock is written: otherwise a clock that steps back would block every other change.
+  if (!given.has("lock")) return;
+  const isLocked = lock !== null && (lock.end ?? null) === null && (lock.start ?? now) <= now;
+  if (scimActive === 0 && !isLocked)
+    throw new ConflictError("The user must stay locked: the directory has deactivated the account.", "lock");
+}

@@ -1,0 +1,82 @@
+import { Cron } from "croner";
+
+/** Fields of a Quartz cron expression in order, with their ranges. */
+const FIELDS = [
+  { name: "seconds", min: 0, max: 59 },
+  { name: "minutes", min: 0, max: 59 },
+  { name: "hours", min: 0, max: 23 },
+  { name: "days of month", min: 1, max: 31 },
+  { name: "months", min: 1, max: 12, names: "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC" },
+  // Quartz: Sunday is 1; croner: Sunday is 0.
+  { name: "days of week", min: 1, max: 7, names: "SUN MON TUE WED THU FRI SAT" },
+  { name: "years", min: 1970, max: 2099 },
+] as const;
+
+type FieldSpec = (typeof FIELDS)[number];
+
+const DAYS_OF_MONTH = 3;
+const DAYS_OF_WEEK = 5;
+
+/**
+ * Compiles a Quartz cron expression to a croner pattern over local times (as UTC); returns an error message if it is
+ * invalid. The seconds field must be a single value, so that the schedule fires at most once a minute; `L-n` is not
+ * supported. @source Quartz CronExpression
+ */
+export function parseQuartzCron(expression: string): Cron | string {
+  const fields = expression.trim().toUpperCase().split(/\s+/);
+  if (fields.length < 6 || fields.length > 7) return "A cron expression must have six fields, or seven with a year.";
+  if (!/^\d{1,2}$/.test(fields[0] ?? "")) return "The seconds field must be a single value from 0 to 59.";
+  const isOpen = (at: number): boolean => fields[at] === "?" || fields[at] === "*";
+  if (!isOpen(DAYS_OF_MONTH) && !isOpen(DAYS_OF_WEEK)) {
+    return "One of day-of-month and day-of-week must be a question mark.";
+  }
+  const translated: string[] = [];
+  for (const [at, field] of fields.entries()) {
+    const spec = FIELDS[at] as FieldSpec;
+    const parts = field.split(",").map((part) => translateField(part, spec, at));
+    if (parts.some((word) => word === null)) return `The ${spec.name} are not valid: ${field}.`;
+    translated.push(parts.join(","));
+  }
+  try {
+    return new Cron(translated.join(" "), { timezone: "UTC", paused: true, mode: "6-or-7-parts" });
+  } catch {
+    return "Invalid cron expression.";
+  }
+}
+
+/** Translates one part of a field to croner syntax; null if it is invalid. */
+function translateField(part: string, spec: FieldSpec, at: number): string | null {
+  if (part === "?") return at === DAYS_OF_MONTH || at === DAYS_OF_WEEK ? "*" : null;
+  if (at === DAYS_OF_MONTH && /^(L|LW|([1-9]|[12]\d|3[01])W)$/.test(part)) return part;
+  if (at === DAYS_OF_WEEK) {
+    const special = /^(\w+?)(L|#[1-5])$/.exec(part);
+    const day = special && parseFieldValue(special[1] ?? "", spec);
+    if (special && day !== null) return `${day - 1}${special[2] === "L" ? "#L" : special[2]}`;
+    if (part === "L") return "6";
+  }
+  const [range = "", step, ...rest] = part.split("/");
+  if (rest.length > 0 || (step !== undefined && !/^[1-9]\d{0,3}$/.test(step))) return null;
+  const [from, to, ...more] =
+    range === "*" ? [spec.min, spec.max] : range.split("-").map((each) => parseFieldValue(each, spec));
+  if (more.length > 0 || from === null || from === undefined || to === null) return null;
+  const last = to ?? (step === undefined ? from : spec.max);
+  const shift = at === DAYS_OF_WEEK ? 1 : 0;
+  return expandRange(from, last, Number(step ?? 1), spec)
+    .map((value) => value - shift)
+    .join(",");
+}
+
+/** Values of a range with a step; a range whose end precedes its start wraps around. */
+function expandRange(from: number, to: number, step: number, { min, max }: FieldSpec): number[] {
+  const end = to >= from ? to : to + max - min + 1;
+  const values: number[] = [];
+  for (let value = from; value <= end; value += step) values.push(value > max ? value - max + min - 1 : value);
+  return values;
+}
+
+function parseFieldValue(text: string, spec: FieldSpec): number | null {
+  const named = "names" in spec ? spec.names.split(" ").indexOf(text) : -1;
+  if (named >= 0) return named + spec.min;
+  const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  return value >= spec.min && value <= spec.max ? value : null;
+}

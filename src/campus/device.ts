@@ -1,7 +1,0 @@
-/** A device in the API's spelling; every attribute value is text. */
-export interface Device {
-  type: "phones" | "speakers";
-  deviceIdentifier: string;
-  description: string;
-  attributes: Record<string, string>;
-}

@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import type { ApiClient } from "../../api-client/api-client.ts";
+import { sleep, systemClock } from "../../lib/clock.ts";
+import { extensionIdOf } from "../../plugin-host/extension-rows.ts";
+import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../appliance-options.ts";
+import { EXIT } from "../exit-codes.ts";
+import type { Terminal } from "../terminal.ts";
+
+interface ExtensionRow {
+  disabled: boolean;
+  globalDisabled: boolean;
+  status: { state: string; health: string; reason: string | null } | null;
+}
+
+const POLL_INTERVAL_MS = 200;
+const SETTLE_TIMEOUT_MS = 15_000;
+
+/** `carillon plugin enable` and `disable`, through the API of a running appliance. */
+export function addEnableDisable(plugin: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
+  for (const [word, disabled] of [["enable", false] as const, ["disable", true] as const]) {
+    addApplianceOptions(plugin.command(`${word} <name>`), terminal)
+      .description(disabled ? "Disable a plugin." : "Enable a plugin and wait until it runs.")
+      .addHelpText("after", `\nExample:\n  carillon plugin ${word} lamp --token …`)
+      .action(async (name: string, options: ApplianceOptions) => {
+        const { state, reason } = await setEnabled(apiClientFrom(options, terminal), name, disabled);
+        terminal.out(`${name}: ${state}${reason === null ? "" : `, ${reason}`}`);
+        finish(state === (disabled ? "disabled" : "running") ? EXIT.ok : EXIT.failure);
+      });
+  }
+}
+
+async function setEnabled(api: ApiClient, name: string, disabled: boolean) {
+  const path = `/extensions/${extensionIdOf(name)}`;
+  await api.put(path, { disabled });
+  const settled = disabled ? ["disabled"] : ["running", "stopped", "absent"];
+  for (const stopAt = systemClock.now() + SETTLE_TIMEOUT_MS; ; await sleep(systemClock, POLL_INTERVAL_MS)) {
+    const { status } = await api.get<ExtensionRow>(path);
+    const { state = "absent", reason = null } = status ?? {};
+    if (settled.includes(state) || systemClock.now() > stopAt) return { state, reason };
+  }
+}

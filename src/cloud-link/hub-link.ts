@@ -1,0 +1,295 @@
+import type { IncomingMessage } from "node:http";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { createFailoverGroups, type FailoverGroups } from "../failover/failover-groups.ts";
+import { type Clock, type Timer, yieldToEventLoop } from "../lib/clock.ts";
+import { UpstreamError } from "../lib/errors.ts";
+import type { Events } from "../lib/events.ts";
+import { newId } from "../lib/ids.ts";
+import type { Log } from "../lib/log.ts";
+import type { DeliveryProviders } from "../notifications/engine/delivery-providers.ts";
+import type { NotificationService } from "../notifications/notification-service.ts";
+import { ensureAuthority } from "../ops/tls/certificates.ts";
+import { offeredUpgrade } from "../ops/upgrade/remote-upgrade.ts";
+import endpointActivities from "../resources/devices/endpoint-activities.ts";
+import endpoints from "../resources/devices/endpoints.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
+import { createStagedRollouts, type StagedRollouts } from "../rollout/staged-rollouts.ts";
+import { type Catalogue, tableName } from "../schema/catalogue.ts";
+import type { SharedLog } from "../store/shared-log.ts";
+import type { ActorContext, ChangeCapture, Store, StoreReader, Transaction } from "../store/store.ts";
+import { createHubChangeRecorder } from "../sync/capture/change-recorders.ts";
+import { createFileBlobStore } from "../sync/files/blob-store.ts";
+import { createHubSync, type HubSync } from "../sync/hub/hub-sync.ts";
+import { createPresenceStore, type PresenceStore } from "../sync/hub/presence-store.ts";
+import { publishWrittenRows, readFeedHead } from "../sync/hub/publish.ts";
+import { createRemoteCommandSender } from "../sync/hub/remote-command-sender.ts";
+import { EDIT_CONFLICTS, type EditConflict, FEED_RECORDS, LINK_RECORDS } from "../sync/hub/tables.ts";
+import {
+  confirmIdentity,
+  findIdentityByKey,
+  findIdentityByToken,
+  listRevokedKeys,
+  type OpenEnrolmentCode,
+  openEnrolmentCodes,
+  revokeIdentities,
+  withdrawEnrolmentCode,
+} from "../sync/identity/enrolment-records.ts";
+import { createEnrolmentService, type EnrolmentService } from "../sync/identity/enrolment-service.ts";
+import { readOrganisationBaseline } from "../sync/initial-sync/organisation-baseline.ts";
+import { SYNC_LIMITS } from "../sync/protocol/frames.ts";
+import { productReplicatedTypes } from "../sync/protocol/product-replicated-types.ts";
+import { isReplicated, replicatedBody } from "../sync/protocol/replicated-body.ts";
+import { createRemoteChannel, type RemoteChannelDeps } from "../sync/remote-delivery/remote-channel.ts";
+import { createSqliteProgramRunner } from "../sync/storage/sqlite-program-runner.ts";
+import { getRecord, type RowBody, scanRecords } from "../sync/storage/transaction-program.ts";
+import { type Acceptor, createAcceptor } from "../sync/transport/acceptor.ts";
+import { createHubControlHandler, type HubControlHandlerDeps } from "./hub-control-handler.ts";
+
+export interface HubLinkDeps {
+  dataDir: string;
+  store: Store;
+  catalogue: Catalogue;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  by: ActorContext;
+  recording: { recorder: ChangeCapture | null };
+  endpointId(): string;
+  notificationService(): Pick<NotificationService, "handleOutcomes">;
+  /** Appliances that may activate devices. Called only after the start of all modules. */
+  candidates: RemoteChannelDeps["candidates"];
+  /** Runs an API request that an appliance forwards. Throws CallerError. */
+  request: HubControlHandlerDeps["request"];
+  /** The shared log of the organisation, if there is one. */
+  shared?: Pick<SharedLog, "isReachable">;
+}
+
+/** The cloud's end of all links. */
+export interface HubLink {
+  start(): Promise<void>;
+  /** Accepts an upgrade request. Throws what the API should answer: CallerError, UpstreamError (`starting`). */
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Creates an enrolment code for one appliance; `until` is epoch ms. */
+  createEnrolmentCode(endpoint: string | null): Promise<{ code: string; until: number }>;
+  /** Redeemable codes. */
+  listEnrolmentCodes(): OpenEnrolmentCode[];
+  /** Deletes a code; false if it does not exist. */
+  withdrawEnrolmentCode(codeId: string): Promise<boolean>;
+  /** Revokes the keys of an appliance and disconnects it: it must be enrolled again. */
+  revoke(endpoint: string): Promise<void>;
+  /** Ids of the connected appliances. */
+  connected(): string[];
+  /** The given delivery providers and the one for appliances. */
+  extendProviders(providers: DeliveryProviders): DeliveryProviders;
+  /** Lost edits of appliances, newest last; at most 1,000. */
+  conflicts(): EditConflict[];
+  readonly hub: HubSync;
+  /** Staged upgrades of appliances. */
+  readonly upgrades: StagedRollouts;
+  stop(): void;
+}
+
+/** @source docs/decisions/0300-sync-limits.md */
+const ROWS_PER_TRANSACTION = 50;
+const MAX_CONFLICTS = 1_000;
+const LEADERSHIP_CHECK_MS = 1_000;
+
+export function createHubLink(deps: HubLinkDeps): HubLink {
+  const { dataDir, store, catalogue, clock, events, log, by, recording } = deps;
+  const types = productReplicatedTypes(catalogue);
+  const runner = createSqliteProgramRunner(store, catalogue, by);
+  const onFault = (error: unknown): void => log.error({ event: "sync.failed", err: error }, "sync with an appliance failed");
+  const hub = createHubSync({
+    ...{ store: runner, clock, types, limits: SYNC_LIMITS, newId, onFault },
+    blobs: createFileBlobStore(join(dataDir, "files")),
+    isInGroup: (endpoint, group) =>
+      groups?.all().some(({ id, members }) => id === group && members.includes(endpoint)) === true,
+    onOutcome: (endpoint, cid, report) => remoteChannel.handleReport(endpoint, cid, report),
+    onProtocolViolation: (endpoint, reason) => log.warn({ event: "link.protocol_violation", endpoint, reason }, "protocol violation by an appliance"),
+  });
+  const remoteChannel = createRemoteChannel({
+    ...{ store, runner, clock, types, hub, onFault, candidates: deps.candidates },
+    isLinked: (endpoint) => acceptor?.connected().includes(endpoint) === true,
+    record,
+    handleOutcomes: (outcomes) => deps.notificationService().handleOutcomes(outcomes),
+  });
+  const offered = () => offeredUpgrade(store);
+  const connected = (): string[] => acceptor?.connected() ?? [];
+  const common = { store, clock, events, by, endpointId: deps.endpointId, offered, onFault };
+  const remoteCommands = createRemoteCommandSender({ ...common, runner, hub });
+  const upgrades = createStagedRollouts({ ...common, connected });
+  let enrolment: EnrolmentService | null = null;
+  let acceptor: Acceptor | null = null;
+  let groups: FailoverGroups | null = null;
+  let presences: PresenceStore | null = null;
+  let unsubscribe = (): void => undefined;
+  let leadershipTimer: Timer | null = null;
+  let isStopped = false;
+  /** Without the database this node cannot store anything, and another node may be the leader by now. */
+  const isDatabaseReachable = (): boolean => deps.shared?.isReachable() ?? true;
+
+  function record(endpointId: string, what: "takeover" | "doubled", notificationId: string, message: string): void {
+    if (what === "doubled") log.warn({ event: "delivery.duplicated", endpointId, notificationId }, message);
+    else log.warn({ event: "delivery.reassigned", endpointId, notificationId }, message);
+    const severity = what === "doubled" ? "warn" : "info";
+    const at = { extensionId: ONPREM_EXTENSION_ID, endpointId, type: "log-message", severity } as const;
+    store
+      .write((tx) => void tx.create(endpointActivities, { ...at, value: { what, notificationId, message } }, by))
+      .catch(onFault);
+  }
+
+  /**
+   * Publishes rows that were written before recording started, such as the initial data. Reads all rows, and writes only those
+   * that differ from the feed.
+   */
+  async function publishUnrecordedRows(): Promise<void> {
+    const kinds = [...types.cloudOwned].sort((a, b) => types.dependencyRank(a) - types.dependencyRank(b));
+    for (const type of kinds) {
+      const sql = `SELECT pk, id FROM ${tableName(catalogue.byName(type))} WHERE pk > ? ORDER BY pk LIMIT ${ROWS_PER_TRANSACTION}`;
+      for (let after = 0; !isStopped; ) {
+        await store.whenSettled();
+        const rows = store.all<{ pk: number; id: string }>(sql, after);
+        const others = rows.filter(({ id }) => unpublishedBody(type, id, store) !== null);
+        if (others.length > 0) {
+          await store.write((tx) => others.forEach(({ id }) => void publishIfChanged(type, id, tx)));
+          hub.wake();
+        }
+        const last = rows.at(-1);
+        if (!last) break;
+        after = last.pk;
+        await yieldToEventLoop(clock);
+      }
+    }
+  }
+
+  /** The row's body if the feed does not have it; null otherwise. */
+  function unpublishedBody(type: string, id: string, reader: StoreReader): RowBody | null {
+    const resource = catalogue.byName(type);
+    const row = reader.get(resource, id) as Readonly<Record<string, unknown>> | null;
+    if (!row || !isReplicated(resource, row)) return null;
+    const body = replicatedBody(resource, row);
+    const known = runner.readSync(() => getRecord(FEED_RECORDS, type, id));
+    return known?.gone === 0 && JSON.stringify(known.body) === JSON.stringify(body) ? null : body;
+  }
+
+  function publishIfChanged(type: string, id: string, tx: Transaction): void {
+    const body = unpublishedBody(type, id, tx);
+    if (body) runner.runWithin(tx, publishWrittenRows([{ type, id, body, scope: null, at: clock.now() }], types));
+  }
+
+  const readFeedSequence = async (): Promise<number> => (await runner.transact(readFeedHead)).seq;
+  const sendControl: Acceptor["sendControl"] = (endpoint, message) => acceptor?.sendControl(endpoint, message);
+
+  /** Revokes the older keys of an appliance once its newest one is used. */
+  async function retireOldKeys(endpoint: string, keyHash: string): Promise<void> {
+    const isNewer = await runner.transact(() => confirmIdentity(keyHash, clock.now()));
+    await sendRevokedKeys(isNewer ? (acceptor?.connected() ?? []) : [endpoint]);
+  }
+
+  /** Sent to appliances because they authenticate each other on local networks, without the cloud. */
+  async function sendRevokedKeys(endpoints: readonly string[]): Promise<void> {
+    const keys = await runner.transact(() => listRevokedKeys(clock.now()));
+    for (const endpoint of endpoints) sendControl(endpoint, { t: "revoked", keys });
+  }
+
+  async function revoke(endpoint: string): Promise<void> {
+    if (!(await runner.transact(() => revokeIdentities(endpoint, clock.now())))) return;
+    acceptor?.disconnect(endpoint);
+    await sendRevokedKeys(acceptor?.connected() ?? []);
+  }
+
+  return {
+    hub,
+    upgrades,
+    extendProviders: remoteChannel.extendProviders,
+    conflicts: () => runner.readSync(() => scanRecords(EDIT_CONFLICTS, { limit: MAX_CONFLICTS })),
+    async start() {
+      await hub.start();
+      recording.recorder = createHubChangeRecorder({ runner, clock, types });
+      // If an appliance was ever linked, the feed was complete then, and missing rows can be published later.
+      const wasComplete = (await runner.read(() => scanRecords(LINK_RECORDS, { limit: 1 }))).length > 0;
+      if (!wasComplete) await publishUnrecordedRows();
+      const authority = await ensureAuthority(dataDir, clock.now());
+      const service = createEnrolmentService({ store: runner, authority, now: clock.now });
+      enrolment = service;
+      const stopWaking = events.on("replication.change-recorded", hub.wake);
+      const stopSending = remoteCommands.follow();
+      const known = createFailoverGroups({ reader: store, events, ownId: null });
+      groups = known;
+      const stopRevoking = events.on("row.changed", ({ resource, id, op }) => {
+        if (resource === endpoints.name && op === "delete") revoke(id).catch(onFault);
+      });
+      unsubscribe = () => {
+        for (const stop of [stopWaking, stopSending, stopRevoking, known.stop]) stop();
+      };
+      const answer = createHubControlHandler({
+        groups: known,
+        enrolment: service,
+        sendControl,
+        head: readFeedSequence,
+        request: deps.request,
+        onFault,
+      });
+      acceptor = createAcceptor({
+        ...{ clock, log },
+        hub,
+        async enrol(asked) {
+          const answer = await service.enrol(asked);
+          // The holder of an older key is not this appliance any more.
+          acceptor?.disconnect(asked.endpoint);
+          await sendRevokedKeys(acceptor?.connected() ?? []);
+          return { ...answer, ground: readOrganisationBaseline(store) };
+        },
+        identify: (shown) =>
+          runner.transact(() =>
+            "token" in shown
+              ? findIdentityByToken(shown.token, clock.now())
+              : findIdentityByKey(shown.keyHash, clock.now()),
+          ),
+        onControlMessage(by, message) {
+          if (message.t === "status") presences?.recordStatus(by.endpoint, message);
+          else answer(by, message);
+        },
+        onLinkChanged(endpoint, linked) {
+          if (!linked) return presences?.recordDisconnected(endpoint);
+          presences?.recordConnected(endpoint, versionOf(linked.software));
+          retireOldKeys(endpoint, linked.keyHash).catch(onFault);
+        },
+      });
+      presences = createPresenceStore({ store: runner, clock, connected, onFault });
+      upgrades.start();
+      leadershipTimer = clock.every(LEADERSHIP_CHECK_MS, () => {
+        if (!isDatabaseReachable()) acceptor?.disconnectAll();
+      });
+      if (wasComplete) publishUnrecordedRows().catch((error: unknown) => isStopped || onFault(error));
+    },
+    accept(request, socket, head) {
+      // A refused appliance retries within a second; one that was disconnected backs off.
+      if (!acceptor || !isDatabaseReachable()) throw new UpstreamError("starting", "The cloud is starting.");
+      acceptor.accept(request, socket, head);
+    },
+    createEnrolmentCode(endpoint) {
+      return (enrolment as EnrolmentService).createCode(endpoint);
+    },
+    listEnrolmentCodes: () => runner.readSync(() => openEnrolmentCodes(clock.now())),
+    withdrawEnrolmentCode: (codeId) => runner.transact(() => withdrawEnrolmentCode(codeId, clock.now())),
+    revoke,
+    connected,
+    stop() {
+      isStopped = true;
+      leadershipTimer?.cancel();
+      upgrades.stop();
+      recording.recorder = null;
+      unsubscribe();
+      acceptor?.stop();
+      presences?.stop();
+      hub.stop();
+    },
+  };
+}
+
+/** Version in a user agent like `carillon/1.2.3`. */
+function versionOf(software: string | null): string | null {
+  return /^carillon\/(\S{1,40})$/.exec(software ?? "")?.[1] ?? null;
+}

@@ -1,0 +1,150 @@
+import type { ApplianceStatus } from "../../cloud-link/appliance-status.ts";
+import { computed, integer, list, number, option, text, timestamp, uuid } from "../../schema/field.ts";
+import { type Action, deletedResponse, jsonResponse } from "../action.ts";
+import { compileBodyValidator } from "./body-validator.ts";
+
+const REASON = text("A reason.", { required: true, max: 10_000 });
+const LARGE = { max: Number.MAX_SAFE_INTEGER };
+const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+
+const ALARM = {
+  alarmId: uuid("Id of the alarm.", { required: true }),
+  type: text("Type of the alarm.", { required: true }),
+  since: timestamp("When it became ACTIVE.", { required: true }),
+  reasons: list("Current problems.", REASON, { required: true }),
+};
+
+const APPLIANCE = {
+  endpointId: uuid("Its id.", { required: true }),
+  name: text("Name of the appliance."),
+  site: computed("Site of the appliance; null if not set.", "object", {
+    of: {
+      siteId: uuid("Id of the site.", { required: true }),
+      name: text("Name of the site.", { required: true }),
+      latitude: number("Degrees north of the equator.", { min: -90, max: 90, unit: "°" }),
+      longitude: number("Degrees east of Greenwich.", { min: -180, max: 180, unit: "°" }),
+    },
+    nullable: true,
+  }),
+  link: option(
+    "linked: connected; away: not connected; never: has never connected; revoked: its keys were revoked.",
+    ["linked", "away", "never", "revoked"],
+    { required: true },
+  ),
+  since: timestamp("When the link was established or lost; null if it never connected."),
+  heardAt: timestamp("Last contact, accurate to the minute."),
+  version: text("Version of its software."),
+  certificateUntil: timestamp("Expiry of its client certificate."),
+  position: integer("Position in the cloud's change feed up to which it has all rows.", LARGE),
+  head: integer("Current position of the cloud's change feed.", { required: true, ...LARGE }),
+  rowsBehind: integer("Rows not yet replicated to it, counted up to 10,000; null if it never connected."),
+  behindSince: timestamp("When the oldest of these was written."),
+  unsentRows: integer(
+    "Records waiting at the appliance for upload according to its last report, counted up to 10,000.",
+  ),
+  unsentSince: timestamp("When the oldest of these was written."),
+  openCommands: integer("Messages and commands without a reported outcome.", { required: true }),
+  waitingRows: integer("Rows from it that wait for referenced rows.", { required: true }),
+  health: computed("Last reported health; null if none was reported yet.", "object", {
+    of: {
+      status: option("Health status.", ["GREEN", "YELLOW", "RED"], { required: true }),
+      reasons: list("Current problems.", REASON, { required: true }),
+      at: timestamp("Start of this status.", { required: true }),
+    },
+    nullable: true,
+  }),
+  alarms: computed("Alarms that are ACTIVE.", "array", { of: ALARM }),
+};
+
+const ENROLMENT_CODE = {
+  id: uuid("Id for revoking the code.", { required: true }),
+  endpointId: uuid("The only appliance that may use the code; null for any."),
+  until: timestamp("Expiry time.", { required: true }),
+};
+
+const ENROLMENT_CODE_INPUT = { endpointId: uuid("The only appliance that may use the code; default: any.") };
+const validateEnrolmentCodeInput = compileBodyValidator(ENROLMENT_CODE_INPUT);
+
+/** Appliance administration in the cloud: status, revocation and enrolment codes. */
+export const applianceActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "link/appliances",
+    doc: "Lists the appliances of the organisation with their status. Cloud only.",
+    response: {
+      kind: "members",
+      fields: {
+        appliances: computed("Appliances, in the order in which they were added.", "array", { of: APPLIANCE }),
+        offeredVersion: text("Version available for upgrades; null without one."),
+      },
+    },
+    async handle({ deps: { link } }) {
+      const appliances = (await link.appliances()).map(presentAppliance);
+      return jsonResponse({ appliances, offeredVersion: link.offeredVersion() });
+    },
+  },
+  {
+    method: "delete",
+    at: "link/appliances/{endpointId}",
+    doc: "Revokes the keys of an appliance and closes its link. Its rows are kept; it can be enrolled again. Cloud only.",
+    response: { kind: "deletion" },
+    async handle({ deps, params: { endpointId = "" } }) {
+      await deps.link.revoke(endpointId);
+      return deletedResponse(endpointId);
+    },
+  },
+  {
+    method: "get",
+    at: "link/codes",
+    doc: "Lists unused enrolment codes, without their values. Cloud only.",
+    response: {
+      kind: "members",
+      fields: { codes: computed("Codes, the next to expire first.", "array", { of: ENROLMENT_CODE }) },
+    },
+    async handle({ deps }) {
+      const codes = deps.link
+        .listEnrolmentCodes()
+        .map(({ id, endpoint, until }) => ({ id, endpointId: endpoint, until: iso(until) }));
+      return jsonResponse({ codes });
+    },
+  },
+  {
+    method: "post",
+    at: "link/codes",
+    doc: "Creates a one-time code for enrolling an appliance, valid for 15 minutes. Cloud only.",
+    response: {
+      kind: "members",
+      fields: {
+        code: text("Code to enter at the appliance; returned only here.", { required: true }),
+        until: timestamp("Expiry time.", { required: true }),
+      },
+    },
+    accepts: ENROLMENT_CODE_INPUT,
+    async handle({ deps, body }) {
+      const { endpointId } = validateEnrolmentCodeInput(body) as { endpointId: string | null };
+      const { code, until } = await deps.link.createEnrolmentCode(endpointId);
+      return jsonResponse({ code, until: iso(until) });
+    },
+  },
+  {
+    method: "delete",
+    at: "link/codes/{codeId}",
+    doc: "Revokes an enrolment code. Cloud only.",
+    response: { kind: "deletion" },
+    async handle({ deps, params: { codeId = "" } }) {
+      await deps.link.withdrawEnrolmentCode(codeId);
+      return deletedResponse(codeId);
+    },
+  },
+];
+
+function presentAppliance({ health, alarms, ...rest }: ApplianceStatus): object {
+  const { since, heardAt, certificateUntil, behindSince, unsentSince } = rest;
+  const times = { since, heardAt, certificateUntil, behindSince, unsentSince };
+  return {
+    ...rest,
+    ...Object.fromEntries(Object.entries(times).map(([name, at]) => [name, iso(at)])),
+    health: health && { ...health, at: iso(health.at) },
+    alarms: alarms.map((alarm) => ({ ...alarm, since: iso(alarm.since) })),
+  };
+}

@@ -1,0 +1,72 @@
+import { invalidValue, requiredValue } from "../../lib/errors.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
+import { isUuid } from "../../lib/ids.ts";
+import { type Field, uuid } from "../../schema/field.ts";
+import type { AnyResource, ResourcePath, RowOf } from "../../schema/resource.ts";
+import { type ApiRequest, deletedResponse, type GuardedAction } from "../action.ts";
+
+/** Rows of one resource that something else is tied to, each tie made and undone by the row's id. */
+export interface Association<R extends AnyResource> {
+  /** Path of the list, as an action's. */
+  at: string;
+  /** Placeholder of one row's id below it. */
+  idParam: string;
+  /** Resource of the associated rows. */
+  resource: R;
+  docs: Readonly<Record<"list" | "one" | "add" | "remove", string>>;
+  /** Additional fields of the POST body beside `id`. */
+  accepts?: Readonly<Record<string, Field>>;
+  list(request: ApiRequest): Promise<HttpResponse>;
+  /** The tied row that the path names. Throws not-found. */
+  find(request: ApiRequest): RowOf<R>;
+  /** Ties the row with the id `id`, in lower case, and returns it. */
+  add(request: ApiRequest, id: string): Promise<RowOf<R>>;
+  remove(request: ApiRequest, row: RowOf<R>): Promise<void>;
+}
+
+const ID = uuid("Id of the row to add.", { required: true });
+
+/** The four endpoints of an association: list, get, add (`{id}` in the body), remove. */
+export function associationActions<R extends AnyResource>(of: Association<R>): GuardedAction[] {
+  const { at, idParam, resource, docs, accepts, ...links } = of;
+  const rowPath: ResourcePath = { at, methods: ["get", "delete"] };
+  const item = `${at}/{${idParam}}`;
+  return [
+    { method: "get", at, rowPath, doc: docs.list, response: { kind: "list", resource }, handle: links.list },
+    {
+      method: "get",
+      at: item,
+      rowPath,
+      doc: docs.one,
+      response: { kind: "row", resource },
+      handle: async (request) => request.respondWithRow(resource, links.find(request)),
+    },
+    {
+      method: "post",
+      at,
+      rowPath,
+      doc: docs.add,
+      response: { kind: "row", resource },
+      accepts: { id: ID, ...accepts },
+      handle: async (request) => request.respondWithRow(resource, await links.add(request, bodyId(request))),
+    },
+    {
+      method: "delete",
+      at: item,
+      doc: docs.remove,
+      response: { kind: "deletion" },
+      async handle(request) {
+        const row = links.find(request);
+        await links.remove(request, row);
+        return deletedResponse(row.id);
+      },
+    },
+  ];
+}
+
+/** The id in the body. Throws required, invalid-value. */
+function bodyId({ body: { id } }: ApiRequest): string {
+  if (id === undefined || id === null || id === "") throw requiredValue("id");
+  if (!isUuid(id)) throw invalidValue("id", "Must be a UUID.");
+  return (id as string).toLowerCase();
+}

@@ -1,0 +1,125 @@
+import type { LinkOverview } from "../../cloud-link/link-admin-service.ts";
+import { invalidValue } from "../../lib/errors.ts";
+import { boolean, computed, type Field, integer, option, text, timestamp, uuid } from "../../schema/field.ts";
+import { type Action, type ApiRequest, jsonResponse } from "../action.ts";
+import { compileBodyValidator } from "./body-validator.ts";
+
+const LONG_TEXT = { max: 10_000 };
+const LARGE = { max: Number.MAX_SAFE_INTEGER };
+const iso = (at: number | null | undefined): string | null => (at == null ? null : new Date(at).toISOString());
+
+const REFUSED_ROW = {
+  resource: text("Resource type of the row.", { required: true }),
+  rowId: text("Id of the row.", { required: true }),
+  reason: text("Reason why it cannot be written here.", { required: true, ...LONG_TEXT }),
+};
+
+const STATE = {
+  role: option("hub: the cloud; appliance: one of its appliances.", ["hub", "appliance"], { required: true }),
+  endpointId: uuid("Id of this appliance or of the cloud.", { required: true }),
+  mode: option("Source of commands: cloud, peer appliances on the LAN, or none (solo).", ["cloud", "lan", "solo"], {
+    required: true,
+  }),
+  hub: text("Base URL of the cloud; null if not enrolled.", LONG_TEXT),
+  state: option(
+    "State of the connection to the cloud; none without a cloud.",
+    ["none", "connecting", "connected", "waiting", "refused"],
+    { required: true },
+  ),
+  since: timestamp("When this state began."),
+  connectedAt: timestamp("Last successful connection since the start."),
+  reason: text("Reason for the missing connection; null while connected.", LONG_TEXT),
+  certificateUntil: timestamp("Expiry of its client certificate."),
+  unsentRows: integer("Records not yet accepted by the cloud, counted up to 10,000.", { required: true }),
+  unsentSince: timestamp("When the oldest of these was written."),
+  lagSeconds: integer("Age of the oldest unsent record; 0 without one.", { required: true, ...LARGE }),
+  stagedRows: integer("Rows received from the cloud that wait for the rest of their page, counted up to 10,000.", {
+    required: true,
+  }),
+  resyncing: boolean("A full resync is in progress.", { required: true }),
+  refusedRows: integer("Rows of the cloud that cannot be written here, counted up to 10,000.", { required: true }),
+  refused: computed("The first 20 refused rows.", "array", { of: REFUSED_ROW }),
+  position: computed("Positions in the change feeds; null without a cloud.", "object", {
+    of: {
+      applied: integer("Position in the cloud's feed up to which rows are applied.", { required: true, ...LARGE }),
+      received: integer("Position up to which rows were received.", { required: true, ...LARGE }),
+      written: integer("Records written for the cloud.", { required: true, ...LARGE }),
+      taken: integer("Records accepted by the cloud.", { required: true, ...LARGE }),
+    },
+    nullable: true,
+  }),
+} satisfies Record<string, Field>;
+
+const ENROLMENT = {
+  hub: text("Base URL of the cloud.", { required: true, min: 1, ...LONG_TEXT }),
+  code: text("Enrolment code.", { required: true, min: 1 }),
+  mode: option(
+    "adopt: the rows of the appliance become those of the organisation; join (default): the appliance receives the rows of the organisation and keeps its own local.",
+    ["adopt", "join"],
+  ),
+  authority: text("CA certificate of the cloud, PEM; public CAs are known.", { max: 65_536 }),
+};
+const validateEnrolment = compileBodyValidator(ENROLMENT);
+
+/** The link of this daemon to the others of its organisation. */
+export const linkActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "link",
+    doc: "Returns the state of the link to the cloud. Available to every authenticated user.",
+    response: { kind: "members", fields: STATE },
+    permission: "anyone",
+    handle: async (request) => jsonResponse(presentLinkState(request)),
+  },
+  {
+    method: "post",
+    at: "link",
+    doc: "Enrols the appliance with a cloud, using a code created there, and restarts it. An appliance linked to another cloud leaves that first.",
+    response: { kind: "members", fields: { endpointId: uuid("Id of the appliance.", { required: true }) } },
+    accepts: ENROLMENT,
+    async handle({ body, deps }) {
+      const { hub, code, mode, authority } = validateEnrolment(body) as {
+        hub: string;
+        code: string;
+        mode: "adopt" | "join" | null;
+        authority: string | null;
+      };
+      if (!URL.canParse(hub)) throw invalidValue("hub", "Must be an http or https URL.");
+      const resolved = await deps.ssrfGuard.resolveAllowed(new URL(hub).hostname);
+      const how = { mode: mode ?? "join", authority: authority ?? null } as const;
+      const { endpoint } = await deps.link.enrol({ hub, code, ...how, resolved });
+      return jsonResponse({ endpointId: endpoint });
+    },
+  },
+  {
+    method: "delete",
+    at: "link",
+    doc: "Unlinks the appliance from the cloud and restarts it. Its rows are kept; records waiting for the cloud are discarded.",
+    response: { kind: "nothing" },
+    async handle({ deps }) {
+      await deps.link.leave();
+      return { status: 204, body: null };
+    },
+  },
+];
+
+function presentLinkState({ deps }: ApiRequest): object {
+  const { role, endpointId, report, position, queue, refused, isResyncing } = deps.link.overview();
+  const link = report?.hub ? report.link : null;
+  const unsentSince = queue?.unsentSince ?? null;
+  return {
+    ...{ role, endpointId, mode: role === "hub" ? "cloud" : deps.failover(endpointId).mode, hub: report?.hub ?? null },
+    ...{ state: link?.state ?? "none", since: iso(link?.since), connectedAt: iso(link?.connectedAt) },
+    ...{ reason: link?.reason ?? null, certificateUntil: iso(report?.certificateUntil) },
+    ...{ unsentRows: queue?.unsent ?? 0, unsentSince: iso(unsentSince) },
+    lagSeconds: unsentSince === null ? 0 : Math.max(0, Math.round((deps.clock.now() - unsentSince) / 1_000)),
+    ...{ stagedRows: queue?.staged ?? 0, resyncing: isResyncing, refusedRows: queue?.refused ?? 0 },
+    refused: refused.map(({ type, id, reason }) => ({ resource: type, rowId: id, reason })),
+    position: position && presentPosition(position),
+  };
+}
+
+function presentPosition(position: NonNullable<LinkOverview["position"]>): object {
+  const { applied, received: recv, bulkSeq, hotSeq, bulkAcked, hotAcked } = position;
+  return { applied, received: recv, written: bulkSeq + hotSeq, taken: bulkAcked + hotAcked };
+}

@@ -1,0 +1,121 @@
+import { findBrandingRow, readBranding } from "../../auth/branding.ts";
+import type { LoginCredentials } from "../../auth/login.ts";
+import { buildSessionCookie } from "../../auth/session-cookie.ts";
+import { notFound } from "../../lib/errors.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
+import { boolean, computed, object, text, uuid } from "../../schema/field.ts";
+import type { Action } from "../action.ts";
+import { jsonResponse } from "../action.ts";
+import { fileResponse } from "../file-response.ts";
+import { assertSameOrigin, authenticateSession } from "../session-auth.ts";
+import { compileBodyValidator } from "./body-validator.ts";
+
+const email = text("Email address of the account.", { required: true, max: 254 });
+const password = text("Password of the account.", { required: true, max: 1_024 });
+const newPassword = text("New password, for users who must set one.", { max: 1_024 });
+const code = text("The one-time code.", { required: true, max: 64 });
+const name = text("Display name of the administrator.", { max: 140 });
+
+const PROVIDER_LINK = {
+  id: uuid("Id of the identity provider; `/api/log-in/{id}` redirects to it.", { required: true }),
+  name: text("Label of the login button.", { required: true }),
+};
+
+const SETUP_STATE = {
+  needed: boolean("True while no administrator exists.", { required: true }),
+  loggedIn: boolean("True if the request has a valid session cookie.", { required: true }),
+  doors: computed("Identity providers with their own login page, by name.", "array", { of: PROVIDER_LINK }),
+  takesPasswords: boolean("Password login is available to all users, not only to break-glass accounts.", {
+    required: true,
+  }),
+  takesLoginNames: boolean("An LDAP directory is used; login names may differ from email addresses.", {
+    required: true,
+  }),
+  branding: object("Branding of the organisation.", {
+    companyName: text("Name of the organisation."),
+    companyEmail: text("Contact email address.", { max: 254 }),
+    companyPhone: text("Contact phone number.", { max: 40 }),
+    customUrl: text("URL of the organisation's help pages.", { max: 256 }),
+    logoUrl: text("URL of the logo; null without one."),
+    logoAltText: text("Alternative text of the logo."),
+    primaryColor: text("Primary colour."),
+    secondaryColor: text("Secondary colour."),
+  }),
+};
+
+const validateLogin = compileBodyValidator({ email, password, newPassword });
+const validateSetup = compileBodyValidator({ code, email, password, name });
+
+/**
+ * The two ways into the console, whether it waits for its administrator, and whether the caller is in already.
+ * @source docs/decisions/0021-login-and-drills.md
+ */
+export const loginActions: readonly Action[] = [
+  {
+    method: "post",
+    at: "login",
+    outsideVersion: true,
+    doc: "Starts a console session and sets the session cookie.",
+    response: { kind: "nothing" },
+    permission: "open",
+    accepts: { email, password, newPassword },
+    async handle(request) {
+      assertSameOrigin(request);
+      const account = validateLogin(request.body) as unknown as LoginCredentials;
+      return sessionResponse(await request.deps.signIn.loginWithPassword(account, request.address), request.secure);
+    },
+  },
+  {
+    method: "get",
+    at: "setup",
+    outsideVersion: true,
+    doc: "Returns whether the appliance needs its first administrator and whether the caller has a session.",
+    response: { kind: "members", fields: SETUP_STATE },
+    permission: "open",
+    handle: async (request) => {
+      const { deps } = request;
+      const { logoSha, ...shown } = readBranding(deps.store);
+      const branding = { ...shown, logoUrl: logoSha && `/api/branding/logo?v=${logoSha.slice(0, 16)}` };
+      const loggedIn = authenticateSession(request, deps.access) !== null;
+      const { taken: takesPasswords, directory: takesLoginNames } = deps.identity.passwordLoginOptions();
+      const ways = { doors: deps.identity.loginOptions(), takesPasswords, takesLoginNames };
+      return jsonResponse({ needed: deps.firstRun.needed(), loggedIn, ...ways, branding });
+    },
+  },
+  {
+    method: "get",
+    at: "branding/logo",
+    outsideVersion: true,
+    doc: "Returns the logo of the organisation.",
+    response: { kind: "bytes", types: ["image/png", "image/jpeg"] },
+    permission: "open",
+    async handle({ deps: { store } }) {
+      const logo = findBrandingRow(store)?.logo;
+      if (!logo) throw notFound();
+      return fileResponse(logo, store.files);
+    },
+  },
+  {
+    method: "post",
+    at: "setup",
+    outsideVersion: true,
+    doc: "Creates the administrator of a new appliance and starts a session.",
+    response: { kind: "nothing" },
+    permission: "open",
+    accepts: { code, email, password, name },
+    async handle(request) {
+      assertSameOrigin(request);
+      const given = validateSetup(request.body) as {
+        code: string;
+        email: string;
+        password: string;
+        name: string | null;
+      };
+      return sessionResponse(await request.deps.firstRun.setUp(given, request.address), request.secure);
+    },
+  },
+];
+
+function sessionResponse(token: string, secure: boolean): HttpResponse {
+  return { status: 204, headers: { "Set-Cookie": buildSessionCookie(token, secure) }, body: null };
+}

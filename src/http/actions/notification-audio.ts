@@ -1,0 +1,44 @@
+import { forbidden, invalidValue, notFound } from "../../lib/errors.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
+import notifications from "../../resources/notifications/notifications.ts";
+import { option } from "../../schema/field.ts";
+import { type Action, requireVisibleRow } from "../action.ts";
+import { fileQuery, requestedFileResponse } from "../file-response.ts";
+import { textParameter } from "../query/query.ts";
+
+/**
+ * The recording of a notification, or with `form=programme` all that is played: tone, recording, repetitions.
+ * @source docs/decisions/0008-notifications-and-templates.md; docs/decisions/0019-simulator.md
+ */
+export const notificationAudioActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "notifications/{notificationId}/audio",
+    doc: "Returns the recording of a notification, or everything that is played.",
+    query: {
+      form: option("Recording, or the complete audio program.", ["recording", "programme"], { default: "recording" }),
+      ...fileQuery(notifications.fields.audio),
+    },
+    response: { kind: "bytes", types: ["audio/wav"] },
+    // Goes with the row, as the bytes of every file field do.
+    permission: "anyone",
+    async handle(request) {
+      const { deps, by, query } = request;
+      const row = requireVisibleRow(request, notifications, request.params.notificationId ?? "");
+      if (!by.scope.allows("get", `/notifications/${row.id}`)) throw forbidden();
+      const form = textParameter(query, "form") ?? "recording";
+      if (form === "programme")
+        return wavResponse(await deps.notificationService.getRenderedAudio(row.id), "programme.wav");
+      if (form !== "recording") throw invalidValue("form", "Must be `recording` or `programme`.");
+      if (!row.audio) throw notFound();
+      return requestedFileResponse(row.audio, notifications.fields.audio, query, deps);
+    },
+  },
+];
+
+/** A WAV to be listened to. Throws not-found where nothing is audible. */
+export function wavResponse(wav: Uint8Array | null, fileName: string): HttpResponse {
+  if (!wav) throw notFound();
+  const headers = { "Content-Length": String(wav.length), "Content-Disposition": `inline; filename=${fileName}` };
+  return { type: "audio/wav", headers, body: wav };
+}

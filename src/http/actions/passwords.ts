@@ -1,0 +1,33 @@
+import type { PasswordChange } from "../../auth/login.ts";
+import { buildSessionCookie } from "../../auth/session-cookie.ts";
+import users from "../../resources/people/users.ts";
+import { text } from "../../schema/field.ts";
+import { type Action, requireVisibleRow } from "../action.ts";
+import { compileBodyValidator } from "./body-validator.ts";
+
+const password = text("New password.", { required: true, max: 1_024 });
+const currentPassword = text("Current password, required to change one's own password.", { max: 1_024 });
+
+const validatePasswordChange = compileBodyValidator({ password, currentPassword });
+
+/**
+ * Changes one's own password, or that of a user without greater permissions. A separate path, because it requires
+ * another permission than changing the user. A console session continues as a new session.
+ */
+export const passwordActions: readonly Action[] = [
+  {
+    method: "put",
+    at: "users/{userId}/password",
+    doc: "Sets the password of a user and ends the user's sessions and application grants.",
+    response: { kind: "nothing" },
+    accepts: { password, currentPassword },
+    async handle(request) {
+      const { deps, principal, secure, address } = request;
+      const { id: userId } = requireVisibleRow(request, users, request.params.userId ?? "");
+      await deps.signIn.setPassword({ ...validatePasswordChange(request.body), userId } as PasswordChange, request.by);
+      if (principal.userId !== userId || principal.accessToken !== null) return { status: 204, body: null };
+      const session = await deps.signIn.loginVerifiedUser(userId, address);
+      return { status: 204, headers: { "Set-Cookie": buildSessionCookie(session, secure) }, body: null };
+    },
+  },
+];

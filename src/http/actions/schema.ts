@@ -1,0 +1,62 @@
+import { profileFieldsByExtension } from "../../notifications/compose/notification-profile-hooks.ts";
+import { canonicalPath, methodsOf } from "../../schema/catalogue.ts";
+import type { Field } from "../../schema/field.ts";
+import { jsonSchemaOf } from "../../schema/json-schema.ts";
+import type { AnyResource } from "../../schema/resource.ts";
+import { type Action, jsonResponse } from "../action.ts";
+
+const SCHEMA = { type: "object" };
+const RESOURCE_SCHEMA = {
+  type: "object",
+  required: ["path", "doc", "schema", "methods"],
+  properties: {
+    path: { type: "string" },
+    doc: { type: "string" },
+    schema: SCHEMA,
+    methods: { type: "array", items: { type: "string" } },
+  },
+};
+const SCHEMAS = {
+  type: "object",
+  required: ["resources", "extensions", "profiles"],
+  properties: {
+    resources: { type: "object", additionalProperties: RESOURCE_SCHEMA },
+    extensions: { type: "object", additionalProperties: SCHEMA },
+    profiles: { type: "object", additionalProperties: SCHEMA },
+  },
+};
+
+/**
+ * JSON Schemas for generated forms and tables: each resource by name, extension configurations and profile settings
+ * by extension id. Paths are relative to `/api/v1`.
+ */
+export const schemaActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "schema",
+    doc: "Returns JSON Schemas of resources, extension configurations and profile settings, for generating forms and tables.",
+    response: { kind: "json", schema: SCHEMAS },
+    outsideVersion: true,
+    permission: "anyone",
+    async handle({ deps }) {
+      const resources = Object.fromEntries(
+        deps.catalogue.all.map((resource) => [resource.name, presentSchema(resource)]),
+      );
+      const { configFields, profileSchema } = deps.plugins;
+      return jsonResponse({
+        resources,
+        extensions: schemasOf(configFields()),
+        profiles: schemasOf(profileFieldsByExtension(deps.store, profileSchema)),
+      });
+    },
+  },
+];
+
+function schemasOf(fields: Readonly<Record<string, Readonly<Record<string, Field>>>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([id, each]) => [id, jsonSchemaOf(each)]));
+}
+
+function presentSchema(resource: AnyResource): Record<string, unknown> {
+  const path = canonicalPath(resource);
+  return { path: `/${path.at}`, doc: resource.doc, schema: jsonSchemaOf(resource.fields), methods: methodsOf(path) };
+}

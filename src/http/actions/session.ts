@@ -1,0 +1,80 @@
+import { buildSessionCookie } from "../../auth/session-cookie.ts";
+import { describeSession, revokeSession } from "../../auth/sessions.ts";
+import { listAvailableDomains } from "../../permissions/available-domains.ts";
+import { FEATURES } from "../../resources/devices/features.ts";
+import { boolean, computed, integer, list, option, text, timestamp, uuid } from "../../schema/field.ts";
+import { type Action, deletedResponse, jsonResponse } from "../action.ts";
+
+const FEATURE = option("A feature.", FEATURES);
+const SESSION = {
+  accessToken: text("The presented token; null for a console session.", { max: 512 }),
+  userId: uuid("Id of the user.", { required: true }),
+  providerId: uuid("Identity provider."),
+  providerName: text("Name of the identity provider."),
+  providerDisplayName: text("Company name of the branding, otherwise the name of the provider."),
+  providerExpiration: timestamp("Expiry of the licence; null means never."),
+  logOutPath: text("Path for logging out at the identity provider after the session; null if not needed."),
+  email: text("Email address of the user."),
+  name: text("Name of the user.", { required: true }),
+  isOnprem: boolean("True on an appliance.", { required: true }),
+  isLicenseValid: boolean("Whether the licence is valid.", { required: true }),
+  idleTimeout: integer("Idle timeout of the session.", { required: true, unit: "min" }),
+  idleTimeoutCustom: boolean("Whether the idle timeout is set for the user.", { required: true }),
+  features: list("Available features.", FEATURE, { required: true }),
+  serverSupportedFeatures: list("Features that can be enabled.", FEATURE, { required: true }),
+  permissions: list("Permissions on the session.", option("Method.", ["get", "delete"]), { required: true }),
+};
+
+const DOMAINS = {
+  actingDomainId: uuid("Domain that the request acts in."),
+  data: computed("Domains.", "array", {
+    of: {
+      id: uuid("Its id.", { required: true }),
+      name: text("Its name.", { required: true }),
+      namePath: text("Names from the root down to the domain.", { required: true, max: 30_000 }),
+    },
+  }),
+};
+
+/**
+ * The current session, its domains, and logout.
+ * @source docs/decisions/0003-authentication.md; docs/decisions/0042-api-contract.md
+ */
+export const sessionActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "session",
+    doc: "Returns the current session: user, licence and features.",
+    response: { kind: "members", fields: SESSION },
+    permission: "anyone",
+    async handle({ deps, principal }) {
+      const isLicenseValid = deps.licence.isValid();
+      const session = describeSession(deps.store, deps.access, principal);
+      const providerExpiration = deps.licence.state().licence?.expiresAt ?? null;
+      return jsonResponse({ ...session, providerExpiration, isLicenseValid, permissions: ["get", "delete"] });
+    },
+  },
+  {
+    method: "get",
+    at: "session/domains",
+    doc: "Lists the domains in which the user may act, by name, and the acting domain of the request.",
+    response: { kind: "members", fields: DOMAINS },
+    permission: "anyone",
+    async handle({ deps, principal, by }) {
+      const data = await listAvailableDomains(principal, deps);
+      return jsonResponse({ actingDomainId: by.scope.domainId, data });
+    },
+  },
+  {
+    method: "delete",
+    at: "session",
+    doc: "Ends the session, or revokes the token.",
+    response: { kind: "deletion" },
+    permission: "anyone",
+    async handle({ deps, principal, by, secure }) {
+      const response = deletedResponse(await revokeSession(deps.store, principal, by));
+      if (principal.accessToken !== null) return response;
+      return { ...response, headers: { "Set-Cookie": buildSessionCookie(null, secure) } };
+    },
+  },
+];

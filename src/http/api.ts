@@ -1,0 +1,166 @@
+import type http from "node:http";
+import Koa, { type Middleware, type Next, type ParameterizedContext } from "koa";
+import { createHostCheck, type HostCheck } from "../auth/host-check.ts";
+import { invalidValue, notFound } from "../lib/errors.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
+import { newId } from "../lib/ids.ts";
+import { createDeniedRequestLog } from "../permissions/denied-request-log.ts";
+import { SCIM_BASE_PATH } from "../scim/server.ts";
+import { drainRequest } from "./body/drain-request.ts";
+import { type ConsoleAssets, createConsoleAssets } from "./console-assets.ts";
+import { withCorsHeaders } from "./cors.ts";
+import type { ApiDeps } from "./dependencies.ts";
+import { createEndpoint, type Endpoint } from "./endpoint.ts";
+import { errorResponseOf, isBug, MethodNotAllowedError, misdirectedRequest } from "./error-response.ts";
+import { createIdempotency } from "./idempotency.ts";
+import {
+  API_PREFIX,
+  applyMethodOverride,
+  clientAddress,
+  type RequestState,
+  readIncomingRequest,
+  splitTarget,
+} from "./incoming-request.ts";
+import { onPremisesEndpoints } from "./on-premises-paths.ts";
+import { routeToPlugin } from "./plugin-route.ts";
+import { createClientIdentifier, createRateLimit } from "./rate-limit.ts";
+import { createApiRouter } from "./router.ts";
+import { createPresenter } from "./rows/presenter.ts";
+import { createScimRoute, isScimPath } from "./scim/scim-route.ts";
+import { sendResponse } from "./send-response.ts";
+import { servedActions } from "./served-actions.ts";
+
+export type { ApiDeps } from "./dependencies.ts";
+
+/** The HTTP interface. */
+export interface Api {
+  /**
+   * Request listener for `/`: the API below `/api/`, plugin routes below `/x/`, SCIM below `/scim/v2`, everything
+   * else is the console.
+   */
+  callback(): http.RequestListener;
+}
+
+/** The current version within the API. */
+const VERSION_BASE = "/api/v1";
+const PLUGINS = "/x/";
+/** Public pages and monitoring endpoints that are also served without the prefix `/api`. */
+const UNPREFIXED_PATHS = /^\/(?:(?:join|leave|answer|decline)\/|(?:health|metrics)(?:\?|$))/;
+
+/** Handlers of requests that bypass the router. */
+interface UnroutedHandlers {
+  isOwnHost: HostCheck;
+  files: ConsoleAssets;
+  scim: ReturnType<typeof createScimRoute>;
+}
+
+/** Creates the API from all declarations and actions. */
+export function createApi(deps: ApiDeps): Api {
+  const { listen, api } = deps.settings;
+  const rateLimit = createRateLimit(deps.clock, api.requestsPerMinute, createClientIdentifier(deps));
+  const handlers: UnroutedHandlers = {
+    isOwnHost: createHostCheck({ listen, hosts: api.hosts }),
+    files: createConsoleAssets(deps.consoleFolder),
+    scim: createScimRoute(deps, rateLimit),
+  };
+  const app = new Koa<RequestState>();
+  app.silent = true;
+  app.use(respond(deps));
+  app.use((context, next) => serveUnrouted(context, next, deps, handlers));
+  app.use(
+    createApiRouter(createEndpoints(deps), (endpoint, context) => {
+      const incoming = readIncomingRequest(context);
+      return rateLimit(incoming, () => endpoint.serve(incoming));
+    }),
+  );
+  const callback = app.callback();
+  return { callback: () => (request, response) => void callback(request, response) };
+}
+
+/** Outermost middleware: sends the response or error and logs the request. */
+function respond(deps: ApiDeps): Middleware<RequestState> {
+  // Names of requests are unique over restarts without asking the random source each time.
+  const run = newId();
+  let requests = 0;
+  return async (context, next) => {
+    const startedAt = deps.clock.monotonicMs();
+    requests += 1;
+    const requestId = `${run}-${requests.toString(36)}`;
+    const { method } = context;
+    Object.assign(context.state, { requestId, at: "-", overridden: false, headers: {} });
+    context.res.once("finish", () => drainRequest(context.req, deps.clock));
+    try {
+      await next();
+    } catch (error) {
+      context.state.response = toErrorResponse(error, requestId, deps);
+    }
+    const { at } = context.state;
+    const { response: given, headers } = context.state;
+    const complete = { ...given, headers: { ...given.headers, ...headers } };
+    const response = withCorsHeaders(complete, context.req, deps.settings.api.origins);
+    await sendResponse(context, response);
+    const status = response.status ?? 200;
+    const ms = Math.round((deps.clock.monotonicMs() - startedAt) * 10) / 10;
+    const level = method === "GET" && status < 400 ? "debug" : "info";
+    deps.log[level](
+      { event: "http.request", requestId, method, at, status, ms, address: clientAddress(context.req) },
+      "request",
+    );
+  };
+}
+
+function createEndpoints(deps: ApiDeps): Endpoint[] {
+  const deniedRequests = createDeniedRequestLog(deps.store, deps.clock, (err) =>
+    deps.log.error({ event: "audit.denied_request_not_stored", err }, "failed to store denied request"),
+  );
+  const serving = {
+    presenter: createPresenter(deps, VERSION_BASE),
+    deniedRequests,
+    idempotency: createIdempotency(deps),
+  };
+  return servedActions(deps.catalogue).flatMap((action) => {
+    const endpoint = createEndpoint(action, deps, serving);
+    return [endpoint, ...onPremisesEndpoints(action, endpoint)];
+  });
+}
+
+/** Handles everything outside the router: host check, console files, plugin routes, SCIM and the `_method` override. */
+async function serveUnrouted(
+  context: ParameterizedContext<RequestState>,
+  next: Next,
+  deps: ApiDeps,
+  { isOwnHost, files, scim }: UnroutedHandlers,
+): Promise<void> {
+  const { req, state } = context;
+  if (req.headers.host === undefined && req.httpVersion === "1.1")
+    throw invalidValue("host", "The Host header is required.");
+  if (!isOwnHost({ host: req.headers.host ?? null, localAddress: req.socket.localAddress })) throw misdirectedRequest();
+  if (!req.url?.startsWith("/")) throw notFound();
+  // Links that people get in messages are short, and programs that watch expect these paths.
+  if (UNPREFIXED_PATHS.test(req.url)) req.url = `${API_PREFIX.slice(0, -1)}${req.url}`;
+  const { path, search } = splitTarget(req.url);
+  if (path.startsWith(PLUGINS)) {
+    state.at = "/x";
+    state.response = await routeToPlugin(req, path.slice(PLUGINS.length), search, deps);
+    return;
+  }
+  if (isScimPath(path)) {
+    state.at = SCIM_BASE_PATH;
+    state.response = await scim(req, path, search);
+    return;
+  }
+  if (!`${path}/`.startsWith(API_PREFIX)) {
+    state.at = "console";
+    if (context.method !== "GET" && context.method !== "HEAD") throw new MethodNotAllowedError("GET, HEAD");
+    state.response = await files.respond(path, (name) => req.headers[name] as string | undefined);
+    return;
+  }
+  if (deps.settings.api.methodOverride && context.method === "GET") applyMethodOverride(context);
+  await next();
+}
+
+function toErrorResponse(error: unknown, requestId: string, { log }: ApiDeps): HttpResponse {
+  if (isBug(error)) log.error({ event: "http.request_failed", requestId, err: error }, "request failed");
+  const { status, headers, body } = errorResponseOf(error, requestId);
+  return { status, headers, body: JSON.stringify(body) };
+}

@@ -1,0 +1,105 @@
+import type { IncomingMessage } from "node:http";
+import { koaBody } from "koa-body";
+import type { Clock } from "../../lib/clock.ts";
+import { CallerError } from "../../lib/errors.ts";
+import { compileDecoder, type Decoder } from "../../schema/decoder.ts";
+import type { Field, FileFieldData } from "../../schema/field.ts";
+import { parseUntrustedJson } from "../../schema/untrusted-json.ts";
+import type { UploadedFile } from "../../schema/uploaded-file.ts";
+import type { FileStore } from "../../store/store.ts";
+import { decodeUtf8, MAX_REQUEST_BODY_BYTES, parseBody } from "./body-parser.ts";
+import { parseBrackets } from "./bracket-parser.ts";
+import { readMultipart } from "./multipart.ts";
+
+const JSON_TYPE = "application/json";
+const FORM_TYPE = "application/x-www-form-urlencoded";
+
+/** Text is read as bytes, because invalid UTF-8 must be refused and JSON and names are checked before parsing. */
+const READ_TEXT = koaBody({
+  json: false,
+  urlencoded: false,
+  textTypes: [JSON_TYPE, FORM_TYPE],
+  textLimit: MAX_REQUEST_BODY_BYTES,
+  encoding: "latin1",
+});
+
+/** Decoder and file fields of a body, compiled once. */
+export interface BodyParserPlan {
+  decoder: Decoder;
+  files: ReadonlyMap<string, FileFieldData>;
+}
+
+/** A body as it was sent. */
+export interface RawBody {
+  kind: "none" | "json" | "form" | "multipart";
+  /** The JSON value, or the members of a form with bracketed keys nested; {} without a body. */
+  value: unknown;
+  /** Files that were stored; each must be released when the request ends. */
+  uploads: readonly UploadedFile[];
+}
+
+/** A request without a body. */
+export const NO_BODY: RawBody = { kind: "none", value: {}, uploads: [] };
+
+/** Compiles the parser plan of a body with `fields`. */
+export function compileBodyParser(fields: Readonly<Record<string, Field>>): BodyParserPlan {
+  const files = new Map<string, FileFieldData>();
+  for (const [name, field] of Object.entries(fields)) if (field.kind === "file") files.set(name, field);
+  return { decoder: compileDecoder(fields), files };
+}
+
+/** True for form-urlencoded bodies, the only ones that may contain an access token. */
+export function isUrlEncoded(request: IncomingMessage): boolean {
+  return mediaTypeOf(request) === FORM_TYPE && hasBody(request);
+}
+
+/**
+ * Reads the whole body; files are streamed to `files`. Throws CallerError: unsupported-media-type, too-large,
+ * invalid-value if it is malformed, truncated or nested too deeply.
+ */
+export async function readBody(
+  request: IncomingMessage,
+  plan: BodyParserPlan,
+  deps: { clock: Clock; files: FileStore },
+): Promise<RawBody> {
+  if (!hasBody(request)) return NO_BODY;
+  const encoding = request.headers["content-encoding"];
+  if (encoding !== undefined && encoding !== "identity")
+    throw unsupportedMediaType("Content-Encoding is not supported for request bodies.");
+  switch (mediaTypeOf(request)) {
+    case JSON_TYPE:
+      return { kind: "json", value: parseUntrustedJson(await textOf(request, deps.clock)), uploads: [] };
+    case FORM_TYPE:
+      return { kind: "form", value: parseBrackets(await textOf(request, deps.clock)), uploads: [] };
+    case "multipart/form-data":
+      return { kind: "multipart", ...(await readMultipart(request, plan.files, deps)) };
+    default:
+      throw unsupportedMediaType(
+        "The content type must be application/json, application/x-www-form-urlencoded or multipart/form-data.",
+      );
+  }
+}
+
+/** The members that `plan` knows, in the spelling and types that checks expect. */
+export function decodeBody(body: RawBody, { decoder }: BodyParserPlan): Record<string, unknown> {
+  return body.kind === "json" ? decoder.json(body.value) : decoder.form(body.value as Record<string, unknown>);
+}
+
+export function unsupportedMediaType(message: string): CallerError {
+  return new CallerError("unsupported-media-type", message);
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+/** Content type of a request without parameters, in lower case; empty if absent. */
+export function mediaTypeOf({ headers }: IncomingMessage): string {
+  return (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+async function textOf(request: IncomingMessage, clock: Clock): Promise<string> {
+  const charset = /;\s*charset="?([^\s;"]+)/i.exec(request.headers["content-type"] ?? "")?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) throw unsupportedMediaType("The charset must be UTF-8.");
+  return decodeUtf8((await parseBody(READ_TEXT, request, clock)) as string);
+}

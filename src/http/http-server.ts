@@ -1,0 +1,199 @@
+import { createServer, IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import type { Clock } from "../lib/clock.ts";
+import { formatListenAddress, type ListenAddress } from "../settings/network-addresses.ts";
+import { respondToMalformedRequest } from "./malformed-request.ts";
+import type { WebSocketUpgradeListener } from "./websocket-upgrade.ts";
+
+/** Connections at once to an appliance; more are refused. */
+const MAX_CONNECTIONS = 2_000;
+/** To a cloud: 5,000 links, as many that come again before their old ones are found to be gone, and callers. */
+export const MAX_CLOUD_CONNECTIONS = 2 * 5_000 + MAX_CONNECTIONS;
+/** Idle timeout of a connection; an upload may take any time while data arrives. */
+const IDLE_MS = 60_000;
+/**
+ * Keep-alive timeout of idle connections. Longer than the usual 60 s of proxies, because a request sent while the
+ * server closes the connection would be reset.
+ */
+const KEEP_ALIVE_MS = 65_000;
+/**
+ * Requests started per event loop turn: one packet may contain a thousand pipelined requests, which would block all
+ * others.
+ */
+const REQUESTS_PER_TURN = 32;
+/** Grace period for running requests when the server stops. */
+const SHUTDOWN_GRACE_MS = 1_000;
+
+/** The main HTTP server. */
+export interface MainHttpServer {
+  /** Where clients on this machine reach it: `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** Passes requests to `listener` and upgrade requests to `upgrade`; until then every request gets 503 `starting`. */
+  setRequestListener(listener: RequestListener, upgrade?: WebSocketUpgradeListener): void;
+  /** Replaces the certificate for new connections; only for a server with TLS. */
+  setCertificate(certificate: ServerCertificate): void;
+  /** Refuses new connections, gives running requests one second, then closes all connections. */
+  stop(): Promise<void>;
+}
+
+/** TLS certificate of the server, PEM. */
+export interface ServerCertificate {
+  certificate: string;
+  key: string;
+  /** Sends HSTS; only for certificates that browsers trust. */
+  strictTransportSecurity: boolean;
+  /** CA of client certificates; not requested if absent. Clients without a certificate are served too. */
+  callers?: string;
+}
+
+/** Client address behind a local proxy, by the port of the proxy connection; undefined for direct connections. */
+export type ClientAddressOf = (port: number) => string | undefined;
+
+/** TLS 1.2 with forward secrecy and authenticated encryption, and 1.3. @source RFC 9325 4.2 */
+const TLS_OPTIONS = {
+  minVersion: "TLSv1.2",
+  ciphers: [
+    ...["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"],
+    ...["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384"],
+    ...["ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"],
+  ].join(":"),
+  honorCipherOrder: true,
+} as const;
+/** One year. @source RFC 6797 6.1 */
+const STRICT_TRANSPORT_SECURITY = "max-age=31536000";
+
+/**
+ * Allows upgrades to WebSocket only. Clients that offer an upgrade to HTTP/2 must get a normal response; Node decides
+ * by this property.
+ */
+class WebSocketAwareRequest extends IncomingMessage {
+  declare offered: boolean;
+
+  get upgrade(): boolean {
+    return this.offered && this.headers.upgrade?.toLowerCase() === "websocket";
+  }
+  set upgrade(offered: boolean) {
+    this.offered = offered;
+  }
+}
+
+/**
+ * Binds the address immediately, so that a port conflict is reported first; uses TLS if a certificate is given.
+ * Connections above `maxConnections` are refused. Behind a gateway, `clientAddressOf` returns the real client address
+ * of a connection. Rejects with Node's error.
+ */
+export function startHttpServer(
+  { host, port }: ListenAddress,
+  clock: Clock,
+  certificate: ServerCertificate | null = null,
+  maxConnections = MAX_CONNECTIONS,
+  clientAddressOf?: ClientAddressOf,
+): Promise<MainHttpServer> {
+  let listener: RequestListener = respondStarting;
+  let hsts = certificate?.strictTransportSecurity === true;
+  const startRequest = limitRequestsPerTurn(clock, (request, response) => {
+    if (hsts) response.setHeader("Strict-Transport-Security", STRICT_TRANSPORT_SECURITY);
+    listener(request, response);
+  });
+  const secure =
+    certificate && createSecureServer({ ...SERVER_OPTIONS, ...tlsOptions(certificate), ...TLS_OPTIONS }, startRequest);
+  const server = secure ?? createServer(SERVER_OPTIONS, startRequest);
+  // TLS handshake failures of clients are not logged.
+  secure?.on("tlsClientError", () => undefined);
+  if (clientAddressOf)
+    server.prependListener(secure ? "secureConnection" : "connection", (socket) =>
+      overrideRemoteAddress(socket, clientAddressOf),
+    );
+  server.on("clientError", respondToMalformedRequest);
+  server.maxConnections = maxConnections;
+  server.setTimeout(IDLE_MS);
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, () => {
+      const bound = server.address() as AddressInfo;
+      resolve({
+        url: `${secure ? "https" : "http"}://${formatListenAddress({ host: loopbackForWildcard(host), port: bound.port })}`,
+        setRequestListener(next, upgrade) {
+          listener = next;
+          if (upgrade) server.on("upgrade", upgrade);
+        },
+        setCertificate(next) {
+          hsts = next.strictTransportSecurity;
+          secure?.setSecureContext({ ...tlsOptions(next), ...TLS_OPTIONS });
+        },
+        stop: () => stopServer(server, clock),
+      });
+    });
+  });
+}
+
+/** Slow request headers are cut off by timeout; bodies are limited by progress instead. */
+const SERVER_OPTIONS = {
+  headersTimeout: 5_000,
+  requestTimeout: 0,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  // The API refuses requests without a host itself, in its own error form.
+  requireHostHeader: false,
+  IncomingMessage: WebSocketAwareRequest,
+};
+
+function tlsOptions({ certificate, key, callers }: ServerCertificate) {
+  const clientCertificates = callers === undefined ? {} : { ca: callers, requestCert: true, rejectUnauthorized: false };
+  return { cert: certificate, key, ...clientCertificates };
+}
+
+/** Starts a limited number of requests per event loop turn, in order; the others wait. */
+function limitRequestsPerTurn(clock: Clock, start: RequestListener): RequestListener {
+  const waiting: Parameters<RequestListener>[] = [];
+  let started = 0;
+  const startTurn = (): void => {
+    started = 0;
+    for (const [request, response] of waiting.splice(0, REQUESTS_PER_TURN)) {
+      started++;
+      start(request, response);
+    }
+    if (started > 0) clock.defer(startTurn);
+  };
+  return (request, response) => {
+    if (started === 0) clock.defer(startTurn);
+    started++;
+    if (started <= REQUESTS_PER_TURN && waiting.length === 0) start(request, response);
+    else waiting.push([request, response]);
+  };
+}
+
+function overrideRemoteAddress(socket: Socket, clientAddressOf: ClientAddressOf): void {
+  const { remoteAddress: socketAddress, remotePort } = socket;
+  // Cached, because the port may be reused by another client while a request of this one is still running.
+  let known: string | undefined;
+  const get = (): string | undefined => {
+    if (known === undefined && remotePort !== undefined) known = clientAddressOf(remotePort);
+    return known ?? socketAddress;
+  };
+  Object.defineProperty(socket, "remoteAddress", { get });
+}
+
+/** A loopback address for a wildcard listen address. */
+export function loopbackForWildcard(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  return host === "::" ? "::1" : host;
+}
+
+const respondStarting: RequestListener = (_request, response) => {
+  const body = JSON.stringify({ status: 503, type: "starting", message: "Carillon is starting." });
+  response.writeHead(503, { "Content-Type": "application/json", "Retry-After": "1" });
+  response.end(body);
+};
+
+function stopServer(server: Server, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.after(SHUTDOWN_GRACE_MS, () => server.closeAllConnections());
+    server.close(() => {
+      timer.cancel();
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,93 @@
+import type { IncomingMessage } from "node:http";
+import type { Middleware, ParameterizedContext } from "koa";
+import { invalidValue } from "../lib/errors.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
+import type { Method } from "../schema/resource.ts";
+import { parseQuery, type Query, textParameter } from "./query/query.ts";
+
+/** State of a request from arrival to the log line. */
+export interface RequestState {
+  requestId: string;
+  /** Route pattern for the log; never the path, which may contain ids or arbitrary text. */
+  at: string;
+  response: HttpResponse;
+  /** Headers of every response of the endpoint. */
+  headers: Readonly<Record<string, string>>;
+  /** True when `_method` named the method: parameters of a body are in the query. */
+  overridden: boolean;
+}
+
+/** Prefix of the API. */
+export const API_PREFIX = "/api/";
+
+/** A context with the placeholders' values. */
+export type RoutedContext = Parameters<Middleware<RequestState>>[0] & { params: Readonly<Record<string, string>> };
+
+/** The generic methods by their HTTP names; HEAD is a GET without its body. */
+const METHODS: Readonly<Record<string, Method>> = {
+  GET: "get",
+  HEAD: "get",
+  POST: "post",
+  PUT: "put",
+  DELETE: "delete",
+};
+
+/** A request before routing. */
+export interface IncomingRequest {
+  method: Method;
+  /** Below `/api/`, without query and leading slash. */
+  path: string;
+  /** Values of the path's placeholders as sent, by name. */
+  params: Readonly<Record<string, string>>;
+  query: Query;
+  /** True when `_method` named the method: parameters of a body are in the query. */
+  overridden: boolean;
+  requestId: string;
+  address: string | null;
+  /** True when it came over TLS. */
+  secure: boolean;
+  header(name: string): string | null;
+  raw: IncomingMessage;
+}
+
+/** Splits the target of a request; `path` keeps its leading slash. */
+export function splitTarget(url: string): { path: string; search: string } {
+  const mark = url.indexOf("?");
+  return mark < 0 ? { path: url, search: "" } : { path: url.slice(0, mark), search: url.slice(mark + 1) };
+}
+
+/** Reads method, path, query and headers of a routed request. Throws CallerError for an invalid query. */
+export function readIncomingRequest({ req: raw, method, params, state }: RoutedContext): IncomingRequest {
+  const { path, search } = splitTarget(raw.url ?? "/");
+  return {
+    method: METHODS[method] as Method,
+    path: path.slice(API_PREFIX.length).replace(/\/$/, ""),
+    params,
+    query: parseQuery(search),
+    overridden: state.overridden,
+    requestId: state.requestId,
+    address: clientAddress(raw),
+    secure: "encrypted" in raw.socket,
+    header(name) {
+      const value = raw.headers[name];
+      return value === undefined ? null : Array.isArray(value) ? value.join(", ") : value;
+    },
+    raw,
+  };
+}
+
+/** Network address of the client; IPv4 addresses in their own form. */
+export function clientAddress(raw: IncomingMessage): string | null {
+  return raw.socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
+}
+
+/** Applies the parameter `_method` to a GET. Throws invalid-value for other values than post, put, delete, get. */
+export function applyMethodOverride(context: ParameterizedContext<RequestState>): void {
+  const word = textParameter(parseQuery(splitTarget(context.req.url ?? "/").search), "_method")?.toLowerCase() ?? "get";
+  if (word === "get") return;
+  if (word !== "post" && word !== "put" && word !== "delete") {
+    throw invalidValue("_method", "Must be POST, PUT or DELETE.");
+  }
+  context.method = word.toUpperCase();
+  context.state.overridden = true;
+}

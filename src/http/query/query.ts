@@ -1,0 +1,60 @@
+import { invalidValue } from "../../lib/errors.ts";
+import { isUuid } from "../../lib/ids.ts";
+import { camelCase } from "../../schema/decoder.ts";
+import { parseBrackets } from "../body/bracket-parser.ts";
+
+/** Query parameters: camelCase names to texts, arrays and nested objects of texts; `include…` flags are booleans. */
+export type Query = Readonly<Record<string, unknown>>;
+
+const NOTHING: Query = Object.freeze({});
+
+/**
+ * Names that begin as flags do and hold values.
+ * @source docs/decisions/0042-api-contract.md, `/v1/users`, `/v1/notifications`
+ */
+export const NON_FLAG_INCLUDES =
+  /^include(Types|Applications|LoadSourceIds|NotificationTypes|ByMessageTemplateIds|EndpointIds)$/;
+
+/**
+ * Reads a query string (without `?`); names in kebab-case come out in camelCase, range suffixes stay. A flag
+ * `includeX` is true for "true" and false for every other text.
+ * @source docs/decisions/0001-lists-and-paging.md
+ */
+export function parseQuery(text: string): Query {
+  if (text === "") return NOTHING;
+  const query: Record<string, unknown> = {};
+  for (const [given, value] of Object.entries(parseBrackets(text))) {
+    const name = camelCase(given);
+    query[name] =
+      /^include[A-Z]/.test(name) && !NON_FLAG_INCLUDES.test(name) && typeof value === "string"
+        ? value === "true"
+        : value;
+  }
+  return query;
+}
+
+/** A string parameter, null if absent. Throws invalid-value for lists and objects. */
+export function textParameter(query: Query, name: string): string | null {
+  const value = Object.hasOwn(query, name) ? query[name] : undefined;
+  if (value === undefined) return null;
+  if (typeof value !== "string") throw invalidValue(name, "Must be given exactly once, as a string.");
+  return value;
+}
+
+/** An integer parameter, null if absent. Throws invalid-value outside `min` to `max`. */
+export function integerParameter(query: Query, name: string, min: number, max: number): number | null {
+  const text = textParameter(query, name);
+  if (text === null) return null;
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= min && value <= max)) throw invalidValue(name, `Must be between ${min} and ${max}.`);
+  return value;
+}
+
+/** Ids given as `name[]=…`, repeated, or single; null if absent. Throws invalid-value unless all are UUIDs. */
+export function idListParameter(query: Query, name: string): string[] | null {
+  const value = Object.hasOwn(query, name) ? query[name] : undefined;
+  if (value === undefined) return null;
+  const ids = Array.isArray(value) ? value : [value];
+  if (!ids.every(isUuid)) throw invalidValue(name, "Must be UUIDs.");
+  return ids;
+}

@@ -1,0 +1,134 @@
+import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
+import { Agent as SecureAgent, request as secureRequest } from "node:https";
+import type { LookupFunction } from "node:net";
+import type { Clock } from "./clock.ts";
+import { UpstreamError } from "./errors.ts";
+import type { ResolvedAddress, SsrfGuard } from "./ssrf-guard.ts";
+
+/** Timeout of a call that does not set one. */
+const DEFAULT_TIMEOUT_MS = 10_000;
+const MAX_TIMEOUT_MS = 30_000;
+/** Maximum size of a response body. */
+const MAX_BYTES = 1_048_576;
+
+/** Request options; GET without a body by default. */
+export interface FetchOptions {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+  timeoutMs?: number;
+}
+
+/** The response, whatever its status; redirects are not followed. Repeated headers are joined by a comma. */
+export interface FetchResponse {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface GuardedFetchDeps {
+  ssrfGuard: SsrfGuard;
+  clock: Clock;
+  /** Aborts calls in progress. */
+  signal: AbortSignal;
+  /** Pool of connections to reuse; without it each call opens its own. */
+  connections?: ConnectionPool;
+}
+
+/** Keeps connections open between calls, one idle connection per target. */
+export interface ConnectionPool {
+  agentFor(target: URL): PlainAgent;
+  close(): void;
+}
+
+export function createConnectionPool(): ConnectionPool {
+  const options = { keepAlive: true, maxFreeSockets: 1 };
+  const [plain, secure] = [new PlainAgent(options), new SecureAgent(options)];
+  return {
+    agentFor: ({ protocol }) => (protocol === "https:" ? secure : plain),
+    close() {
+      plain.destroy();
+      secure.destroy();
+    },
+  };
+}
+
+/**
+ * Makes one HTTP call to a target named by a user. Throws UpstreamError; its message holds the host, never the whole
+ * URL.
+ */
+export async function guardedFetch(url: string, options: FetchOptions, deps: GuardedFetchDeps): Promise<FetchResponse> {
+  const target = URL.canParse(url) ? new URL(url) : null;
+  if (!target || !/^https?:$/.test(target.protocol))
+    throw new UpstreamError("upstream", "The URL must be http or https.");
+  const address = await deps.ssrfGuard.resolveAllowed(target.hostname);
+  if (deps.signal.aborted) throw new UpstreamError("upstream", `${target.host}: aborted`, { host: target.host });
+  return new Promise((resolve, reject) => {
+    const timeoutMs = Math.min(options.timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
+    let call = open(target, address, options, deps.connections);
+    const fail = (problem: string, cause?: unknown): void => {
+      settle();
+      call.destroy();
+      reject(new UpstreamError("upstream", `${target.host}: ${problem}`, { host: target.host }, cause));
+    };
+    const timer = deps.clock.after(timeoutMs, () => fail(`no response within ${timeoutMs / 1000} s`));
+    const onAbort = (): void => fail("aborted");
+    const settle = (): void => {
+      timer.cancel();
+      deps.signal.removeEventListener("abort", onAbort);
+    };
+    deps.signal.addEventListener("abort", onAbort, { once: true });
+    const send = (): void => {
+      call.on("error", (error: NodeJS.ErrnoException) => {
+        // The server closed the idle connection before the call reached it: retry on a new one.
+        if (!call.reusedSocket || error.code !== "ECONNRESET") return fail(error.message, error);
+        call = open(target, address, options);
+        send();
+      });
+      call.on("response", (response) => {
+        readResponse(response).then(
+          (fetched) => {
+            settle();
+            resolve(fetched);
+          },
+          (error: Error) => fail(error.message, error),
+        );
+      });
+      call.end(options.body);
+    };
+    send();
+  });
+}
+
+function open(
+  target: URL,
+  { address, family }: ResolvedAddress,
+  options: FetchOptions,
+  connections?: ConnectionPool,
+): ClientRequest {
+  // Pins the address that was resolved and checked; a second look-up could return another one (DNS rebinding).
+  const lookup: LookupFunction = (_host, { all }, done) =>
+    all ? done(null, [{ address, family }]) : done(null, address, family);
+  const agent = connections?.agentFor(target) ?? false;
+  const send = target.protocol === "https:" ? secureRequest : plainRequest;
+  return send(target, { method: options.method ?? "GET", headers: options.headers ?? {}, agent, lookup });
+}
+
+function readResponse(response: IncomingMessage): Promise<FetchResponse> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let length = 0;
+    response.on("data", (part: Buffer) => {
+      parts.push(part);
+      length += part.length;
+      if (length > MAX_BYTES) reject(new UpstreamError("upstream", `the response is longer than ${MAX_BYTES} bytes`));
+    });
+    response.on("error", reject);
+    response.on("end", () => {
+      const headers = Object.fromEntries(
+        Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(", ")]),
+      );
+      resolve({ status: response.statusCode ?? 0, headers, body: Buffer.concat(parts).toString("utf8") });
+    });
+  });
+}

@@ -1,0 +1,42 @@
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { CallerError } from "./errors.ts";
+
+/**
+ * Reads a signed document: `{"payload": "<base64 of JSON>", "signature": "<base64, Ed25519 over the payload's
+ * bytes>"}`. Throws CallerError for anything else, and for a document that none of `keys` signed. @source RFC 8032
+ */
+export function verifySignedDocument(text: string, keys: readonly string[]): unknown {
+  let payload: Buffer;
+  let signature: Buffer;
+  try {
+    const document = JSON.parse(text) as Record<"payload" | "signature", unknown>;
+    [payload, signature] = [bytesOf(document.payload), bytesOf(document.signature)];
+  } catch {
+    throw invalidDocument("The document must be JSON with a base64 payload and signature.");
+  }
+  if (keys.length === 0)
+    throw invalidDocument("No trusted key is configured: add the vendor's public key to the settings.");
+  if (!keys.some((key) => verify(null, payload, publicKey(key), signature)))
+    throw invalidDocument("The document is not signed with a trusted key.");
+  try {
+    return JSON.parse(payload.toString("utf8"));
+  } catch {
+    throw invalidDocument("The payload of the document must be JSON.");
+  }
+}
+
+/** A public key in the form of the settings: base64 of its 32 bytes. @source RFC 8410 for the prefix */
+function publicKey(base64: string): KeyObject {
+  const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), Buffer.from(base64, "base64")]);
+  return createPublicKey({ key: der, format: "der", type: "spki" });
+}
+
+function bytesOf(value: unknown): Buffer {
+  if (typeof value !== "string" || !/^[A-Za-z0-9+/]+={0,2}$/.test(value))
+    throw invalidDocument("The document must be JSON with a base64 payload and signature.");
+  return Buffer.from(value, "base64");
+}
+
+function invalidDocument(message: string): CallerError {
+  return new CallerError("invalid-value", message);
+}

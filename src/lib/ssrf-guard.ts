@@ -1,0 +1,110 @@
+import { lookup } from "node:dns/promises";
+import { BlockList, isIP } from "node:net";
+import { networkInterfaces } from "node:os";
+import { CallerError, UpstreamError } from "./errors.ts";
+
+/** One address of a host name. */
+export interface ResolvedAddress {
+  address: string;
+  family: 4 | 6;
+}
+
+export interface SsrfGuardDeps {
+  /** Addresses, networks (`10.0.0.0/8`) and host names that are always allowed. */
+  allowedTargets: readonly string[];
+  /** This machine's addresses; read for each decision, since they change. */
+  localAddresses?: () => readonly string[];
+  /** All addresses of a host name. */
+  resolve?: (host: string) => Promise<ResolvedAddress[]>;
+}
+
+/** Decides where URLs given by users may lead. @source docs/decisions/0024-network.md */
+export interface SsrfGuard {
+  /**
+   * The one address to connect to. The name is resolved once, so that a second look-up cannot change the target. Throws
+   * UpstreamError when the name has no address or only refused ones. IPv6 literals may have brackets.
+   */
+  resolveAllowed(host: string): Promise<ResolvedAddress>;
+}
+
+/** Loopback, link-local, multicast, unspecified and broadcast networks. @source RFC 6890 */
+const BLOCKED_NETWORKS: readonly [string, number, "ipv4" | "ipv6"][] = [
+  ["0.0.0.0", 8, "ipv4"],
+  ["127.0.0.0", 8, "ipv4"],
+  ["169.254.0.0", 16, "ipv4"],
+  ["224.0.0.0", 4, "ipv4"],
+  ["255.255.255.255", 32, "ipv4"],
+  ["::", 128, "ipv6"],
+  ["::1", 128, "ipv6"],
+  ["fe80::", 10, "ipv6"],
+  ["ff00::", 8, "ipv6"],
+];
+
+/** Creates the guard; without `resolve` and `localAddresses` it uses those of this machine. */
+export function createSsrfGuard(deps: SsrfGuardDeps): SsrfGuard {
+  const { localAddresses = localMachineAddresses, resolve = resolveAll } = deps;
+  const refused = new BlockList();
+  for (const [network, prefix, type] of BLOCKED_NETWORKS) refused.addSubnet(network, prefix, type);
+  const allowed = new BlockList();
+  const names = new Set<string>();
+  for (const target of deps.allowedTargets) {
+    const [address = "", prefix] = target.split("/");
+    const version = isIP(address);
+    if (version === 0) names.add(target.toLowerCase());
+    else
+      allowed.addSubnet(address, prefix === undefined ? (version === 4 ? 32 : 128) : Number(prefix), typeOf(address));
+  }
+  const isAllowed = ({ address }: ResolvedAddress): boolean => {
+    const type = typeOf(address);
+    if (allowed.check(address, type)) return true;
+    return !refused.check(address, type) && !blockListOf(localAddresses()).check(address, type);
+  };
+  return {
+    async resolveAllowed(host) {
+      const name = host.replace(/^\[(.*)\]$/, "$1");
+      const version = isIP(name);
+      const found: ResolvedAddress[] =
+        version === 0 ? await resolve(name) : [{ address: name, family: version === 4 ? 4 : 6 }];
+      const chosen = names.has(name.toLowerCase()) ? found[0] : found.find(isAllowed);
+      if (chosen) return chosen;
+      const problem = found.length === 0 ? "has no address" : "resolves to an address that is not allowed";
+      throw new UpstreamError("upstream", `The host ${host} ${problem}.`, { host });
+    },
+  };
+}
+
+/**
+ * Refuses a host given in `field` if it is a refused address or this machine. Names are checked when they are called,
+ * since their addresses change. Throws CallerError.
+ */
+export async function assertHostAllowed(field: string, host: string, policy: SsrfGuard): Promise<void> {
+  const bare = host.replace(/^\[(.*)\]$/, "$1");
+  if (isIP(bare) === 0 && !/^localhost\.?$/i.test(bare)) return;
+  await policy.resolveAllowed(bare).catch((error: Error) => {
+    const message = `Field ${field} is not valid. ${error.message}`;
+    throw new CallerError("invalid-value", `Field ${field} is not valid.`, [{ field, type: "invalid-value", message }]);
+  });
+}
+
+function typeOf(address: string): "ipv4" | "ipv6" {
+  return isIP(address) === 6 ? "ipv6" : "ipv4";
+}
+
+function blockListOf(addresses: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const address of addresses) list.addAddress(address, typeOf(address));
+  return list;
+}
+
+function localMachineAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address));
+}
+
+async function resolveAll(host: string): Promise<ResolvedAddress[]> {
+  try {
+    const found = await lookup(host, { all: true });
+    return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
+  } catch (error) {
+    throw new UpstreamError("upstream", `The host ${host} could not be resolved.`, { host }, error);
+  }
+}

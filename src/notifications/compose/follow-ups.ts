@@ -1,0 +1,104 @@
+import { ConflictError, invalidValue } from "../../lib/errors.ts";
+import incidents from "../../resources/incidents/incidents.ts";
+import notifications from "../../resources/notifications/notifications.ts";
+import type { RowOf } from "../../schema/resource.ts";
+import type { ActorContext, StoreReader } from "../../store/store.ts";
+import { type MessageInput, type NotificationRow, RECIPIENT_FIELDS } from "./message-builder.ts";
+
+/** The fields that a message inherits from its context. */
+export type InheritedContext = Partial<Pick<NotificationRow, "drill" | "incidentId" | "parentNotificationId">>;
+
+/**
+ * The context of a message: the message it follows up and the incident it is sent in. `incidentId` names an incident
+ * whether or not the sender can see it. Throws CallerError for one that the sender cannot see, for a preview, and for a
+ * drill/live mismatch; ConflictError for an incident that has ended. @source docs/decisions/0021-login-and-drills.md,
+ * Drills
+ */
+export function inheritContext(
+  message: MessageInput,
+  reader: StoreReader,
+  by: ActorContext,
+  incidentId?: string,
+): InheritedContext {
+  const before = findFollowedNotification(message, reader, by);
+  const given = message.values.incidentId ?? null;
+  if (before) {
+    if (given !== null && given !== before.incidentId) {
+      throw invalidValue("incidentId", "Must be the incident of the message that this one follows up.");
+    }
+    return { drill: before.drill, incidentId: before.incidentId, parentNotificationId: before.id };
+  }
+  const incident = incidentId ? reader.get(incidents, incidentId) : findIncident(given, reader, by);
+  if (!incident) return {};
+  requireSameDrill(
+    message,
+    incident,
+    "A message of a drill incident must be a drill, and one of a live incident must be live.",
+  );
+  return { drill: incident.drill, incidentId: incident.id };
+}
+
+function findFollowedNotification(
+  message: MessageInput,
+  reader: StoreReader,
+  by: ActorContext,
+): NotificationRow | null {
+  const id = message.values.followUpForNotificationId;
+  if (!id) return null;
+  const row = reader.get(notifications, id, by.scope);
+  if (!row || row.draft) {
+    throw invalidValue("followUpForNotificationId", "The notification does not exist or was not sent.");
+  }
+  requireSameDrill(message, row, "The follow-up of a drill must be a drill, and that of a live message must be live.");
+  return row;
+}
+
+function findIncident(id: string | null, reader: StoreReader, by: ActorContext): RowOf<typeof incidents> | null {
+  if (id === null) return null;
+  const incident = reader.get(incidents, id, by.scope);
+  if (!incident) throw invalidValue("incidentId", "Incident not found.");
+  if (incident.endedAt !== null) throw new ConflictError("The incident has ended.", "incidentId");
+  return incident;
+}
+
+function requireSameDrill({ values, given }: MessageInput, { drill }: { drill: boolean }, text: string): void {
+  if (given.has("drill") && values.drill !== drill) throw invalidValue("drill", text);
+}
+
+/** The same message addressed to all recipients of the messages `ids`, whether or not the sender may address them. */
+export function withRecipientsOf(
+  ids: readonly string[],
+  { values, given }: MessageInput,
+  reader: StoreReader,
+): MessageInput {
+  const rows = ids.flatMap((id) => reader.get(notifications, id) ?? []);
+  const recipients = Object.fromEntries(
+    [...RECIPIENT_FIELDS, "additionalDeviceIds" as const].map((field) => [
+      field,
+      [...new Set(rows.flatMap((row) => row[field]))],
+    ]),
+  );
+  return { values: { ...values, ...recipients }, given };
+}
+
+/** Maximum length of a subject. */
+const MAX_SUBJECT_LENGTH = 255;
+
+/**
+ * The all-clear of a message: same urgency, with the all-clear tone. Its text is the sender's, else the one prepared
+ * with the message, else the subject names what is over.
+ */
+export function composeAllClear(
+  row: NotificationRow,
+  text: { subject?: string | null; body?: string | null },
+): Record<string, unknown> {
+  const subject = text.subject || row.allClearSubject;
+  const body = text.body || row.allClearBody;
+  return {
+    subject: subject || [...`All clear: ${row.subject ?? ""}`].slice(0, MAX_SUBJECT_LENGTH).join(""),
+    ...(body ? { body } : {}),
+    alertTone: "all-clear1",
+    priority: row.priority ?? "normal",
+    followUpForNotificationId: row.id,
+  };
+}

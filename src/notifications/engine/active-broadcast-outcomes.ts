@@ -1,0 +1,110 @@
+import { MISSED_AUDIO_REASONS } from "../../resources/notifications/missed-audio.ts";
+import { deliveryDeadline, endDelivery, NO_REASON_GIVEN, stopOnDevices } from "./active-broadcast-end.ts";
+import { checkProgress, recordJoinState } from "./active-broadcast-start.ts";
+import type { ActiveBroadcastState } from "./active-broadcast-state.ts";
+import type { Delivery, EndLevel } from "./delivery.ts";
+import type { DeliveryOutcome } from "./delivery-providers.ts";
+import { isFailureLevel, isListening, isReached, promote, retryDelayMs } from "./delivery-state.ts";
+import { applyLateOutcome } from "./late-outcomes.ts";
+
+/** A zone reports its first packet, which is sent at the start: a report within this time is not late. */
+const FIRST_PACKET_MS = 500;
+
+/** Applies an outcome reported by a channel to a delivery; to an ended one only late outcomes. */
+export function handleDeliveryOutcome(live: ActiveBroadcastState, delivery: Delivery, outcome: DeliveryOutcome): void {
+  // A returned message was not delivered, whichever attempt it belongs to.
+  if (outcome.details.returned) delivery.previousProof = null;
+  if (delivery.endedAt !== null) {
+    if (applyLateOutcome(delivery, outcome)) live.ledger.markDirty(delivery);
+    return;
+  }
+  live.dispatcher.releaseWindowSlot(delivery);
+  if (isFailureLevel(outcome.level)) handleFailure(live, delivery, outcome);
+  else handleProgress(live, delivery, outcome.level, outcome);
+  checkProgress(live);
+}
+
+/** Schedules the next attempt of a delivery. */
+export function scheduleRetry(live: ActiveBroadcastState, delivery: Delivery, delayMs: number): void {
+  delivery.dispatchState = "backing-off";
+  live.after(delayMs, () => {
+    if (delivery.endedAt !== null || delivery.dispatchState !== "backing-off") return;
+    delivery.retryAt = null;
+    live.dispatcher.enqueue(delivery);
+  });
+}
+
+function handleFailure(live: ActiveBroadcastState, delivery: Delivery, { details, level, at }: DeliveryOutcome): void {
+  const { clock } = live;
+  const reason = details.reason ?? null;
+  const moment = { now: clock.now(), notAfter: deliveryDeadline(live, delivery) };
+  const mayRetry = level === "failed" && !live.closed && !(live.singleAttempt && delivery.device !== null);
+  const delayMs = mayRetry ? retryDelayMs(delivery, details, moment) : null;
+  if (delayMs === null) {
+    if (level === "failed") delivery.deviceEvidence = "silence";
+    endDelivery(live, delivery, level as EndLevel, reason ?? NO_REASON_GIVEN, at);
+    return;
+  }
+  delivery.reason = reason;
+  delivery.retryAt = clock.now() + delayMs;
+  recordJoinState(live, delivery, "failed");
+  live.ledger.markDirty(delivery);
+  scheduleRetry(live, delivery, delayMs);
+}
+
+function handleProgress(
+  live: ActiveBroadcastState,
+  delivery: Delivery,
+  level: Exclude<DeliveryOutcome["level"], EndLevel>,
+  { details, at, isLast }: DeliveryOutcome,
+): void {
+  const { sound, audioEnded } = live;
+  const wasReached = isReached(delivery);
+  if (promote(delivery, level, at)) {
+    const missed = wasReached ? null : missedAudioReason(delivery, live);
+    delivery.reason = details.reason ?? missed;
+    if (missed !== null) delivery.late = true;
+    else if (sound?.t0 && delivery.audible && !wasReached) {
+      const hearsAll = !live.synchronizedStart && delivery.audioMode !== "group";
+      delivery.late = !hearsAll && at > sound.t0 + (delivery.audioMode === "own" ? FIRST_PACKET_MS : 0);
+    }
+    live.ledger.markDirty(delivery);
+  }
+  recordReport(live, delivery, details);
+  if (isLast) endDelivery(live, delivery, null, details.reason ?? null, at);
+  if (isLast || level === "sent") return;
+  // A called person hears the message to its end, or answers.
+  if (delivery.audioMode === "talk") {
+    if (level === "confirmed") endDelivery(live, delivery, null, null, at);
+    return;
+  }
+  recordJoinState(live, delivery, "joined");
+  // A device that answers after the audio has to be silenced.
+  if (isListening(delivery) && audioEnded && !wasReached) stopOnDevices(live, [delivery], "ended");
+  // A text-only device has nothing more to prove, and after the audio this was the channel's last report.
+  if (!delivery.audible || (isListening(delivery) && audioEnded)) endDelivery(live, delivery, null, null, at);
+}
+
+/** Why a phone that has just answered hears none of the audio; null where it does, or there is none. */
+function missedAudioReason(
+  { audioMode, audible }: Delivery,
+  { sound, audioEnded }: ActiveBroadcastState,
+): string | null {
+  if (audioMode !== "group" || !sound || !(audioEnded || sound.over)) return null;
+  return audible ? MISSED_AUDIO_REASONS.joined : MISSED_AUDIO_REASONS.asked;
+}
+
+function recordReport(
+  live: ActiveBroadcastState,
+  delivery: Delivery,
+  { started, askedAgain, reason }: DeliveryOutcome["details"],
+): void {
+  if (started === undefined && askedAgain === undefined) return;
+  delivery.deviceReport = {
+    ...delivery.deviceReport,
+    ...(started && { started }),
+    ...(askedAgain !== undefined && { askedAgain }),
+  };
+  if (askedAgain !== undefined && reason !== undefined) delivery.reason = reason;
+  live.ledger.markDirty(delivery);
+}

@@ -1,0 +1,46 @@
+import type { DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "../../plugin-api/index.ts";
+import type { ProfileSchema, ProfileSetting } from "../compose/profile-settings.ts";
+
+/** The channels that carry deliveries, as the pipeline sees them; implemented by the plugin host. */
+export interface DeliveryProviders {
+  /** `absent` = no such plugin. Items for a provider that is not running are kept until it runs or they expire. */
+  state(provider: string): "running" | "restarting" | "disabled" | "absent";
+  /** Maximum number of items in flight. */
+  window(provider: string): number;
+  /** True for one that calls its devices, so that each call has to be ended. */
+  placesCalls(provider: string): boolean;
+  /** Id of the provider's extension. */
+  extensionId(provider: string): string;
+  /** Profile settings of the provider behind an extension; null where it declares none. */
+  profileSchema(extensionId: string): ProfileSchema | null;
+  /** Hands over at most 200 items; never blocks, never throws. */
+  deliver(provider: string, items: DeliveryItem[]): void;
+  stop(provider: string, request: StopRequest): void;
+}
+
+/** One report of a provider on one delivery; `at` is its arrival, epoch ms. */
+export interface DeliveryOutcome {
+  provider: string;
+  deliveryId: number;
+  level: OutcomeLevel;
+  details: OutcomeDetails;
+  at: number;
+  /** The last report: the delivery ends with its current state. */
+  isLast?: boolean;
+  /** The device acted on its own, after the appliance had abandoned the delivery. */
+  isAutonomous?: boolean;
+}
+
+/** Provider that carries messages to the devices of other appliances, which play and prove on their own. */
+export const APPLIANCES_PROVIDER = "appliances";
+
+/** The message's settings for one provider; `value` includes the defaults. */
+export function providerSettings(
+  provider: string,
+  settings: readonly ProfileSetting[],
+  providers: Pick<DeliveryProviders, "extensionId" | "profileSchema">,
+): Pick<ProfileSetting, "disabled" | "value"> {
+  const id = providers.extensionId(provider);
+  const { disabled = false, value = {} } = settings.find((setting) => setting.id === id) ?? {};
+  return { disabled, value: providers.profileSchema(id)?.withDefaults(value) ?? value };
+}

@@ -1,0 +1,106 @@
+import type { OutcomeDetails, OutcomeLevel } from "../../plugin-api/index.ts";
+import type { Delivery, EndLevel, ProvenState } from "./delivery.ts";
+
+const LEVEL_RANK = {
+  planned: 0,
+  sent: 1,
+  accepted: 2,
+  playing: 3,
+  heard: 4,
+  confirmed: 4,
+  failed: 9,
+  skipped: 9,
+  expired: 9,
+};
+
+/** Maximum length of a reason in the ledger. */
+const MAX_REASON_LENGTH = 500;
+
+/** Retry backoff by class of the message. @source docs/decisions/0101-delivery-engine.md, Retries */
+const RETRY_AFTER_MS = { emergency: [1_000, 3_000, 10_000, 30_000], routine: [1_000, 3_000] } as const;
+
+/** SQL list of the levels of devices that a settled message has not reached. */
+export const UNREACHED_LEVELS_SQL = "('failed', 'skipped', 'expired')";
+
+/** True for a level of a failed delivery or one that was not tried. */
+export function isFailureLevel(level: OutcomeLevel): level is EndLevel {
+  return level === "failed" || level === "skipped" || level === "expired";
+}
+
+/** True when the proof is final whatever follows: the device confirmed, or a zone got our packets. */
+export function isReached(delivery: Delivery): boolean {
+  return (
+    LEVEL_RANK[delivery.level] >= (delivery.audioMode === "own" ? LEVEL_RANK.sent : LEVEL_RANK.accepted) &&
+    LEVEL_RANK[delivery.level] < LEVEL_RANK.failed
+  );
+}
+
+/** It has joined the multicast group, or answered the call. */
+export function isListening(delivery: Delivery): boolean {
+  return (delivery.audioMode === "group" || delivery.audioMode === "call") && delivery.audible && isReached(delivery);
+}
+
+/** It listens, or does as soon as it answers. */
+export function willListen(delivery: Delivery): boolean {
+  return delivery.endedAt === null && (delivery.dispatchState === "in-flight" || isListening(delivery));
+}
+
+/** Raises the level of a delivery; false when it had that level already, or has failed. */
+export function promote(
+  delivery: Pick<
+    Delivery,
+    "level" | "audioMode" | "deviceEvidence" | "sentAt" | "acceptedAt" | "playingAt" | "provenAt"
+  >,
+  level: Exclude<OutcomeLevel, EndLevel>,
+  at: number,
+): boolean {
+  if (LEVEL_RANK[level] <= LEVEL_RANK[delivery.level]) return false;
+  delivery.level = level;
+  delivery.sentAt ??= at;
+  if (LEVEL_RANK[level] >= LEVEL_RANK.accepted) delivery.acceptedAt ??= at;
+  if (LEVEL_RANK[level] >= LEVEL_RANK.playing) delivery.playingAt ??= at;
+  if (LEVEL_RANK[level] >= LEVEL_RANK.heard) delivery.provenAt ??= at;
+  if (LEVEL_RANK[level] >= LEVEL_RANK.accepted) delivery.deviceEvidence = "life";
+  else if (delivery.audioMode === "own") delivery.deviceEvidence = "packets";
+  return true;
+}
+
+/** Ends a delivery with a reason; its level becomes `level` only where the device was not reached. */
+export function finish(delivery: Delivery, level: EndLevel | null, reason: string | null, at: number): void {
+  if (level !== null && !isReached(delivery)) delivery.level = level;
+  if (reason !== null) delivery.reason = reason.slice(0, MAX_REASON_LENGTH);
+  delivery.endedAt = at;
+  delivery.retryAt = null;
+}
+
+/**
+ * The state to store for a delivery: for a repeat the best state ever proven, at its first time, with a reason where
+ * the repeat itself failed.
+ */
+export function effectiveState(delivery: Delivery): ProvenState & Pick<Delivery, "reason"> {
+  const { previousProof, level, reason } = delivery;
+  if (previousProof === null) return delivery;
+  const hasFailed = LEVEL_RANK[level] === LEVEL_RANK.failed;
+  return {
+    level: !hasFailed && LEVEL_RANK[level] > LEVEL_RANK[previousProof.level] ? level : previousProof.level,
+    reason: hasFailed && reason !== null ? `Sent again without success: ${reason}`.slice(0, MAX_REASON_LENGTH) : reason,
+    sentAt: previousProof.sentAt ?? delivery.sentAt,
+    acceptedAt: previousProof.acceptedAt ?? delivery.acceptedAt,
+    playingAt: previousProof.playingAt ?? delivery.playingAt,
+    provenAt: previousProof.provenAt ?? delivery.provenAt,
+  };
+}
+
+/** Ms until a failed delivery is retried; null when it is not. The only place that decides this. */
+export function retryDelayMs(
+  delivery: Delivery,
+  details: OutcomeDetails,
+  moment: { now: number; notAfter: number },
+): number | null {
+  if (!details.retryable || isReached(delivery)) return null;
+  const delays = RETRY_AFTER_MS[delivery.priority === 0 ? "emergency" : "routine"];
+  const delay = delays[delivery.attempt - delivery.earlierAttempts - 1];
+  if (delay === undefined) return null;
+  const wait = Math.max(delay, details.retryAfterMs ?? 0);
+  return moment.now + wait < moment.notAfter ? wait : null;
+}

@@ -1,0 +1,188 @@
+import { createHash } from "node:crypto";
+import { createReadStream, existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { create, extract, type ReadEntry } from "tar";
+import { UpstreamError } from "../../lib/errors.ts";
+import { withoutHardLinks } from "../../lib/tar-hard-links.ts";
+import { type DatabaseSummary, inspectDatabase } from "../../store/database-inspection.ts";
+import {
+  BACKUP_FOLDERS,
+  type BackupFile,
+  type BackupManifest,
+  DATABASE_FILE,
+  MANIFEST_CHECKSUM_FILE,
+  MANIFEST_FILE,
+  parseManifest,
+} from "./backup-manifest.ts";
+import { syncAfterBursts, writeThrottled } from "./throttled-writer.ts";
+
+export interface PackRequest {
+  dataDir: string;
+  /** Working folder beside the target; contains the copy of the database. The caller deletes it. */
+  stage: string;
+  /** Final path of the archive. */
+  target: string;
+  about: Pick<BackupManifest, "version" | "takenAt" | "keyFingerprint">;
+}
+
+/** A backup that was taken or verified. */
+export interface BackupReport {
+  path: string;
+  bytes: number;
+  manifest: BackupManifest;
+  /** What is damaged, as text; empty for an intact backup. */
+  faults: string[];
+}
+
+/**
+ * Checks the copied database and packs it with the files into `target`, atomically. Throws UpstreamError if the copy is
+ * damaged: earlier backups remain the last good ones.
+ */
+export async function packBackup({ dataDir, stage, target, about }: PackRequest): Promise<BackupReport> {
+  const summary = inspectDatabase(join(stage, DATABASE_FILE));
+  if (summary.faults.length > 0)
+    throw new UpstreamError("upstream", `The database is damaged: ${summary.faults.join("; ")}`);
+  const folders = BACKUP_FOLDERS.filter((folder) => existsSync(join(dataDir, folder)));
+  for (const folder of folders) symlinkSync(join(dataDir, folder), join(stage, folder));
+  const files = await describeFiles(stage, [DATABASE_FILE, ...folders.flatMap((folder) => filesBelow(stage, folder))]);
+  const manifest: BackupManifest = { format: 1, ...about, rows: summary.rows, audit: summary.audit, files };
+  await writeFile(join(stage, MANIFEST_FILE), JSON.stringify(manifest), { mode: 0o600 });
+  await writeFile(join(stage, MANIFEST_CHECKSUM_FILE), await hashFile(join(stage, MANIFEST_FILE)), { mode: 0o600 });
+  const archive = join(stage, "whole.tar");
+  const paths = [MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, ...files.map(({ path }) => path)];
+  const packing = create({ cwd: stage, portable: true, follow: true, strict: true, filter: withoutHardLinks }, paths);
+  await writeThrottled(packing, archive);
+  await rename(archive, target);
+  await syncFolder(dirname(target));
+  const { size } = await stat(target);
+  return { path: target, bytes: size, manifest, faults: misnamedFileFaults(files) };
+}
+
+/** Unpacks a backup into the empty folder `into` and verifies every file. A damaged backup is no exception but reported in `faults`. */
+export async function unpackBackup(path: string, into: string): Promise<BackupReport> {
+  const { size } = await stat(path);
+  const faults: string[] = [];
+  await mkdir(into, { recursive: true, mode: 0o700 });
+  let current: string | null = null;
+  const onReadEntry = (entry: ReadEntry): void => {
+    current = join(into, entry.path);
+  };
+  try {
+    const unpacking = extract({ cwd: into, strict: true, preserveOwner: false, filter: isFileOrFolder, onReadEntry });
+    // As an async iterable: the extractor may request more data before a write has reported backpressure.
+    await pipeline(Readable.from(syncAfterBursts(createReadStream(path), () => current)), unpacking);
+  } catch (error) {
+    faults.push(`${basename(path)}: ${archiveErrorText(error)}`);
+  }
+  const manifest = await readManifest(into, faults);
+  if (!manifest) return { path, bytes: size, manifest: NO_MANIFEST, faults };
+  for (const file of manifest.files) {
+    const fault = await fileFault(into, file);
+    if (fault) faults.push(fault);
+  }
+  if (existsSync(join(into, DATABASE_FILE))) faults.push(...databaseFaults(join(into, DATABASE_FILE), manifest));
+  return { path, bytes: size, manifest, faults };
+}
+
+/** Error of the extractor without its codes. @source node-tar, TAR_BAD_ARCHIVE and TAR_ENTRY_INVALID */
+function archiveErrorText(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (/truncated|zlib: unexpected end/i.test(message)) return "truncated";
+  return /^TAR_/.test(message) ? "not a readable tar archive" : message;
+}
+
+/** Links could point outside the folder; a backup has none. */
+function isFileOrFolder(_path: string, entry: unknown): boolean {
+  const { type } = entry as ReadEntry;
+  return type === "File" || type === "Directory";
+}
+
+const NO_MANIFEST: BackupManifest = {
+  ...{ format: 1, version: "0.0.0", takenAt: "", keyFingerprint: "" },
+  ...{ rows: {}, audit: { number: 0, hash: "" }, files: [] },
+};
+
+async function readManifest(folder: string, faults: string[]): Promise<BackupManifest | null> {
+  const [path, sum] = [join(folder, MANIFEST_FILE), join(folder, MANIFEST_CHECKSUM_FILE)];
+  if (!existsSync(path)) {
+    faults.push(`${MANIFEST_FILE} is missing: not a Carillon backup`);
+    return null;
+  }
+  if (!existsSync(sum) || readFileSync(sum, "utf8") !== (await hashFile(path))) {
+    faults.push(`${MANIFEST_FILE} or ${MANIFEST_CHECKSUM_FILE} was modified: checksum mismatch`);
+  }
+  try {
+    return parseManifest(readFileSync(path, "utf8"));
+  } catch (error) {
+    faults.push((error as Error).message);
+    return null;
+  }
+}
+
+function databaseFaults(path: string, manifest: BackupManifest): string[] {
+  let summary: DatabaseSummary;
+  try {
+    summary = inspectDatabase(path);
+  } catch (error) {
+    return [`${DATABASE_FILE} can't be opened: ${(error as Error).message}`];
+  }
+  const faults = summary.faults.map((fault) => `${DATABASE_FILE}: ${fault}`);
+  for (const [table, rows] of Object.entries(manifest.rows)) {
+    const found = summary.rows[table] ?? 0;
+    if (found !== rows) faults.push(`${DATABASE_FILE}: ${table} has ${found} rows instead of ${rows}`);
+  }
+  if (summary.audit.hash !== manifest.audit.hash) faults.push(`${DATABASE_FILE}: the last audit entry does not match`);
+  return faults;
+}
+
+async function fileFault(folder: string, { path, bytes, sha256 }: BackupFile): Promise<string | null> {
+  const file = join(folder, path);
+  if (!existsSync(file)) return `${path} is missing`;
+  const { size } = await stat(file);
+  if (size !== bytes) return `${path} has ${size} bytes instead of ${bytes}`;
+  return (await hashFile(file)) === sha256 ? null : `${path} was modified: checksum mismatch`;
+}
+
+/** Uploaded files are named after their hash: a mismatch means that the file was damaged on the disk. */
+function misnamedFileFaults(files: readonly BackupFile[]): string[] {
+  return files
+    .filter(({ path, sha256 }) => /^files\/[0-9a-f]{2}\/[0-9a-f]{64}$/.test(path) && basename(path) !== sha256)
+    .map(({ path }) => `${path} is damaged on this appliance: its content has changed since the upload`);
+}
+
+async function describeFiles(folder: string, paths: readonly string[]): Promise<BackupFile[]> {
+  const files: BackupFile[] = [];
+  for (const path of paths) {
+    const { size } = await stat(join(folder, path));
+    files.push({ path, bytes: size, sha256: await hashFile(join(folder, path)) });
+  }
+  return files;
+}
+
+/** Paths relative to `root`, without incomplete uploads. */
+function filesBelow(root: string, folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return filesBelow(root, path);
+    return entry.isFile() && !entry.name.startsWith("arriving-") ? [path] : [];
+  });
+}
+
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  await handle.sync();
+  await handle.close();
+}
+
+export function removeFolder(folder: string): Promise<void> {
+  return rm(folder, { recursive: true, force: true });
+}

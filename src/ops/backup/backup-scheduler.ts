@@ -1,0 +1,183 @@
+import { basename, join } from "node:path";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { ConflictError, UpstreamError } from "../../lib/errors.ts";
+import type { Events } from "../../lib/events.ts";
+import type { Log } from "../../lib/log.ts";
+import endpoints from "../../resources/devices/endpoints.ts";
+import type { Settings } from "../../settings/schema.ts";
+import type { Store } from "../../store/store.ts";
+import { readOperationState, writeOperationState } from "../operation-state.ts";
+import type { BackupReport } from "./backup-archive.ts";
+import { type BackupFileInfo, listBackups, pruneBackups, removeLeftovers, takeBackup } from "./take-backup.ts";
+
+/** Calls `work` at the times of a cron expression until the returned function is called; throws for an invalid expression. */
+export type ScheduleJob = (expression: string, work: () => void) => () => void;
+
+export interface BackupSchedulerDeps {
+  store: Store;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  dataDir: string;
+  version: string;
+  settings: Settings["backups"];
+  schedule: ScheduleJob;
+  /** Id of this appliance's endpoint. */
+  endpointId(): string;
+}
+
+/** Last success and last failure. */
+interface BackupState {
+  /** Epoch ms of the first start of the scheduler. */
+  since: number;
+  good: { at: number; file: string; bytes: number } | null;
+  failed: { at: number; reason: string } | null;
+}
+
+/** Takes backups on a schedule and on request. */
+export interface BackupScheduler {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Takes a backup into `folder` (default: the configured one). Throws ConflictError while another one runs, else like `takeBackup`. */
+  take(folder?: string): Promise<BackupReport>;
+  report(): Promise<BackupsReport>;
+  /** Problems of the backups. */
+  healthReasons(): { level: "yellow"; code: string; reason: string }[];
+}
+
+/** State of the backups, for the console. */
+export interface BackupsReport extends Pick<BackupState, "good" | "failed"> {
+  folder: string;
+  /** Cron expression; null: no schedule. */
+  schedule: string | null;
+  /** Backups in the folder, newest first. */
+  files: BackupFileInfo[];
+}
+
+const STATE_KEY = "backups";
+/** One day and two hours: a daily backup may be late by an hour when DST changes. */
+const MAX_BACKUP_AGE_MS = 26 * 3_600_000;
+/** If there is no recent backup at the start, one is taken after this delay, so that it does not slow down the start. */
+const CATCH_UP_DELAY_MS = 10 * 60_000;
+
+/** Takes nothing before `start`. */
+export function createBackupScheduler(deps: BackupSchedulerDeps): BackupScheduler {
+  const { store, clock, events, log, dataDir, version, settings } = deps;
+  const defaultFolder = settings.folder ?? join(dataDir, "backups");
+  const shutdown = new AbortController();
+  let state: BackupState = { since: clock.now(), good: null, failed: null };
+  let taking: Promise<BackupReport> | null = null;
+  let planned: { expression: string; cancel(): void } | null = null;
+  let unsubscribe = (): void => {};
+  let later: Timer | null = null;
+
+  async function saveState(change: Partial<BackupState>): Promise<void> {
+    state = { ...state, ...change };
+    await store.write((tx) => writeOperationState(tx, STATE_KEY, state));
+  }
+
+  async function run(folder: string): Promise<BackupReport> {
+    const startedAt = clock.monotonicMs();
+    const now = clock.now();
+    try {
+      const report = await takeBackup(folder, { store, dataDir, version, now, signal: shutdown.signal });
+      if (report.faults.length > 0) throw new UpstreamError("upstream", report.faults.join("; "));
+      await saveState({ good: { at: now, file: report.path, bytes: report.bytes }, failed: null });
+      await pruneBackups(folder, { days: settings.keepDays, weeks: settings.keepWeeks });
+      log.info(
+        {
+          event: "backup.completed",
+          file: report.path,
+          bytes: report.bytes,
+          ms: Math.round(clock.monotonicMs() - startedAt),
+        },
+        "backup verified",
+      );
+      return report;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      log.error({ event: "backup.failed", err: error }, "backup failed");
+      if (!shutdown.signal.aborted) await saveState({ failed: { at: now, reason } }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  function take(folder = defaultFolder): Promise<BackupReport> {
+    if (taking !== null) return Promise.reject(new ConflictError("A backup is already running."));
+    taking = run(folder).finally(() => {
+      taking = null;
+    });
+    return taking;
+  }
+
+  /** A failure is already logged and reported by the health. */
+  const takeScheduled = (): void => void take().catch(() => undefined);
+
+  function reschedule(): void {
+    const config = store.get(endpoints, deps.endpointId())?.config as { backupSchedule?: unknown } | null | undefined;
+    const own = config?.backupSchedule;
+    const expression = typeof own === "string" && own !== "" ? own : settings.schedule;
+    if (planned?.expression === (expression ?? "")) return;
+    planned?.cancel();
+    planned = { expression: expression ?? "", cancel: () => undefined };
+    if (expression === null) return;
+    try {
+      planned.cancel = deps.schedule(expression, takeScheduled);
+    } catch (error) {
+      log.error(
+        { event: "backup.schedule_invalid", err: error, expression },
+        "invalid backup schedule; no scheduled backups",
+      );
+    }
+  }
+
+  return {
+    take,
+    async report() {
+      const { good, failed } = state;
+      return {
+        folder: defaultFolder,
+        schedule: planned?.expression || null,
+        good,
+        failed,
+        files: await listBackups(defaultFolder),
+      };
+    },
+    async start() {
+      const saved = readOperationState<BackupState>(store, STATE_KEY);
+      if (saved) state = saved;
+      else await saveState({});
+      await removeLeftovers(defaultFolder);
+      reschedule();
+      unsubscribe = events.on("row.changed", ({ resource }) => {
+        if (resource === "endpoints") reschedule();
+      });
+      later = clock.after(
+        CATCH_UP_DELAY_MS,
+        () => {
+          const last = state.good?.at ?? state.since;
+          if (planned?.expression !== "" && clock.now() - last > MAX_BACKUP_AGE_MS && !taking) takeScheduled();
+        },
+        { background: true },
+      );
+    },
+    async stop() {
+      unsubscribe();
+      later?.cancel();
+      planned?.cancel();
+      shutdown.abort();
+      await taking?.catch(() => undefined);
+    },
+    healthReasons() {
+      const { good, failed, since } = state;
+      const day = (at: number): string => new Date(at).toISOString().slice(0, 16).replace("T", " ");
+      if (failed)
+        return [
+          { level: "yellow", code: "backups", reason: `The backup of ${day(failed.at)} UTC failed: ${failed.reason}` },
+        ];
+      if (planned?.expression === "" || clock.now() - (good?.at ?? since) <= MAX_BACKUP_AGE_MS) return [];
+      const last = good ? `Last good backup: ${basename(good.file)}.` : "There are no backups yet.";
+      return [{ level: "yellow", code: "backups", reason: `No successful backup for more than a day. ${last}` }];
+    },
+  };
+}

@@ -1,0 +1,186 @@
+import { execFile } from "node:child_process";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { nodeVersionError } from "../lib/node-version.ts";
+import { formatListenAddress, parseListenAddress } from "../settings/network-addresses.ts";
+import type { Settings } from "../settings/schema.ts";
+
+/** Result of one check; `next` says how to fix it. */
+export interface DiagnosticFinding {
+  check: string;
+  state: "good" | "warning" | "fault";
+  found: string;
+  next: string | null;
+}
+
+/** State reported by a running daemon. */
+export interface DaemonState {
+  version: string;
+  url: string;
+  /** HOST:PORT it listens at, as given at its start; absent while it starts. */
+  listen?: string;
+  status: "GREEN" | "YELLOW" | "RED";
+  reasons: { level: "red" | "yellow"; reason: string }[];
+}
+
+export interface DiagnosticsDeps {
+  dataDir: string;
+  settings: Settings;
+  /** Null if no daemon runs on these data. */
+  daemonState: DaemonState | null;
+  version: string;
+}
+
+const good = (check: string, found: string): DiagnosticFinding => ({ check, state: "good", found, next: null });
+const problem = (state: "warning" | "fault", check: string, found: string, next: string): DiagnosticFinding => ({
+  ...{ check, state, found, next },
+});
+
+/** Checks everything that may keep an appliance from working, in the order in which problems are best fixed. */
+export async function runDiagnostics(deps: DiagnosticsDeps): Promise<DiagnosticFinding[]> {
+  const { dataDir, settings, daemonState, version } = deps;
+  return [
+    nodeFinding(),
+    ...dataFolderFindings(dataDir),
+    ...(await diskFindings(dataDir)),
+    ...multicastFindings(settings),
+    addressFinding(settings, daemonState?.listen ?? null),
+    await programFinding("espeak-ng", ["--version"], {
+      check: "Speech",
+      does: "speech synthesis",
+      without: "no speech output",
+    }),
+    await programFinding("ffmpeg", ["-version"], {
+      check: "Recordings and images",
+      does: "decoding of mp3, ogg and flac, and scaling of images for phones,",
+      without: "recordings must be WAV files, and images that phones can't display are replaced by the text",
+    }),
+    ...daemonFindings(daemonState, version, dataDir),
+  ];
+}
+
+function nodeFinding(): DiagnosticFinding {
+  if (nodeVersionError(process.versions.node) === null) return good("Node", process.versions.node);
+  return problem("fault", "Node", `${process.versions.node} is too old`, "Install Node 24.");
+}
+
+function dataFolderFindings(dataDir: string): DiagnosticFinding[] {
+  if (!existsSync(join(dataDir, "carillon.db"))) {
+    const next = `carillon init --data ${dataDir} --admin-email …, or start the daemon and set it up in the browser.`;
+    return [problem("fault", "Data", `no appliance found in ${dataDir}`, next)];
+  }
+  const findings: DiagnosticFinding[] = [];
+  try {
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+    findings.push(good("Data", `${dataDir} is readable and writable`));
+  } catch {
+    findings.push(
+      problem(
+        "fault",
+        "Data",
+        `no permission to write ${dataDir}`,
+        "Run this command as the daemon's user, or change the owner.",
+      ),
+    );
+  }
+  const { mode } = statSync(dataDir);
+  if ((mode & 0o077) !== 0)
+    findings.push(
+      problem("warning", "Data", "other users of this machine can read the folder", `chmod 700 ${dataDir}`),
+    );
+  if (!existsSync(join(dataDir, "secret-key")))
+    findings.push(good("Secret key", "not in the data directory; provided as a systemd credential"));
+  return findings;
+}
+
+const GIB = 1_073_741_824;
+
+async function diskFindings(dataDir: string): Promise<DiagnosticFinding[]> {
+  if (!existsSync(dataDir)) return [];
+  const { bavail, blocks, bsize } = await statfs(dataDir);
+  const [free, total] = [bavail * bsize, blocks * bsize];
+  const freeText = `${(free / GIB).toFixed(1)} of ${(total / GIB).toFixed(1)} GiB free`;
+  if (free > 0.1 * total || free > 2 * GIB) return [good("Disk", freeText)];
+  return [
+    problem(free < 0.03 * total ? "fault" : "warning", "Disk", freeText, "Delete old backups, or use a larger disk."),
+  ];
+}
+
+function multicastFindings(settings: Settings): DiagnosticFinding[] {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const wanted = settings.network.multicastInterface;
+  const outside = addresses.find(({ family, internal }) => family === "IPv4" && !internal);
+  const findings: DiagnosticFinding[] = [];
+  if (wanted !== null && !addresses.some(({ address }) => address === wanted)) {
+    const next = "Set network.multicastInterface to an address of this machine.";
+    findings.push(problem("fault", "Multicast", `${wanted} is not an address of this machine`, next));
+  } else if (wanted === null && !outside) {
+    findings.push(
+      problem("fault", "Multicast", "the machine has no external address", "Connect it to the phones' network."),
+    );
+  } else findings.push(good("Multicast", `sent from ${wanted ?? outside?.address}`));
+  return findings;
+}
+
+/** `running`: HOST:PORT of the running daemon, which its command line may override; null if none runs. */
+function addressFinding(settings: Settings, running: string | null): DiagnosticFinding {
+  const [name, wanted] =
+    settings.tls.listen === null ? ["listen", settings.listen] : ["tls.listen", settings.tls.listen];
+  const at = running ?? wanted;
+  const { host = "", port = 0 } = parseListenAddress(at) ?? {};
+  const isOther = at !== wanted;
+  if (host === "127.0.0.1" || host === "::1" || host === "localhost") {
+    const open = formatListenAddress({ host: "0.0.0.0", port });
+    const advice = isOther ? `Start the daemon with --listen ${open}, or with --config FILE` : `Set ${name} to ${open}`;
+    return problem(
+      "warning",
+      "Address",
+      `${at} is reachable from this machine only`,
+      `${advice}, or put a proxy in front of it.`,
+    );
+  }
+  return good("Address", isOther ? `${at} (in use); the settings file says ${wanted}` : at);
+}
+
+/** What an external program is used for, and what is missing without it. */
+interface ProgramPurpose {
+  check: string;
+  does: string;
+  without: string;
+}
+
+function programFinding(
+  name: string,
+  args: string[],
+  { check, does, without }: ProgramPurpose,
+): Promise<DiagnosticFinding> {
+  return new Promise((resolve) => {
+    execFile(name, args, { timeout: 5_000 }, (error) => {
+      resolve(
+        error
+          ? problem("warning", check, `${name} is missing: ${without}`, `apt-get install ${name}`)
+          : good(check, `${does} by ${name}`),
+      );
+    });
+  });
+}
+
+function daemonFindings(daemon: DaemonState | null, version: string, dataDir: string): DiagnosticFinding[] {
+  if (!daemon) {
+    const next = `systemctl status carillon; or carillon serve --data ${dataDir}`;
+    return [problem("fault", "Daemon", "no daemon runs on these data", next)];
+  }
+  const findings = [good("Daemon", `${daemon.version} at ${daemon.url}`)];
+  if (daemon.version !== version) {
+    const found = `${daemon.version} is running, ${version} is installed`;
+    findings.push(problem("warning", "Daemon", found, "Restart the daemon: systemctl restart carillon"));
+  }
+  if (daemon.status === "GREEN") findings.push(good("Health", "GREEN"));
+  for (const { level, reason } of daemon.reasons)
+    findings.push(
+      problem(level === "red" ? "fault" : "warning", "Health", reason, `carillon logs --data ${dataDir} --level warn`),
+    );
+  return findings;
+}

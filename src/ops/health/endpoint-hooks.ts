@@ -1,0 +1,108 @@
+import { parseLicenceFilters } from "../../devices/licence-filters.ts";
+import { ConflictError, invalidValue } from "../../lib/errors.ts";
+import type endpoints from "../../resources/devices/endpoints.ts";
+import extensions from "../../resources/devices/extensions.ts";
+import { ONPREM_EXTENSION_ID } from "../../resources/devices/on-premises-extension.ts";
+import type { ResourceHooks, StoreReader } from "../../store/store.ts";
+import { validateEndpointConfig } from "./endpoint-config.ts";
+import { type FailoverStatus, presentFailoverStatus } from "./failover-status.ts";
+import type { HealthMonitor } from "./health.ts";
+
+/** Version and host of the running software. */
+export interface BuildInfo {
+  app: string;
+  version: string;
+  apiVersion: string;
+  /** Host name. */
+  fqdn: string;
+  /** External addresses; may be empty. */
+  ipAddresses: string[];
+}
+
+/** Sources of the computed fields of endpoints. */
+export interface EndpointHookDeps {
+  /** Id of this appliance's endpoint. */
+  ownId(): string;
+  health: HealthMonitor;
+  /** Failover role and state of an appliance. */
+  failover(endpointId: string): FailoverStatus;
+  buildInfo(): BuildInfo;
+  clock(): SiteClock;
+}
+
+/** Time zone and synchronization of the appliance's clock. */
+export interface SiteClock {
+  /** Time zone of the site, such as `Europe/Berlin`. */
+  timeZone: string;
+  /** Whether the clock is synchronized (NTP); null if unknown. */
+  synchronised: boolean | null;
+}
+
+/**
+ * Adds status and build info to this appliance's own endpoint; shown by default, left out with `includeStatus=false` and
+ * `includeBuildInfo=false`. The own endpoint can't be deleted.
+ */
+export function endpointHooks({
+  ownId,
+  health,
+  failover,
+  buildInfo,
+  clock,
+}: EndpointHookDeps): ResourceHooks<typeof endpoints> {
+  return {
+    beforeWrite({ op, before, after }, tx, by) {
+      if (op === "create" && after && !by.replicated) rejectPluginExtension(tx, after.extensionId);
+      parseLicenceFilters(after?.config);
+      validateEndpointConfig(after?.config);
+      if (op === "delete" && before?.id === ownId())
+        throw new ConflictError("The appliance's own endpoint can't be deleted.");
+    },
+    present(rows, { reader, query }) {
+      const buildInfoWithPlugins = (): object => ({ ...buildInfo(), ...listPlugins(reader) });
+      return rows.map(({ id }) => {
+        const isOwn = id === ownId();
+        return {
+          hasMigratedSpeakers: false,
+          skipEndpointHealthAssessment: false,
+          ...(query.includeBuildInfo === false ? {} : { buildInfo: isOwn ? buildInfoWithPlugins() : null }),
+          ...(query.includeFailoverDetails === true && {
+            failoverDetails: presentFailoverStatus(failover(id)),
+          }),
+          ...(query.includeStatus === false
+            ? {}
+            : isOwn
+              ? { ...presentHealth(health), clock: clock() }
+              : UNKNOWN_STATUS),
+        };
+      });
+    },
+  };
+}
+
+/** A plugin's extension has no appliances: devices below such an endpoint would never get a message. */
+function rejectPluginExtension(reader: StoreReader, extensionId: string): void {
+  const plugin = reader.get(extensions, extensionId)?.plugin;
+  if (!plugin) return;
+  throw invalidValue(
+    "extensionId",
+    `${plugin} is a plugin. Appliances and their devices must belong to the extension ${ONPREM_EXTENSION_ID}.`,
+  );
+}
+
+/** Names of the enabled and disabled plugins of this appliance. */
+function listPlugins(reader: StoreReader): { additionalFeatures: string[]; disabledFeatures: string[] } {
+  const all = reader
+    .find(extensions, {})
+    .flatMap(({ plugin, disabled, globalDisabled }) =>
+      plugin === null ? [] : [{ plugin, isOff: disabled || globalDisabled }],
+    );
+  const named = (isOff: boolean): string[] => all.flatMap((each) => (each.isOff === isOff ? [each.plugin] : [])).sort();
+  return { additionalFeatures: named(false), disabledFeatures: named(true) };
+}
+
+const UNKNOWN_STATUS = { status: null, redReasons: null, yellowReasons: null, statusLastUpdated: null, clock: null };
+
+function presentHealth(health: HealthMonitor): Record<string, unknown> {
+  const { status, redReasons, yellowReasons, since } = health.report();
+  return { status, redReasons, yellowReasons, statusLastUpdated: new Date(since).toISOString() };
+}

@@ -1,0 +1,198 @@
+import { type AttemptThrottle, createAttemptThrottle } from "../auth/attempt-throttle.ts";
+import { signLink, verifyLink } from "../auth/signed-links.ts";
+import type { Clock } from "../lib/clock.ts";
+import { invalidValue, notFound, requiredValue, TooManyRequestsError } from "../lib/errors.ts";
+import type { Log } from "../lib/log.ts";
+import distributionLists from "../resources/lists/distribution-lists.ts";
+import subscriptions from "../resources/people/subscriptions.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { ActorContext, Store, Sync } from "../store/store.ts";
+import { type Enrollee, enrollPerson, findUserBySmsNumber } from "./enrollment.ts";
+
+export interface CampaignDeps {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  /** Sends the welcome message; named by its shape, since `notifications` is a higher layer. */
+  notificationService: {
+    send(
+      input: Record<string, unknown>,
+      by: ActorContext,
+      options: { idempotencyKey: null; requestSha: string; source: "unknown-source" },
+    ): Promise<unknown>;
+  };
+  /** The actor of enrolments. */
+  by: ActorContext;
+  /** Base URL of the appliance. */
+  baseUrl(): string;
+}
+
+/** A self-service list, as anonymous visitors may see it. */
+export interface PublicListInfo {
+  id: string;
+  name: string;
+  /** False once the enrolment has ended. */
+  isOpen: boolean;
+  /** Text for those who come after the end of enrolment; null when none is set. */
+  inactiveMessage: string | null;
+}
+
+/** Result of an attempt to join. */
+export interface JoinResult {
+  outcome: "joined" | "inactive";
+  listName: string;
+  /** Text for those who come after the end of enrolment. The welcome message is sent separately. */
+  reply: string | null;
+}
+
+/**
+ * Self-service enrolment: people join lists and leave them. @source docs/decisions/0005-users-and-devices.md, Campaign
+ */
+export interface Campaigns {
+  /** Null for a list that does not exist, has no campaign or is not self-service. */
+  find(listId: string): PublicListInfo | null;
+  /**
+   * Adds a person to a list. The result does not reveal whether the person was known. Throws not-found, required,
+   * invalid-value, limit-exceeded, TooManyRequestsError after ten attempts from one address.
+   */
+  joinList(listId: string, person: Enrollee, address: string | null): Promise<JoinResult>;
+  /**
+   * Joins by text message: `tag` is the list's subscribeTag in any case, `from` the sender's number. If several lists
+   * share the tag, the oldest counts. Throws not-found for an unknown tag, and as `joinList`.
+   */
+  joinByText(message: { tag: string; from: string }): Promise<JoinResult>;
+  /** Leaves by text message; without a tag it leaves all lists with a campaign. Returns the names of the lists left. */
+  leaveByText(message: { tag: string | null; from: string }): Promise<string[]>;
+  /** The list of an unsubscribe link; null for an invalid link. `isOn` is false once the person has left. */
+  findListByLink(token: string): { name: string; isOn: boolean } | null;
+  /** Removes the holder of the link from its list; repeating it has no effect. Throws not-found. */
+  leaveByLink(token: string): Promise<void>;
+}
+
+type ListRow = RowOf<typeof distributionLists>;
+
+/** Many people may share one address. */
+const ATTEMPT_LIMIT = { freeAttempts: 10, initialDelayMs: 60_000, maxDelayMs: 3_600_000 };
+const MAX_BODY_LENGTH = 10_000;
+
+/** Creates the campaigns; attempts are counted in memory. */
+export function createCampaigns(deps: CampaignDeps): Campaigns {
+  const { store, clock, by } = deps;
+  const attempts = createAttemptThrottle(clock, ATTEMPT_LIMIT);
+
+  async function joinAs(list: ListRow, person: Enrollee): Promise<JoinResult> {
+    const open = toPublicListInfo(list, clock.now());
+    if (!open.isOpen) return { outcome: "inactive", listName: list.name, reply: open.inactiveMessage };
+    const done = await store.write(
+      (tx) => enrollPerson(tx, list, person, { by, now: clock.now() }) as Sync<Enrollment>,
+    );
+    if (done.isNewcomer) await sendWelcome(list, done, deps);
+    return { outcome: "joined", listName: list.name, reply: null };
+  }
+
+  const subscriptionOf = (token: string): { id: string; row: RowOf<typeof subscriptions> | null } | null => {
+    const id = verifyLink("leave", token, store);
+    return id === null ? null : { id, row: store.get(subscriptions, id) };
+  };
+
+  return {
+    find(listId) {
+      const list = joinableList(store.get(distributionLists, listId));
+      return list && toPublicListInfo(list, clock.now());
+    },
+    async joinList(listId, person, address) {
+      recordAttempt(attempts, `address ${address ?? ""}`);
+      const list = joinableList(store.get(distributionLists, listId));
+      if (!list) throw notFound();
+      if (!person.email && !person.phone) throw requiredValue("email");
+      return joinAs(list, person);
+    },
+    async joinByText({ tag, from }) {
+      const phone = parsePhoneNumber(from);
+      recordAttempt(attempts, `number ${phone}`);
+      const list = listByTag(tag, store);
+      if (!list) throw notFound();
+      return joinAs(list, { name: null, email: null, phone });
+    },
+    async leaveByText({ tag, from }) {
+      const list = tag === null ? null : listByTag(tag, store);
+      if (tag !== null && !list) throw notFound();
+      return store.write((tx) => {
+        const userId = findUserBySmsNumber(tx, parsePhoneNumber(from));
+        const own = userId === null ? [] : tx.find(subscriptions, { userId });
+        const left = own.flatMap((subscription) => {
+          const place = joinableList(tx.get(distributionLists, subscription.distributionListId));
+          if (!place || (list && place.id !== list.id)) return [];
+          tx.remove(subscriptions, subscription.id, by);
+          return [place.name];
+        });
+        return left as Sync<string[]>;
+      });
+    },
+    findListByLink(token) {
+      const found = subscriptionOf(token);
+      if (!found) return null;
+      const list = found.row && store.get(distributionLists, found.row.distributionListId);
+      return { name: list?.name ?? "", isOn: list !== null };
+    },
+    async leaveByLink(token) {
+      const found = subscriptionOf(token);
+      if (!found) throw notFound();
+      await store.write((tx) => {
+        if (tx.get(subscriptions, found.id)) tx.remove(subscriptions, found.id, by);
+      });
+    },
+  };
+}
+
+type Enrollment = ReturnType<typeof enrollPerson>;
+
+function recordAttempt(attempts: AttemptThrottle, key: string): void {
+  const seconds = attempts.begin(key);
+  if (seconds > 0) throw new TooManyRequestsError(seconds);
+}
+
+function joinableList(list: ListRow | null): ListRow | null {
+  return list?.isSubscribable && list.campaign ? list : null;
+}
+
+function toPublicListInfo({ id, name, campaign }: ListRow, now: number): PublicListInfo {
+  const end = campaign?.enrollmentEndDate ?? null;
+  return { id, name, isOpen: end === null || now < end, inactiveMessage: campaign?.inactiveMessage ?? null };
+}
+
+function listByTag(tag: string, store: Store): ListRow | null {
+  const normalized = tag.trim();
+  if (normalized === "") return null;
+  const found = store.one<{ pk: number }>(
+    `SELECT pk FROM distribution_lists WHERE is_subscribable = 1 AND campaign IS NOT NULL
+       AND json_extract(campaign, '$.subscribeTag') = ? COLLATE NOCASE ORDER BY pk LIMIT 1`,
+    normalized,
+  );
+  return found && store.getByPk(distributionLists, found.pk);
+}
+
+/** Normalizes a telephone number: no blanks or punctuation. Throws invalid-value. */
+export function parsePhoneNumber(text: string, field = "from"): string {
+  const phone = text.replace(/[\s()./-]/g, "");
+  if (!/^\+?\d{3,15}$/.test(phone)) throw invalidValue(field, "Must be a telephone number such as +49 30 123456.");
+  return phone;
+}
+
+/** Sends the welcome message with the unsubscribe link. A failure does not undo the enrolment. */
+async function sendWelcome(list: ListRow, { userId, subscriptionId }: Enrollment, deps: CampaignDeps): Promise<void> {
+  const text = list.campaign?.welcomeMessage ?? null;
+  if (text === null || text === "") return;
+  const link = `\n\n${deps.baseUrl()}/leave/${signLink("leave", subscriptionId, deps.store)}`;
+  const body = [...text].slice(0, MAX_BODY_LENGTH - link.length).join("") + link;
+  // No documented source fits.
+  const options = { idempotencyKey: null, requestSha: "", source: "unknown-source" } as const;
+  try {
+    await deps.notificationService.send({ subject: list.name, body, userIds: [userId] }, deps.by, options);
+  } catch (error) {
+    deps.log.error(
+      { event: "campaign.welcome_failed", err: error, distributionListId: list.id },
+      "Welcome message could not be sent.",
+    );
+  }
+}

@@ -1,0 +1,94 @@
+import type { Principal } from "../auth/principal.ts";
+import { invalidValue } from "../lib/errors.ts";
+import type { Catalogue } from "../schema/catalogue.ts";
+import type { AccessScope, Store } from "../store/store.ts";
+import { type Domain, type DomainTree, isWithinAny, readDomainTree } from "./domain-tree.ts";
+import { findAvailableDomains, type Rights, readUserRights } from "./rights.ts";
+import { compileTokenScopes } from "./token-scopes.ts";
+import { type CompileScope, organisationSegments } from "./user-scope.ts";
+
+/** Cache of compiled scopes, cleared when rights, users or the domain tree change. */
+export interface ScopeCache {
+  /** See `AccessControl.resolveScope`. */
+  get(principal: Pick<Principal, "userId" | "userPk" | "scopes">, domain: string | null, named?: string): AccessScope;
+  /** Clears the cache. */
+  clear(): void;
+}
+
+interface UserRights {
+  rights: Rights;
+  /** Topmost domains in which the user may act. */
+  available: ReadonlySet<Domain>;
+}
+
+/** Rights of a user without permissions. */
+const NO_RIGHTS: Rights = { superUser: false, grants: [] };
+
+/** Maximum number of cached scopes; the cache is cleared when full. */
+const MAX_CACHED_SCOPES = 10_000;
+
+/** Dependencies of the scope cache. */
+export interface ScopeCacheDeps {
+  store: Store;
+  catalogue: Catalogue;
+  compile: CompileScope;
+}
+
+/** Creates the cache. */
+export function createScopeCache({ store, catalogue, compile }: ScopeCacheDeps): ScopeCache {
+  const organisation = organisationSegments(catalogue);
+  const compiled = new Map<string, AccessScope>();
+  const holders = new Map<number, UserRights>();
+  let tree: DomainTree | null = null;
+
+  const rightsFor = (userPk: number, domains: DomainTree): UserRights => {
+    const known = holders.get(userPk);
+    if (known) return known;
+    const rights = readUserRights(store, userPk);
+    const holder = { rights, available: findAvailableDomains(store, userPk, rights, domains) };
+    holders.set(userPk, holder);
+    return holder;
+  };
+
+  const clear = (): void => {
+    compiled.clear();
+    holders.clear();
+    tree = null;
+  };
+
+  return {
+    clear,
+    get({ userId, userPk, scopes }, domain, named = "domain") {
+      const key = `${userPk} ${domain === null ? "first" : `=${domain}`} ${scopes?.join(" ") ?? "*"}`;
+      const known = compiled.get(key);
+      if (known) return known;
+      if (compiled.size >= MAX_CACHED_SCOPES) clear();
+      tree ??= readDomainTree(store);
+      const { byId, root } = tree;
+      const { rights: held, available } = rightsFor(userPk, tree);
+      const acting = root === null ? null : chooseActingDomain({ domain, named }, tree, available);
+      const tokenLimit = compileTokenScopes(scopes);
+      const rights = tokenLimit?.isImplicitOnly ? NO_RIGHTS : held;
+      const user = { userId, userPk };
+      const scope = compile({ user, rights, acting, available, byId, tokenLimit, catalogue, organisation });
+      compiled.set(key, scope);
+      return scope;
+    },
+  };
+}
+
+/**
+ * The requested domain, or the first available one by name path. Throws invalid-value on `named` when the user may not
+ * act there.
+ */
+function chooseActingDomain(
+  { domain, named }: { domain: string | null; named: string },
+  tree: DomainTree,
+  available: ReadonlySet<Domain>,
+): Domain {
+  const first = [...available].sort((one, other) => (one.namePath < other.namePath ? -1 : 1))[0];
+  const found = domain === null ? first : tree.byId.get(domain.toLowerCase());
+  if (!found || !isWithinAny(found, available))
+    throw invalidValue(named, "Must be a domain in which the user is allowed to act.");
+  return found;
+}

@@ -1,0 +1,22 @@
+import { invalidValue } from "../lib/errors.ts";
+import type collaborationGroups from "../resources/collaboration/collaboration-groups.ts";
+import extensions from "../resources/devices/extensions.ts";
+import type { ResourceHooks } from "../store/store.ts";
+
+/**
+ * Validates the type (on creation it must be served by a collaboration extension) and the properties of a group. Throws
+ * invalid-value.
+ * @source docs/decisions/0042-api-contract.md
+ */
+export const collaborationGroupHooks: ResourceHooks<typeof collaborationGroups> = {
+  beforeWrite({ op, after }, tx) {
+    if (!after) return;
+    const { type, properties } = after;
+    if (op === "create" && tx.find(extensions, { type: "collaboration", deviceType: type }, 1).length === 0) {
+      throw invalidValue("type", "Must be the deviceType of a collaboration extension.");
+    }
+    if (properties !== null && (typeof properties !== "object" || Array.isArray(properties))) {
+      throw invalidValue("properties", "Must be an object.");
+    }
+  },
+};

@@ -1,0 +1,70 @@
+import { ConflictError, UpstreamError } from "../lib/errors.ts";
+import type extensions from "../resources/devices/extensions.ts";
+import { extensionFeature } from "../resources/devices/features.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { ResourceHooks, RowMutation } from "../store/store.ts";
+import type { PluginConfig } from "./plugin-config.ts";
+
+type Extension = RowOf<typeof extensions>;
+
+/** What the extension hooks need to know about plugins. */
+export interface ExtensionPlugins {
+  /** Null if the plugin is not installed or its fields cannot be read. */
+  config(plugin: string): PluginConfig | null;
+  /** Value of `status` in the row. */
+  status(plugin: string): Record<string, unknown>;
+  watches(plugin: string): readonly string[];
+  /** The switch or configuration was written, possibly unchanged: a stopped plugin is started again. */
+  onSettingsWritten(plugin: string): void;
+}
+
+/**
+ * Hooks of extension rows that belong to a plugin. Such a row cannot be deleted, because it would be recreated at the
+ * next start; it can be disabled.
+ */
+export function extensionHooks(plugins: ExtensionPlugins): ResourceHooks<typeof extensions> {
+  return {
+    beforeWrite(change, _tx, by) {
+      const { before, after, given } = change;
+      if (!after) return rejectRemoval(before);
+      if (before === null || before.plugin === null) return;
+      if (by.actor.kind === "user") Object.assign(after, { type: before.type, deviceType: before.deviceType });
+      if (given.has("config")) storeConfig(change, before.plugin, plugins);
+      if (given.has("config") || given.has("disabled") || given.has("globalDisabled"))
+        plugins.onSettingsWritten(before.plugin);
+    },
+    present: (rows) =>
+      rows.map((row) => {
+        const { plugin, config, type } = row;
+        const follows = { featureRequired: extensionFeature(row), requiresOptIn: type === "device" };
+        if (plugin === null) return { status: null, triggers: [], configExports: [], ...follows };
+        const own = plugins.config(plugin);
+        return {
+          config: own?.toPublic(config) ?? {},
+          status: plugins.status(plugin),
+          triggers: plugins.watches(plugin).map((resource) => ({ spec: `/${resource}/*` })),
+          configExports: own?.publicNames ?? [],
+          ...follows,
+        };
+      }),
+  };
+}
+
+function rejectRemoval(row: Extension | null): void {
+  if (row?.id === ONPREM_EXTENSION_ID)
+    throw new ConflictError("This extension cannot be deleted: it represents the appliances.");
+  if (row?.plugin)
+    throw new ConflictError("This extension cannot be deleted because it belongs to a plugin. Disable it instead.");
+}
+
+function storeConfig(
+  { before, after }: RowMutation<typeof extensions>,
+  plugin: string,
+  plugins: ExtensionPlugins,
+): void {
+  const config = plugins.config(plugin);
+  if (!config)
+    throw new UpstreamError("starting", `Plugin ${plugin} is not loaded, so its configuration cannot be validated.`);
+  if (after) after.config = config.toStored(after.config, before?.config);
+}

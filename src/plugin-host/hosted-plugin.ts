@@ -1,0 +1,404 @@
+import { ConflictError } from "../lib/errors.ts";
+import { compileProfileSchema, type ProfileSchema } from "../notifications/compose/profile-settings.ts";
+import type {
+  ConfigFields,
+  DeliveryItem,
+  PluginEvents,
+  PluginManifest,
+  PluginRequest,
+  PluginResponse,
+  ProbeResult,
+  StopRequest,
+} from "../plugin-api/index.ts";
+import type extensions from "../resources/devices/extensions.ts";
+import type { RowOf } from "../schema/resource.ts";
+import { createDeliveryQueue } from "./delivery-queue.ts";
+import { type InstalledPlugin, loadPluginFields } from "./installed-plugins.ts";
+import { createLogTail, createTailedLog, type LogTail, type TailedLog } from "./log-tail.ts";
+import { createPendingRequests, type PendingRequestLimits } from "./pending-requests.ts";
+import { recordPluginStopped, recordUnreached } from "./plugin-activities.ts";
+import { configErrorText, createPluginConfig, type PluginConfig } from "./plugin-config.ts";
+import type { PluginHostDeps } from "./plugin-host-deps.ts";
+import { launchInWorker } from "./plugin-instance.ts";
+import type { FromPlugin, OutcomeReport, PluginInit, ToPlugin } from "./plugin-protocol.ts";
+import { type PluginRunState, PluginSupervisor } from "./plugin-supervisor.ts";
+import { createPortRegistry } from "./port-registry.ts";
+import { createRedact, type Redact } from "./redaction.ts";
+import { createRouteRequests } from "./route-requests.ts";
+import { handlePluginCall, type PluginCallDeps } from "./rpc-handlers.ts";
+import { sanitizeOutcomes } from "./sanitize-outcomes.ts";
+
+/** Default JavaScript heap limit of a plugin in MiB, see PluginManifest.memoryMb. */
+const DEFAULT_MEMORY_MB = 128;
+/** Reasons that are no failures. */
+const CONFIG_CHANGED_REASON = "configuration changed";
+const RESTART_REQUESTED_REASON = "restart requested";
+const DISABLED_REASON = "disabled";
+
+/** Limits of silent connectivity tests. */
+const PROBE_LIMITS: PendingRequestLimits<ProbeResult> = {
+  timeoutMs: 10_000,
+  maxPending: 1_000,
+  timedOut: { proof: null, reason: "No response within 10 s." },
+  dropped: { proof: null, reason: "The plugin is not running." },
+  overloaded: { proof: null, reason: "Too many tests are running." },
+};
+
+/** Status of a plugin as shown in its extension row. */
+export interface PluginStatus {
+  state: "running" | "restarting" | "disabled" | "stopped";
+  health: "ok" | "degraded" | "down";
+  reason: string | null;
+  /** Failures in the last 10 minutes; the fifth stops the plugin. */
+  failures: number;
+  /** ISO time of the next start after a failure; null if none is scheduled. */
+  nextTryAt: string | null;
+}
+
+export interface HostedPluginDeps {
+  host: PluginHostDeps;
+  answers: Omit<PluginCallDeps, "grants" | "grantsRings">;
+}
+
+/** One installed plugin: its configuration, its run and its deliveries. */
+export class HostedPlugin {
+  #plugin: InstalledPlugin;
+  readonly #deps: HostedPluginDeps;
+  readonly #log: TailedLog;
+  readonly #tail: LogTail;
+  readonly #supervisor: PluginSupervisor;
+  readonly #deliveryQueue;
+  readonly #routes;
+  readonly #probes;
+  #config: PluginConfig | null = null;
+  #configFields: ConfigFields | null = null;
+  #profileSchema: ProfileSchema | null = null;
+  #loadError: string | null = null;
+  /** Until the first `apply`. */
+  #isPending = true;
+  /** Until the first `apply` is complete. */
+  #isFirstStart = true;
+  #isClosed = false;
+  #runningConfig: Record<string, unknown> = {};
+  #redact: Redact = createRedact([]);
+  /** State as known to the host. */
+  #state: Pick<PluginStatus, "state" | "reason"> = { state: "restarting", reason: null };
+  /** Health as reported by the running plugin. */
+  #health: Pick<PluginStatus, "health" | "reason"> = { health: "ok", reason: null };
+  readonly #ports;
+  #watches = new Set<string>();
+  #subscribedEvents = new Set<string>();
+  #pending: Promise<void> = Promise.resolve();
+
+  constructor(plugin: InstalledPlugin, deps: HostedPluginDeps) {
+    const { host } = deps;
+    const { name, window: maxUnacknowledged, calls = false, memoryMb = DEFAULT_MEMORY_MB } = plugin.manifest;
+    const onLine = (line: string): void =>
+      this.#log.debug({ event: "plugin.output", line: this.#redact(line) }, "plugin output");
+    this.#plugin = plugin;
+    this.#deps = deps;
+    this.#tail = createLogTail(host.clock);
+    this.#log = createTailedLog(host.log.child({ plugin: name }), this.#tail, (value) => this.#redact(value));
+    this.#supervisor = new PluginSupervisor({
+      clock: host.clock,
+      launchPlugin: host.launch?.(plugin) ?? launchInWorker(plugin.entry, memoryMb, onLine),
+      init: () => this.#init(),
+      onMessage: (message, reply) => this.#receive(message, reply),
+      onState: (state, reason) => this.#onStateChange(state, reason),
+    });
+    this.#deliveryQueue = createDeliveryQueue({
+      plugin: name,
+      clock: host.clock,
+      maxUnacknowledged,
+      calls,
+      send: (message) => this.#supervisor.send(message),
+      onOutcomes: host.onOutcomes,
+    });
+    this.#ports = createPortRegistry(host.settings.plugins[name]?.listen ?? {}, plugin.manifest.listens);
+    this.#routes = createRouteRequests(host.clock, (message) => this.#supervisor.send(message));
+    this.#probes = createPendingRequests<ProbeResult>(host.clock, PROBE_LIMITS);
+  }
+
+  get manifest(): PluginManifest {
+    return this.#plugin.manifest;
+  }
+  get config(): PluginConfig | null {
+    return this.#config;
+  }
+  get configFields(): ConfigFields | null {
+    return this.#configFields;
+  }
+  get profileSchema(): ProfileSchema | null {
+    return this.#profileSchema;
+  }
+  get status(): PluginStatus {
+    const { failures, nextTryAt } = this.#supervisor;
+    const next = { failures, nextTryAt: nextTryAt === null ? null : new Date(nextTryAt).toISOString() };
+    if (this.isRunning) return { state: "running", ...this.#health, ...next };
+    return { ...this.#state, health: "down", ...next };
+  }
+  get tail(): LogTail {
+    return this.#tail;
+  }
+  get urls(): Readonly<Record<string, string>> {
+    return this.#ports.urls;
+  }
+  get isRunning(): boolean {
+    return this.#supervisor.state === "running";
+  }
+  /** Deliveries received now wait for the next run. */
+  get isRestarting(): boolean {
+    return this.#isPending || this.#supervisor.state === "starting" || this.#supervisor.state === "restarting";
+  }
+
+  /** Loads the configuration fields; without them the plugin cannot run. Never rejects. */
+  async load(): Promise<void> {
+    try {
+      const { config, profile } = await loadPluginFields(this.#plugin);
+      this.#configFields = config;
+      this.#config = createPluginConfig(config, this.#deps.host.store.secrets);
+      this.#profileSchema = profile && compileProfileSchema(profile);
+    } catch (error) {
+      this.#loadError = `failed to load config.js: ${errorText(error)}`;
+    }
+  }
+
+  /**
+   * Replaces the plugin by a newer version in the same folder and starts it if enabled; outstanding deliveries
+   * continue. The delivery window and the memory limit stay as they are until the daemon restarts. Never rejects.
+   */
+  async replaceVersion(plugin: InstalledPlugin, row: RowOf<typeof extensions>): Promise<void> {
+    this.#plugin = plugin;
+    this.#loadError = null;
+    await this.load();
+    await this.restart(row).catch(() => this.apply(row));
+  }
+
+  /** Applies the extension row, one change at a time; `again` also starts a stopped plugin. Never rejects. */
+  apply(row: RowOf<typeof extensions>, again = false): Promise<void> {
+    this.#pending = this.#pending
+      .then(() => this.#reconcile(row, again))
+      .then(() => {
+        this.#isFirstStart = false;
+      });
+    return this.#pending;
+  }
+
+  /**
+   * Restarts the plugin, also a stopped one; resolves when it is running or its first start has failed. Throws
+   * ConflictError if it must not run.
+   */
+  restart(row: RowOf<typeof extensions>): Promise<void> {
+    const restarting = this.#pending.then(() => {
+      const wanted = this.#resolveRunConfig(row);
+      if (typeof wanted === "string")
+        throw new ConflictError(`Plugin ${this.manifest.name} cannot be started: ${wanted}`);
+      return this.#run(wanted, RESTART_REQUESTED_REASON);
+    });
+    this.#pending = restarting.catch(() => {});
+    return restarting;
+  }
+
+  /** Stops the plugin permanently. */
+  async stop(): Promise<void> {
+    this.#isClosed = true;
+    await this.#supervisor.stop("the appliance is stopping");
+  }
+
+  /** Queues deliveries; they fail at once if the plugin is disabled or stopped. */
+  deliver(items: readonly DeliveryItem[]): void {
+    this.#deliveryQueue.add(items);
+    if (!this.isRunning && !this.isRestarting) this.#failDeliveries();
+  }
+
+  cancelDeliveries(request: StopRequest): void {
+    this.#deliveryQueue.cancel(request);
+  }
+
+  /** Forwards a request; resolves with null if the plugin is not running. */
+  async handleRequest(request: PluginRequest): Promise<PluginResponse | null> {
+    return this.isRunning ? this.#routes.send(request) : null;
+  }
+
+  /** Runs a silent connectivity test of a device. */
+  async probe(device: DeliveryItem["device"]): Promise<ProbeResult> {
+    if (!this.isRunning) return PROBE_LIMITS.dropped;
+    return this.#probes.request((id) => this.#supervisor.send({ kind: "probe", id, device }));
+  }
+
+  /** Forwards a row change if the plugin watches the resource. */
+  notifyChange(path: string, id: string, op: "create" | "update" | "delete"): void {
+    if (this.#watches.has(path)) this.#supervisor.send({ kind: "change", path, id, op });
+  }
+
+  /** Forwards an event if the plugin subscribed to it. */
+  notifyEvent<K extends keyof PluginEvents>(name: K, payload: PluginEvents[K]): void {
+    if (this.#subscribedEvents.has(name)) this.#supervisor.send({ kind: "event", name, payload });
+  }
+
+  async #reconcile(row: RowOf<typeof extensions>, again: boolean): Promise<void> {
+    const wanted = this.#resolveRunConfig(row);
+    this.#isPending = false;
+    const { state } = this.#supervisor;
+    if (this.#isClosed) return;
+    if (typeof wanted === "string") {
+      await this.#supervisor.stop(wanted);
+      this.#failDeliveries();
+      return;
+    }
+    const same = JSON.stringify(wanted.config) === JSON.stringify(this.#runningConfig);
+    if (same && state !== "disabled" && !(again && state === "stopped")) return;
+    await this.#run(wanted, CONFIG_CHANGED_REASON);
+  }
+
+  async #run({ config, redact }: ReturnType<PluginConfig["toRuntime"]>, reason: string): Promise<void> {
+    this.#runningConfig = config;
+    this.#redact = redact;
+    if (this.#isClosed) return;
+    if (this.#supervisor.state === "disabled") await this.#supervisor.start();
+    else await this.#supervisor.restart(reason);
+  }
+
+  /** The configuration to run with, or the reason why the plugin must not run. */
+  #resolveRunConfig(row: RowOf<typeof extensions>): string | ReturnType<PluginConfig["toRuntime"]> {
+    if (row.disabled || row.globalDisabled) return DISABLED_REASON;
+    if (!this.#config) return this.#loadError ?? "config.js is not loaded";
+    try {
+      return this.#config.toRuntime(row.config);
+    } catch (error) {
+      return configErrorText(error);
+    }
+  }
+
+  #init(): PluginInit {
+    const { name, watches } = this.manifest;
+    const { settings, baseUrl } = this.#deps.host;
+    const { allowedTargets } = settings.network;
+    const ports = this.#ports.settings();
+    return { plugin: name, config: this.#runningConfig, ports, watches, allowedTargets, baseUrl: baseUrl() };
+  }
+
+  #onStateChange(state: PluginRunState, reason: string | null): void {
+    const text = reason === null ? null : this.#redact(reason);
+    const didRun = this.#state.state === "running";
+    if (state === "running") {
+      // The plugin may have reported its health during its start.
+      this.#show("running", this.#health.reason);
+      this.#log.info({ event: "plugin.started" }, "plugin started");
+      this.#deliveryQueue.resume();
+      return;
+    }
+    this.#ports.close({ forget: state === "restarting" && !didRun });
+    this.#health = { health: "ok", reason: null };
+    this.#watches.clear();
+    this.#subscribedEvents.clear();
+    this.#deliveryQueue.pause();
+    this.#routes.resolveAllDropped();
+    this.#probes.resolveAllDropped();
+    if (state !== "starting") this.#show(state, text);
+    else if (this.#state.state !== "restarting") this.#show("restarting", null);
+    if (state === "disabled") this.#logDisabled(text);
+    else if (text === CONFIG_CHANGED_REASON || text === RESTART_REQUESTED_REASON)
+      this.#log.info({ event: "plugin.restarting", reason: text }, "plugin restarting");
+    else if (text !== null) this.#log.warn({ event: "plugin.failed", reason: text, state }, "plugin failed");
+    if (state !== "stopped") return;
+    this.#failDeliveries();
+    this.#record(recordPluginStopped(this.manifest, text ?? "", this.#deps.host));
+  }
+
+  #show(state: PluginStatus["state"], reason: string | null): void {
+    const before = this.#state;
+    this.#state = { state, reason };
+    if (before.state === state && before.reason === reason) return;
+    const reported = state === "running" ? { health: this.#health.health } : {};
+    this.#deps.host.events.emit("plugin.changed", { plugin: this.manifest.name, state, reason, ...reported });
+  }
+
+  /** The host logs all plugins that are disabled at start-up in one line. */
+  #logDisabled(reason: string | null): void {
+    const values = { event: "plugin.disabled", reason };
+    if (this.#isFirstStart && reason === DISABLED_REASON) this.#tail.add("info", values, "plugin disabled");
+    else this.#log.info(values, "plugin disabled");
+  }
+
+  #failDeliveries(): void {
+    const reason = `${this.manifest.name} is not running: ${this.#state.reason ?? DISABLED_REASON}`;
+    const notificationIds = this.#deliveryQueue.failAll(reason);
+    this.#record(recordUnreached(this.manifest, notificationIds, reason, this.#deps.host));
+  }
+
+  #record(written: Promise<void>): void {
+    written.catch((error: unknown) =>
+      this.#log.error({ event: "plugin.activity_failed", err: error }, "failed to record a plugin failure"),
+    );
+  }
+
+  #receive(message: FromPlugin, reply: (message: ToPlugin) => void): void {
+    switch (message.kind) {
+      case "outcomes":
+        this.#handleOutcomes(message.notes);
+        break;
+      case "call":
+        void this.#handleCall(message, reply);
+        break;
+      case "response":
+        this.#routes.resolve(message.id, message.response);
+        break;
+      case "probed": {
+        const { proof, reason } = message.result;
+        const details = reason === undefined ? {} : { reason: this.#redact(reason) };
+        this.#probes.resolve(message.id, { proof, ...details });
+        break;
+      }
+      case "log":
+        this.#log[message.level](this.#redact(message.values), this.#redact(message.message));
+        break;
+      case "status":
+        this.#updateHealth(message.state, this.#redact(message.reason));
+        break;
+      case "listening":
+        this.#ports.opened(message.name, message.url, message.port);
+        break;
+      case "watch":
+        if (this.manifest.watches.includes(message.path)) this.#watches.add(message.path);
+        break;
+      case "follow":
+        this.#subscribedEvents.add(message.name);
+    }
+  }
+
+  #updateHealth(health: PluginStatus["health"], reason: string | null): void {
+    const before = this.#health;
+    this.#health = { health, reason };
+    const { name: plugin } = this.manifest;
+    if (this.isRunning && (before.health !== health || before.reason !== reason))
+      this.#deps.host.events.emit("plugin.changed", { plugin, state: "running", reason, health });
+  }
+
+  #handleOutcomes(notes: readonly OutcomeReport[]): void {
+    const outcomes = this.#deliveryQueue.report(sanitizeOutcomes(notes, this.#redact));
+    if (outcomes.length > 0) this.#deps.host.onOutcomes(outcomes);
+  }
+
+  async #handleCall(
+    { id, method, args }: Extract<FromPlugin, { kind: "call" }>,
+    reply: (message: ToPlugin) => void,
+  ): Promise<void> {
+    try {
+      const value = await handlePluginCall(this.manifest.name, method, args, {
+        ...this.#deps.answers,
+        grants: this.manifest.watches,
+        grantsRings: this.manifest.rings === true,
+      });
+      reply({ kind: "reply", id, value });
+    } catch (error) {
+      const message = errorText(error);
+      this.#log.warn({ event: "plugin.call_refused", method, reason: message }, "host call refused");
+      reply({ kind: "refusal", id, message });
+    }
+  }
+}
+
+function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,103 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { workerEntry } from "../lib/worker-entry.ts";
+import type { ConfigFields, PluginManifest } from "../plugin-api/index.ts";
+import { findClaimConflict } from "./claims.ts";
+import { readManifest } from "./manifest.ts";
+
+/** A usable plugin in a plugin folder. */
+export interface InstalledPlugin {
+  manifest: PluginManifest;
+  /** URL of index.js. */
+  entry: URL;
+  /** URL of config.js. */
+  configEntry: URL;
+}
+
+/** A plugin that was refused, with reasons as sentences. */
+export interface RejectedPlugin {
+  name: string;
+  reasons: string[];
+}
+
+/** Folder of the built-in plugins. */
+export function builtInPluginFolder(): URL {
+  return new URL("../../plugins/", workerEntry(import.meta.url, "./plugin-worker"));
+}
+
+/** Folder of the plugins installed on an appliance, with a trailing slash; it may be missing. */
+export function installedPluginFolder(dataDir: string): URL {
+  return pathToFileURL(`${join(dataDir, "plugins")}/`);
+}
+
+/**
+ * Finds the built-in plugins in `folder`, then those installed in `ownFolder`, sorted by name. Runs no plugin code. A
+ * missing folder contains no plugins. Installed plugins start disabled, whatever their manifest says.
+ */
+export function findPlugins(
+  folder: URL,
+  ownFolder: URL | null = null,
+): { installed: InstalledPlugin[]; refused: RejectedPlugin[] } {
+  const installed: InstalledPlugin[] = [];
+  const refused: RejectedPlugin[] = [];
+  const found = [folder, ...(ownFolder ? [ownFolder] : [])].flatMap((each) =>
+    subfolderNames(each).map((name) => ({ name, own: new URL(`${name}/`, each), foreign: each === ownFolder })),
+  );
+  for (const { name, own, foreign } of found) {
+    const { manifest: read, errors } = readManifest(readText(new URL("plugin.json", own)), name);
+    if (!read || installed.some((plugin) => plugin.manifest.name === name)) {
+      refused.push({ name, reasons: errors ?? ["A built-in plugin of this name already exists."] });
+      continue;
+    }
+    const manifest = foreign ? { ...read, enabledByDefault: false } : read;
+    const conflict = findClaimConflict(
+      manifest,
+      installed.map((plugin) => plugin.manifest),
+    );
+    if (conflict) {
+      refused.push({ name, reasons: [`${conflict.holder} already claims ${conflict.type} ${conflict.identifier}.`] });
+      continue;
+    }
+    installed.push({ manifest, entry: new URL("index.js", own), configEntry: new URL("config.js", own) });
+  }
+  return { installed, refused };
+}
+
+/** Exports of a plugin's config.js: its configuration fields and its profile fields. */
+export interface PluginFields {
+  config: ConfigFields;
+  /** Null without profile fields. */
+  profile: ConfigFields | null;
+}
+
+/** Loads a plugin's fields by importing config.js, which contains nothing else. */
+export async function loadPluginFields({ configEntry }: InstalledPlugin): Promise<PluginFields> {
+  // A newer version has the same path and must not come from the module cache.
+  const { mtimeMs } = statSync(configEntry);
+  const { default: config, profile = null } = (await import(`${configEntry.href}?${mtimeMs}`)) as {
+    default: ConfigFields;
+    profile?: ConfigFields;
+  };
+  return { config, profile };
+}
+
+function subfolderNames(folder: URL): string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
+      .map((entry) => entry.name)
+      .sort();
+  } catch {
+    return [];
+  }
+}
+
+function readText(file: URL): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,47 @@
+import type { Clock } from "../lib/clock.ts";
+import type { Events } from "../lib/events.ts";
+import type { Log } from "../lib/log.ts";
+import type { DeliveryOutcome } from "../notifications/engine/delivery-providers.ts";
+import type { VoiceCalls } from "../notifications/engine/voice-calls.ts";
+import type { AudioTarget, OfflineRing, RingPlan, TextMessage, TextReply } from "../plugin-api/index.ts";
+import type { Settings } from "../settings/schema.ts";
+import type { ActorContext, Store } from "../store/store.ts";
+import type { InstalledPlugin } from "./installed-plugins.ts";
+import type { LaunchPlugin } from "./plugin-instance.ts";
+
+export interface PluginHostDeps {
+  store: Store;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  settings: Pick<Settings, "network" | "plugins">;
+  /** Folder of built-in plugins, `<name>/{plugin.json,config.js,index.js}`, with a trailing slash. */
+  pluginFolder: URL;
+  /** Folder of installed plugins, with a trailing slash; without it there are none. */
+  ownPluginFolder?: URL;
+  /** Actor of writes to extension rows, devices and activities. */
+  by: ActorContext;
+  /** Id of this appliance's endpoint. */
+  endpointId(): string;
+  /** Public base URL of the appliance. */
+  baseUrl(): string;
+  /** Receives outcomes. A plugin may name any delivery, so the receiver must check ownership. Must not throw. */
+  onOutcomes(outcomes: readonly DeliveryOutcome[]): void;
+  /** Resolves when the first packet to the target has left. */
+  openStream(provider: string, target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
+  closeStream(target: Pick<AudioTarget, "group" | "port">, notificationId: string): void;
+  voice: VoiceCalls;
+  /** Upcoming rings by provider; absent if not available. */
+  rings?: {
+    planned(provider: string, deviceIdentifier: string): Promise<RingPlan | null>;
+    sound(provider: string, sha256: string, from: number): Promise<Uint8Array | null>;
+    playedAlone(provider: string, deviceIdentifier: string, rings: readonly OfflineRing[]): Promise<void>;
+    behind(provider: string, deviceIdentifiers: readonly string[]): void;
+  };
+  confirm(provider: string, recipientId: string, option: string): Promise<string | null>;
+  receive(message: TextMessage): Promise<TextReply>;
+  /** Validates and stores an external trigger; resolves when it is stored, without waiting for its effects. */
+  trigger(plugin: string, input: unknown): Promise<void>;
+  /** How plugins are launched; default: a worker thread each. */
+  launch?: (plugin: InstalledPlugin) => LaunchPlugin;
+}

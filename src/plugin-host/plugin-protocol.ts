@@ -1,0 +1,99 @@
+import type {
+  DeliveryItem,
+  OutcomeDetails,
+  OutcomeLevel,
+  PluginEvents,
+  PluginRequest,
+  PluginResponse,
+  ProbeResult,
+  StopRequest,
+} from "../plugin-api/index.ts";
+
+/** Listen address of a plugin port, and the URL under which devices reach it (null: derived from host and port). */
+export interface PluginPortSettings {
+  host: string;
+  /** 0: chosen by the system. */
+  port: number;
+  publicUrl: string | null;
+}
+
+/** Initial data of a plugin run. */
+export interface PluginInit {
+  plugin: string;
+  /** Validated, secrets in clear text. */
+  config: Record<string, unknown>;
+  /** By the names in the manifest's `listens`. */
+  ports: Record<string, PluginPortSettings>;
+  watches: readonly string[];
+  allowedTargets: readonly string[];
+  /** Base URL of the main server. */
+  baseUrl: string;
+}
+
+/** One outcome of one delivery; `at` is the time the plugin learned it, epoch ms. */
+export interface OutcomeReport {
+  deliveryId: number;
+  level: OutcomeLevel;
+  details: OutcomeDetails;
+  at: number;
+}
+
+/** Host calls available to plugins. */
+export type HostMethod =
+  | "stream.open"
+  | "stream.close"
+  | "voice.prepare"
+  | "voice.open"
+  | "voice.say"
+  | "voice.close"
+  | "confirm"
+  | "receive"
+  | "trigger"
+  | "devices.report"
+  | "resources.list"
+  | "rings.planned"
+  | "rings.sound"
+  | "rings.playedAlone"
+  | "rings.behind"
+  | "state.get"
+  | "state.set";
+
+export type PluginLogLevel = "debug" | "info" | "warn" | "error";
+
+/**
+ * Messages from the host to a plugin. `request` is for a route, `probe` a silent connectivity test; `reply` and
+ * `refusal` answer a `call`.
+ */
+export type ToPlugin =
+  | { kind: "deliver"; items: DeliveryItem[] }
+  | { kind: "stop"; request: StopRequest }
+  | { kind: "request"; id: number; request: PluginRequest }
+  | { kind: "probe"; id: number; device: DeliveryItem["device"] }
+  | { kind: "reply"; id: number; value: unknown }
+  | { kind: "refusal"; id: number; message: string }
+  | { kind: "change"; path: string; id: string; op: "create" | "update" | "delete" }
+  | { kind: "event"; name: keyof PluginEvents; payload: PluginEvents[keyof PluginEvents] }
+  | { kind: "ping" }
+  | { kind: "shutdown" };
+
+/** Messages from a plugin to the host. `active` follows a successful `activate`; `fault` reports an exception. */
+export type FromPlugin =
+  | { kind: "active" }
+  | { kind: "fault"; message: string; stack: string }
+  | { kind: "outcomes"; notes: OutcomeReport[] }
+  | { kind: "call"; id: number; method: HostMethod; args: unknown[] }
+  | { kind: "response"; id: number; response: PluginResponse }
+  | { kind: "probed"; id: number; result: ProbeResult }
+  | { kind: "log"; level: PluginLogLevel; values: Record<string, unknown>; message: string }
+  | { kind: "status"; state: "ok" | "degraded" | "down"; reason: string | null }
+  | { kind: "listening"; name: string; url: string; port: number }
+  | { kind: "watch"; path: string }
+  | { kind: "follow"; name: keyof PluginEvents }
+  | { kind: "pong" }
+  | { kind: "stopped" };
+
+/** One end of the connection between host and plugin; messages arrive as copies and in order. */
+export interface PluginConnection<Out, In> {
+  send(message: Out): void;
+  receive(handler: (message: In) => void): void;
+}

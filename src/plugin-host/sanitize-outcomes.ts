@@ -1,0 +1,39 @@
+import type { OutcomeReport } from "./plugin-protocol.ts";
+import type { Redact } from "./redaction.ts";
+
+const MAX_MODEL_LENGTH = 60;
+const MAX_REASON_LENGTH = 500;
+const LEVELS = new Set(["sent", "accepted", "playing", "heard", "confirmed", "failed", "skipped", "expired"]);
+
+/** Filters a plugin's outcomes: drops invalid ones, limits and redacts reasons. */
+export function sanitizeOutcomes(notes: readonly OutcomeReport[], redact: Redact): OutcomeReport[] {
+  return notes
+    .filter(({ deliveryId, level }) => Number.isSafeInteger(deliveryId) && LEVELS.has(level))
+    .map(
+      ({
+        deliveryId,
+        level,
+        details: { reason, retryable, retryAfterMs, last, gone, afterwards, returned, started, askedAgain },
+        at,
+      }) => {
+        const details = {
+          ...(reason !== undefined && { reason: redact(String(reason)).slice(0, MAX_REASON_LENGTH) }),
+          ...(retryable !== undefined && { retryable }),
+          ...(Number.isFinite(retryAfterMs) && { retryAfterMs }),
+          ...(last !== undefined && { last }),
+          ...(afterwards !== undefined && { afterwards }),
+          ...(gone !== undefined && { gone }),
+          ...(returned !== undefined && { returned }),
+          ...(Number.isFinite(started?.at) && {
+            started: {
+              at: Number(started?.at),
+              model: String(started?.model).slice(0, MAX_MODEL_LENGTH),
+              ...(Number.isFinite(started?.heldMs) && { heldMs: Number(started?.heldMs) }),
+            },
+          }),
+          ...(Number.isSafeInteger(askedAgain) && { askedAgain }),
+        };
+        return { deliveryId, level, details, at };
+      },
+    );
+}

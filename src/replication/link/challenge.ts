@@ -1,4 +1,0 @@
-/** What an appliance signs to prove its key: nothing that means anything elsewhere. */
-export function challengeText(endpoint: string, nonce: string): string {
-  return `carillon link\n${endpoint}\n${nonce}`;
-}

@@ -1,0 +1,58 @@
+import { CallerError, invalidValue, requiredValue } from "../lib/errors.ts";
+import { isUuid } from "../lib/ids.ts";
+import { type Location, NO_LOCATION } from "../places/location-levels.ts";
+import { resolveLocation } from "../places/location-resolver.ts";
+import type apiDevices from "../resources/places/api-devices.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { RowVisibility, StoreReader } from "../store/store.ts";
+import { defaultLocationOf } from "./scenario-hooks.ts";
+import type { ScenarioRow } from "./scenario-questions.ts";
+
+/** Inputs that determine the location of a start. */
+export interface StartLocationInput {
+  /** As the client sent it; undefined or null if absent. */
+  location: unknown;
+  /** Answer to the site question; null without one. */
+  site: string | null;
+  device: RowOf<typeof apiDevices> | null;
+  /** A start without a location is allowed if the device that should provide it is unknown. */
+  mayBeNowhere: boolean;
+}
+
+/**
+ * Location of a start: the given one, else that of the device, else the default of the scenario. Throws CallerError for a
+ * duplicate, unexpected, invalid or missing location. @source docs/decisions/0007-scenarios.md, Starting a scenario
+ */
+export function resolveStartLocation(
+  row: ScenarioRow,
+  input: StartLocationInput,
+  reader: StoreReader,
+  visibility: RowVisibility,
+): Location {
+  const { location, site, device, mayBeNowhere } = input;
+  const isGiven = location !== undefined && location !== null && location !== "";
+  if (isGiven && site !== null) throw invalidValue("location", "Must not be combined with an answer to the site question.");
+  if (isGiven && !row.locationEnabled) throw invalidValue("location", "Must be empty: the scenario has no location.");
+  if (isGiven) return resolveLocation(location, reader, visibility);
+  if (site !== null) return siteFromAnswer(site, reader, visibility);
+  if (device) {
+    const { siteId, buildingId, floorId, zoneId } = device;
+    return { siteId, buildingId, floorId, zoneId };
+  }
+  if (row.defaultSiteId !== null) return defaultLocationOf(row);
+  if (row.locationEnabled && !mayBeNowhere) throw requiredValue("location");
+  return NO_LOCATION;
+}
+
+/** The site question is answered by id, else by external id, else by name. */
+function siteFromAnswer(answer: string, reader: StoreReader, visibility: RowVisibility): Location {
+  const keys = isUuid(answer) ? (["id"] as const) : (["externalId", "name"] as const);
+  for (const key of keys) {
+    try {
+      return resolveLocation({ site: { [key]: answer } }, reader, visibility);
+    } catch (error) {
+      if (!(error instanceof CallerError)) throw error;
+    }
+  }
+  throw invalidValue("fields", "The answer must match exactly one site.");
+}

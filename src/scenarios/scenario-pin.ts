@@ -1,0 +1,39 @@
+import { timingSafeEqual } from "node:crypto";
+import { type AttemptThrottle, createAttemptThrottle } from "../auth/attempt-throttle.ts";
+import type { Clock } from "../lib/clock.ts";
+import { invalidValue, requiredValue, TooManyRequestsError } from "../lib/errors.ts";
+import type { ActorContext, Secrets } from "../store/store.ts";
+import type { ScenarioRow } from "./scenario-questions.ts";
+
+/** Checks the PIN of scenarios that have one. */
+export interface ScenarioPinCheck {
+  /** Throws CallerError for a missing or wrong PIN, TooManyRequestsError after too many wrong ones (rate limit). */
+  assertPin(scenario: ScenarioRow, given: unknown, by: ActorContext): void;
+}
+
+/** Backoff: four wrong attempts are free, then the delay doubles from 2 s to 5 min. @source docs/decisions/0204-scenarios-incidents-and-places.md, Scenarios */
+const BACKOFF = { freeAttempts: 4, initialDelayMs: 2_000, maxDelayMs: 300_000 };
+
+/** Wrong attempts are counted per user and scenario, so that no user can lock out others. */
+export function createScenarioPinCheck(secrets: Secrets, clock: Clock): ScenarioPinCheck {
+  const attempts: AttemptThrottle = createAttemptThrottle(clock, BACKOFF);
+  return {
+    assertPin(scenario, given, by) {
+      if (scenario.confirmationType !== "pin") return;
+      if (scenario.confirmationPin === null)
+        throw invalidValue("confirmationPin", "The PIN of this scenario is not available on this node; it must be set again.");
+      if (given === undefined || given === null || given === "") throw requiredValue("confirmationPin");
+      const key = `${scenario.id} ${by.actor.userId ?? by.actor.name}`;
+      const waitS = attempts.begin(key);
+      if (waitS > 0) throw new TooManyRequestsError(waitS);
+      if (!isSamePinText(secrets.open(scenario.confirmationPin), String(given)))
+        throw invalidValue("confirmationPin", "Wrong PIN.");
+      attempts.rollback(key);
+    },
+  };
+}
+
+function isSamePinText(pin: string, given: string): boolean {
+  const [a, b] = [Buffer.from(pin), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

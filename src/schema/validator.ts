@@ -1,0 +1,240 @@
+import { z } from "zod";
+import type { FieldError } from "../lib/errors.ts";
+import { isUuid } from "../lib/ids.ts";
+import type { Field, ListField, ObjectField, ScalarField, TextField } from "./field.ts";
+import { UploadedFile } from "./uploaded-file.ts";
+
+/** Checks input against a set of fields, which were compiled once. */
+export interface Validator {
+  /**
+   * Returns the internal values of the given fields (timestamps as epoch ms, ids in lower case, null = cleared) and
+   * all errors. On `create`, defaults are filled in and missing required fields are errors. Read-only, internal and
+   * computed fields and unknown members are ignored; on `update`, create-only ones too.
+   */
+  validate(
+    input: Readonly<Record<string, unknown>>,
+    op: "create" | "update",
+  ): { values: Record<string, unknown>; faults: FieldError[] };
+}
+
+const EMAIL = /^[^\s@<>"(),:;[\]\\]+@[^\s@<>"(),:;[\]\\]+$/;
+const COLOR = /^#[0-9a-fA-F]{6}$/;
+const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Compiles fields to one checker. */
+export function compileValidator(fields: Readonly<Record<string, Field>>): Validator {
+  const compiled = Object.entries(fields)
+    .filter(([, field]) => isWritable(field))
+    .map(([name, field]) => ({ name, field, type: fieldType(field) }));
+  return {
+    validate(input, op) {
+      const values: Record<string, unknown> = {};
+      const faults: FieldError[] = [];
+      for (const { name, field, type } of compiled) {
+        if (op === "update" && field.createOnly) continue;
+        const given = Object.hasOwn(input, name) ? input[name] : undefined;
+        if (given === undefined || given === null || (given === "" && field.required)) {
+          validateAbsent(name, field, given, op, values, faults);
+          continue;
+        }
+        const result = type.safeParse(given);
+        if (result.success) values[name] = result.data;
+        else faults.push(invalid(name, result.error));
+      }
+      return { values, faults };
+    },
+  };
+}
+
+function isWritable(field: Field): boolean {
+  return field.kind !== "internal" && field.kind !== "computed" && !field.readOnly;
+}
+
+function validateAbsent(
+  name: string,
+  field: Field,
+  given: unknown,
+  op: "create" | "update",
+  values: Record<string, unknown>,
+  faults: FieldError[],
+): void {
+  if (field.required && (op === "create" || given !== undefined)) {
+    faults.push({ field: name, type: "required", message: `Field ${name} is required.` });
+    return;
+  }
+  if (op === "create" || given !== undefined) values[name] = defaultOf(field);
+}
+
+/** Default value of a field. */
+export function defaultOf(field: Field): unknown {
+  if (field.kind === "many") return [];
+  if (!("default" in field) || field.default === undefined) return null;
+  // A copy, because rows may be modified; primitives need none.
+  return typeof field.default === "object" ? structuredClone(field.default) : field.default;
+}
+
+function invalid(name: string, error: z.ZodError): FieldError {
+  const issue = error.issues[0];
+  const inner = (issue?.path ?? [])
+    .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
+    .join("");
+  const expected = issue ? expectedMessage(issue) : "";
+  const message = `Field ${name}${inner} is not valid.${expected && ` ${expected}`}`;
+  return { field: `${name}${inner}`, type: "invalid-value", message };
+}
+
+/** Longer lists, such as the time zones, would hide the error. */
+const MAX_LISTED_VALUES = 100;
+
+const TYPE_MESSAGES: Readonly<Record<string, string>> = {
+  string: "Must be a string.",
+  number: "Must be a number.",
+  int: "Must be an integer.",
+  array: "Must be a list.",
+  object: "Must be an object.",
+};
+
+/** Describes the expected value; empty if unknown. */
+function expectedMessage(issue: z.core.$ZodIssue): string {
+  if (issue.code === "custom") return issue.message === "Invalid input" ? "" : issue.message;
+  if (issue.code === "invalid_value")
+    return issue.values.length > MAX_LISTED_VALUES ? "" : `Must be one of ${issue.values.join(", ")}.`;
+  if (issue.code === "invalid_type") return TYPE_MESSAGES[issue.expected] ?? "";
+  const isList = "origin" in issue && issue.origin === "array";
+  const [verb, unit] = isList ? ["have", " elements"] : ["be", ""];
+  if (issue.code === "too_small") return `Must ${verb} at least ${issue.minimum}${unit}.`;
+  if (issue.code === "too_big") return `Must ${verb} at most ${issue.maximum}${unit}.`;
+  return "";
+}
+
+function fieldType(field: Field): z.ZodType {
+  switch (field.kind) {
+    case "ref":
+      return uuidType();
+    case "many":
+      return z
+        .array(uuidType())
+        .max(field.maxItems)
+        .transform((ids) => [...new Set(ids)]);
+    case "list":
+      return listType(field);
+    case "object":
+      return objectType(field);
+    case "json":
+      return jsonType(field.maxBytes);
+    case "file":
+      return z
+        .custom<UploadedFile>(
+          (value) => value instanceof UploadedFile,
+          "Must be sent as a file in multipart/form-data.",
+        )
+        .transform((upload) => upload.file);
+    case "secret":
+      return textType({ kind: "text", doc: field.doc, max: field.max });
+    case "internal":
+    case "computed":
+      return z.never();
+    default:
+      return scalarType(field);
+  }
+}
+
+function scalarType(field: ScalarField): z.ZodType {
+  switch (field.kind) {
+    case "text":
+      return textType(field);
+    case "integer":
+      return z.number().int().min(field.min).max(field.max);
+    case "number":
+      return z.number().min(field.min).max(field.max);
+    case "boolean":
+      return z.union([z.boolean(), z.string().transform((word) => word === "true")]);
+    case "timestamp":
+      return z
+        .string()
+        .refine(isInstant, "Must be an ISO 8601 date and time with a zone, such as 2026-01-31T07:10:00.000Z.")
+        .transform((iso) => Date.parse(iso));
+    case "date":
+      return z.string().refine(isDay, "Must be a date as YYYY-MM-DD.");
+    case "option":
+      return z.enum([...field.values] as [string, ...string[]]);
+    case "uuid":
+      return uuidType();
+  }
+}
+
+function textType(field: TextField): z.ZodType<string> {
+  const min = field.min ?? 0;
+  return z
+    .string()
+    .refine((value) => !/[\0\p{Cs}]/u.test(value))
+    .refine((value) => value.length <= field.max || (value.length <= 2 * field.max && [...value].length <= field.max), {
+      error: `Must have at most ${field.max} characters.`,
+    })
+    .refine((value) => [...value].length >= min, { error: `Must have at least ${min} characters.` })
+    .refine((value) => !field.without || !value.includes(field.without), { error: `Must not contain ${field.without}` })
+    .refine((value) => fitsFormat(field.format, value), { error: field.format && FORMAT_MESSAGES[field.format] });
+}
+
+const FORMAT_MESSAGES = {
+  email: "Must be an email address such as name@example.org.",
+  color: "Must be a colour such as #0A7F00.",
+  url: "Must be a URL that begins with http:// or https://.",
+} as const;
+
+function fitsFormat(format: TextField["format"], value: string): boolean {
+  if (format === "email") return EMAIL.test(value);
+  if (format === "color") return COLOR.test(value);
+  if (format === "url") return isWebAddress(value);
+  return true;
+}
+
+function isWebAddress(value: string): boolean {
+  if (!/^https?:\/\/[^\s@]+$/i.test(value)) return false;
+  return URL.canParse(value);
+}
+
+/** True for an ISO 8601 instant of the years 1970 to 9999 with an existing date. */
+function isInstant(value: string): boolean {
+  const match = INSTANT.exec(value);
+  if (!match || !isDay(match[1] as string)) return false;
+  const at = Date.parse(value);
+  return Number.isFinite(at) && at >= 0;
+}
+
+function isDay(value: string): boolean {
+  if (!DAY.test(value) || value < "0001-01-01") return false;
+  const at = Date.parse(`${value}T00:00:00Z`);
+  return Number.isFinite(at) && new Date(at).toISOString().startsWith(value);
+}
+
+function uuidType(): z.ZodType<string> {
+  return z
+    .string()
+    .refine(isUuid, "Must be a UUID.")
+    .transform((id) => id.toLowerCase());
+}
+
+function listType(field: ListField): z.ZodType {
+  return z
+    .array(scalarType(field.item))
+    .min(field.minItems ?? 0)
+    .max(field.maxItems);
+}
+
+function objectType(field: ObjectField): z.ZodType {
+  const shape: Record<string, z.ZodType> = {};
+  for (const [name, member] of Object.entries(field.fields)) {
+    const type = fieldType(member);
+    shape[name] = member.required ? type : type.nullable().optional();
+  }
+  return z.object(shape);
+}
+
+function jsonType(maxBytes: number): z.ZodType {
+  return z.unknown().refine((value) => {
+    const text = JSON.stringify(value);
+    return text !== undefined && Buffer.byteLength(text) <= maxBytes;
+  }, `Must have at most ${maxBytes} bytes of JSON.`);
+}

@@ -1,0 +1,188 @@
+import type { Clock } from "../lib/clock.ts";
+import { PACKET_BYTES, PACKET_MS } from "../media/rtp.ts";
+import type { AgentCommand, AgentEvent, AgentSettings } from "./appliance-client.ts";
+import type { OpenAudioOutput } from "./audio-output.ts";
+import { createPlayback, type Playback, type PlaybackReport } from "./playback.ts";
+import type { RoomMicrophone } from "./room-microphone.ts";
+import type { ReceivedPacket } from "./rtp-receiver.ts";
+import { groupKey } from "./rtp-receiver.ts";
+
+type PlayCommand = Extract<AgentCommand, { kind: "play" }>;
+
+/** A ring played from a stored sound. */
+export interface RingPlayback {
+  /** SSRC of the equivalent stream from the appliance. */
+  ssrc: number;
+  /** 0 to 100. */
+  volume: number;
+  delayMs: number;
+  priority: number;
+  /** G.711 µ-law. */
+  payload: Uint8Array;
+  /** Called if the audio player failed. */
+  onFailed(reason: string): void;
+}
+
+/** Decides what the speaker plays: one stream at a time, by priority. */
+export interface AudioArbiter {
+  /** True if nothing of the same or a higher priority is playing. */
+  canPlay(priority: number): boolean;
+  playRing(ring: RingPlayback): void;
+  handleCommand(command: AgentCommand): void;
+  handlePacket(packet: ReceivedPacket): void;
+  /** Applies to later playbacks. */
+  applySettings(settings: AgentSettings): void;
+  /** Stops playback. */
+  close(): void;
+}
+
+export interface AudioArbiterDeps {
+  clock: Clock;
+  open: OpenAudioOutput;
+  /** Opens the room microphone; null without one. */
+  listen: ((onHeard: () => void) => RoomMicrophone) | null;
+  /** Jitter buffer in ms: delay of the first packet. */
+  bufferMs: number;
+  /** Receives delivery events; `at` is monotonic time. */
+  onEvent(event: Omit<AgentEvent, "at"> & { at: number | null }): void;
+  /** True if this stream's message was already played offline and must not play again. */
+  hasPlayedOffline(ssrc: number): boolean;
+  /** Called when a stream from the appliance starts playing. */
+  onStreamStarted(ssrc: number): void;
+}
+
+interface ActivePlayback {
+  /** Null for zone audio, which is not reported. */
+  deliveryId: number | null;
+  ssrc: number;
+  zone: string | null;
+  priority: number;
+  /** Set for offline rings; null for streams. */
+  onFailed: ((reason: string) => void) | null;
+  playback: Playback;
+  microphone: RoomMicrophone | null;
+  hasHeard: boolean;
+}
+
+/** Packet loss up to this share is not reported. */
+const MAX_MISSING_SHARE = 0.02;
+/** A message without packets for this long is abandoned. */
+const STREAM_TIMEOUT_MS = 10_000;
+
+/** Creates the arbiter: one stream at a time; a higher priority replaces a lower one. */
+export function createAudioArbiter(deps: AudioArbiterDeps): AudioArbiter {
+  const { clock, onEvent } = deps;
+  let settings: AgentSettings = { volume: 80, delayMs: 0, zones: [] };
+  let active: ActivePlayback | null = null;
+
+  const stopActive = (): void => {
+    active?.playback.stop();
+    active?.microphone?.close();
+    active = null;
+  };
+  const emit = (deliveryId: number | null, kind: AgentEvent["kind"], text = "", at: number | null = null): void => {
+    if (deliveryId !== null) onEvent({ kind, deliveryId, at, words: text });
+  };
+  const startPlayback = (
+    own: Omit<ActivePlayback, "playback" | "microphone" | "hasHeard">,
+    volume: number,
+    delayMs: number,
+  ): ActivePlayback => {
+    stopActive();
+    const output = deps.open();
+    const { deliveryId } = own;
+    const microphone =
+      deliveryId === null || !deps.listen
+        ? null
+        : deps.listen(() => {
+            current.hasHeard = true;
+            emit(deliveryId, "heard");
+          });
+    const playback = createPlayback({
+      ...{ clock, output, volume, bufferMs: deps.bufferMs + delayMs },
+      onStarted(at) {
+        microphone?.begin();
+        if (own.onFailed === null) deps.onStreamStarted(own.ssrc);
+        emit(deliveryId, "started", "", at);
+      },
+      onEnded(report) {
+        output.end();
+        void finishPlayback(current, report, output.ended);
+      },
+    });
+    const current: ActivePlayback = { ...own, playback, microphone, hasHeard: false };
+    active = current;
+    // Stop if the player fails.
+    void output.ended.then((error) => {
+      if (error === null || active !== current) return;
+      stopActive();
+      own.onFailed?.(error);
+      emit(deliveryId, "failed", error);
+    });
+    return current;
+  };
+  const finishPlayback = async (
+    current: ActivePlayback,
+    report: PlaybackReport,
+    ended: Promise<string | null>,
+  ): Promise<void> => {
+    if (active === current) active = null;
+    current.microphone?.close();
+    const error = await ended;
+    if (error !== null) {
+      current.onFailed?.(error);
+      return emit(current.deliveryId, "failed", error);
+    }
+    if (current.microphone && !current.hasHeard)
+      emit(current.deliveryId, "unheard", "playing, but the microphone does not hear it");
+    const lossy = report.missing > report.played * MAX_MISSING_SHARE;
+    emit(current.deliveryId, "ended", lossy ? `${report.missing} of ${report.played} packets lost` : "");
+  };
+  const play = ({ deliveryId, ssrc, priority, volume, delayMs }: PlayCommand): void => {
+    if (deps.hasPlayedOffline(ssrc)) {
+      emit(deliveryId, "alone");
+      return;
+    }
+    const current = startPlayback({ deliveryId, ssrc, zone: null, priority, onFailed: null }, volume, delayMs);
+    emit(deliveryId, "accepted");
+    clock.after(STREAM_TIMEOUT_MS, () => active === current && !current.playback.hasReceivedPackets() && stopActive(), {
+      background: true,
+    });
+  };
+  const feedPayload = (current: ActivePlayback, payload: Uint8Array): void => {
+    const beganAt = clock.monotonicMs();
+    let sequence = 0;
+    const push = (): void => {
+      for (; active === current && sequence * PACKET_MS <= clock.monotonicMs() - beganAt; sequence++) {
+        const at = sequence * PACKET_BYTES;
+        if (at >= payload.length) return;
+        current.playback.push({ sequence: sequence & 0xffff, payload: payload.subarray(at, at + PACKET_BYTES) });
+      }
+      if (active === current) clock.after(PACKET_MS, push);
+    };
+    push();
+  };
+  return {
+    canPlay: (priority) => active === null || active.priority > priority,
+    playRing({ ssrc, priority, volume, delayMs, payload, onFailed }) {
+      feedPayload(startPlayback({ deliveryId: null, ssrc, zone: null, priority, onFailed }, volume, delayMs), payload);
+    },
+    handleCommand(command) {
+      if (command.kind === "play") play(command);
+      else if (active?.deliveryId === command.deliveryId) stopActive();
+    },
+    handlePacket(packet) {
+      if (deps.hasPlayedOffline(packet.ssrc)) return;
+      if (active?.ssrc === packet.ssrc && active.zone === packet.zone) return active.playback.push(packet);
+      const zone = packet.zone === null ? undefined : settings.zones.find((each) => groupKey(each) === packet.zone);
+      // A message that arrives by two routes plays once; of two messages the higher priority plays.
+      if (!zone || active?.ssrc === packet.ssrc || (active && active.priority <= zone.priority)) return;
+      const own = { deliveryId: null, ssrc: packet.ssrc, zone: packet.zone, priority: zone.priority, onFailed: null };
+      startPlayback(own, settings.volume, settings.delayMs).playback.push(packet);
+    },
+    applySettings(given) {
+      settings = given;
+    },
+    close: stopActive,
+  };
+}

@@ -1,0 +1,76 @@
+import { createSocket, type Socket } from "node:dgram";
+import type { AddressInfo } from "node:net";
+import { UpstreamError } from "../lib/errors.ts";
+import { PAYLOAD_TYPE_PCMU, parseRtpPacket } from "../media/rtp.ts";
+
+/** A received RTP packet. */
+export interface ReceivedPacket {
+  ssrc: number;
+  sequence: number;
+  payload: Buffer;
+  /** Zone key; null for the unicast port. */
+  zone: string | null;
+}
+
+export interface MulticastGroup {
+  group: string;
+  port: number;
+}
+
+/** The sockets of an agent. */
+export interface RtpReceiver {
+  readonly port: number;
+  /** Joins exactly these groups. */
+  joinGroups(groups: readonly MulticastGroup[]): void;
+  close(): void;
+}
+
+/** Map key of a group. */
+export function groupKey({ group, port }: MulticastGroup): string {
+  return `${group}:${port}`;
+}
+
+/** Opens the unicast port (0: chosen by the system); rejects with UpstreamError if that fails. */
+export async function openRtpReceiver(port: number, onPacket: (packet: ReceivedPacket) => void): Promise<RtpReceiver> {
+  const own = await openSocket(port, null, onPacket);
+  const zones = new Map<string, Socket>();
+  return {
+    port: (own.address() as AddressInfo).port,
+    joinGroups(groups) {
+      const wanted = new Map(groups.map((each) => [groupKey(each), each]));
+      for (const [key, socket] of zones) {
+        if (wanted.has(key)) continue;
+        zones.delete(key);
+        socket.close();
+      }
+      for (const [key, each] of wanted) {
+        if (zones.has(key)) continue;
+        openSocket(each.port, each.group, onPacket).then(
+          (socket) => void zones.set(key, socket),
+          // Retried after the next poll.
+          () => undefined,
+        );
+      }
+    },
+    close() {
+      own.close();
+      for (const socket of zones.values()) socket.close();
+    },
+  };
+}
+
+function openSocket(port: number, group: string | null, onPacket: (packet: ReceivedPacket) => void): Promise<Socket> {
+  const socket = createSocket({ type: "udp4", reuseAddr: group !== null });
+  return new Promise((resolve, reject) => {
+    socket.once("error", (error) => reject(new UpstreamError("upstream", `port ${port}: ${error.message}`, {}, error)));
+    socket.on("message", (datagram) => {
+      const packet = ((datagram[1] ?? 0) & 0x7f) === PAYLOAD_TYPE_PCMU ? parseRtpPacket(datagram) : null;
+      if (packet) onPacket({ ...packet, zone: group === null ? null : groupKey({ group, port }) });
+    });
+    // Bound to the group, not the wildcard: Linux delivers the packets of every joined group to a wildcard socket.
+    socket.bind(port, group ?? "0.0.0.0", () => {
+      if (group !== null) socket.addMembership(group);
+      resolve(socket);
+    });
+  });
+}

@@ -1,0 +1,354 @@
+import { randomUUID } from "node:crypto";
+import { isIP, connect as plainConnect } from "node:net";
+import { type ConnectionOptions, connect as secureConnect } from "node:tls";
+import type { Client, Entry } from "ldapts";
+import { createAttemptThrottle } from "../auth/attempt-throttle.ts";
+import type { IdentityProviderRow } from "../auth/identity-providers.ts";
+import { TooManyRequestsError, UpstreamError } from "../lib/errors.ts";
+import type { ResolvedAddress } from "../lib/ssrf-guard.ts";
+import { readClaimTexts } from "./claim-values.ts";
+import {
+  type ExternalIdentity,
+  type Provider,
+  type ProviderCheck,
+  type ProviderDeps,
+  type ProviderFinding,
+  type ProviderGroup,
+  runCheck,
+} from "./provider.ts";
+
+/** Timeout of connecting and of each request. */
+const TIMEOUT_MS = 10_000;
+/** Entries per search page; common directories allow 1,000. */
+const PAGE_SIZE = 500;
+/** Maximum number of groups read per user. */
+const MAX_GROUPS = 1_000;
+
+/** Login throttle per directory entry: a directory accepts many spellings of one user. */
+const THROTTLE_POLICY = { freeAttempts: 5, initialDelayMs: 1_000, maxDelayMs: 30_000 };
+
+const USER_FILTER = "(|(mail={login})(uid={login})(sAMAccountName={login}))";
+const GROUP_FILTER = "(member={dn})";
+/**
+ * Immutable id attributes; the first one that an entry has is its subject. @source RFC 4530; Active Directory,
+ * objectGUID
+ */
+const SUBJECT_ATTRIBUTES = ["entryUUID", "objectGUID"];
+
+/** Fills placeholders of a filter with escaped values. @source RFC 4515 §3 */
+function fillFilter(filter: string, values: Readonly<Record<string, string>>): string {
+  const escaped = (value: string): string =>
+    value.replace(/[\0()*\\]/g, (character) => `\\${character.charCodeAt(0).toString(16).padStart(2, "0")}`);
+  return filter.replace(/\{(\w+)\}/g, (placeholder, name: string) =>
+    values[name] === undefined ? placeholder : escaped(values[name]),
+  );
+}
+
+/**
+ * Directory provider (LDAP 3, Active Directory): a login searches the user, then binds as the entry found. Groups are
+ * those that list the user as a member.
+ * @source RFC 4511, RFC 4513 §5.1.2 (an empty password binds as nobody and is never sent)
+ */
+export function createLdapProvider(row: IdentityProviderRow, deps: ProviderDeps): Provider {
+  const { userFilter } = row;
+  const attempts = createAttemptThrottle(deps.clock, THROTTLE_POLICY);
+  const find = (client: Client, login: string): Promise<Entry[]> =>
+    searchDirectory(
+      client,
+      row.userBase ?? "",
+      fillFilter(userFilter ?? USER_FILTER, { login }),
+      requestedAttributes(row),
+      2,
+    );
+  return {
+    test: () => test(row, deps),
+    password: {
+      async verify({ login, password }) {
+        if (password === "" || login.trim() === "") return null;
+        return withClient(row, deps, async (client) => {
+          const [entry, other] = await find(client, login.trim());
+          // Ambiguous logins are refused. Binding a random DN takes as long as a wrong password.
+          if (!entry || other || isDisabled(entry)) {
+            await verifyPassword(row, deps, `cn=${randomUUID()},${row.userBase}`, password).catch(() => false);
+            return null;
+          }
+          const key = entry.dn.toLowerCase();
+          const seconds = attempts.begin(key);
+          if (seconds > 0) throw new TooManyRequestsError(seconds);
+          const isRight = await verifyPassword(row, deps, entry.dn, password).catch((error: unknown) => {
+            attempts.rollback(key);
+            throw error;
+          });
+          if (!isRight) return null;
+          attempts.reset(key);
+          return readIdentity(row, client, entry);
+        });
+      },
+      findPeople: (subjects) => findPeople(row, deps, subjects),
+    },
+  };
+}
+
+async function* findPeople(
+  row: IdentityProviderRow,
+  deps: ProviderDeps,
+  subjects: ReadonlySet<string>,
+): AsyncGenerator<ExternalIdentity, void, undefined> {
+  const client = await connect(row, deps);
+  try {
+    await bind(client, row, deps);
+    // `*` matches any login.
+    const filter = (row.userFilter ?? USER_FILTER).replaceAll("{login}", "*");
+    const options = { ...searchOptions(filter, requestedAttributes(row)), paged: { pageSize: PAGE_SIZE } } as const;
+    for await (const { searchEntries } of client.searchPaginated(row.userBase ?? "", options)) {
+      for (const entry of searchEntries) {
+        const subject = readSubject(row, entry);
+        if (subject === null || !subjects.has(subject) || isDisabled(entry)) continue;
+        yield await readIdentity(row, client, entry);
+      }
+    }
+  } catch (error) {
+    throw toUpstreamError(row, error);
+  } finally {
+    await client.unbind().catch(() => undefined);
+  }
+}
+
+/** Runs `work` with a bound connection. Throws UpstreamError. */
+async function withClient<T>(
+  row: IdentityProviderRow,
+  deps: ProviderDeps,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = await connect(row, deps);
+  try {
+    await bind(client, row, deps);
+    return await work(client);
+  } catch (error) {
+    throw toUpstreamError(row, error);
+  } finally {
+    await client.unbind().catch(() => undefined);
+  }
+}
+
+/** Verifies a password by binding as the entry, on a separate connection. */
+async function verifyPassword(
+  row: IdentityProviderRow,
+  deps: ProviderDeps,
+  dn: string,
+  password: string,
+): Promise<boolean> {
+  const { InvalidCredentialsError } = await import("ldapts");
+  const client = await connect(row, deps);
+  try {
+    await client.bind(dn, password);
+    return true;
+  } catch (error) {
+    if (error instanceof InvalidCredentialsError) return false;
+    throw error;
+  } finally {
+    await client.unbind().catch(() => undefined);
+  }
+}
+
+async function bind(
+  client: Client,
+  { bindDn, bindPassword }: IdentityProviderRow,
+  { store }: ProviderDeps,
+): Promise<void> {
+  if (bindDn === null || bindDn === "") return;
+  await client.bind(bindDn, bindPassword ? store.secrets.open(bindPassword) : "");
+}
+
+/** Connects to the resolved address that the SSRF guard allows, with TLS as configured. Throws UpstreamError. */
+async function connect(row: IdentityProviderRow, { policy }: ProviderDeps): Promise<Client> {
+  const { Client } = await import("ldapts");
+  if (!row.url)
+    throw new UpstreamError("upstream", `The identity provider ${row.name} must have a url.`, { provider: row.id });
+  const { hostname } = new URL(row.url);
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  const address = await policy.resolveAllowed(host);
+  const tls = tlsOptions(row, host);
+  const client = new Client({
+    url: row.url,
+    timeout: TIMEOUT_MS,
+    connectTimeout: TIMEOUT_MS,
+    createConnection: ((port: number) =>
+      plainConnect({ port, ...pinnedAddress(host, address) })) as typeof plainConnect,
+    createSecureConnection: ((portOrOptions: number | ConnectionOptions) =>
+      typeof portOrOptions === "number"
+        ? secureConnect({ ...tls, port: portOrOptions, ...pinnedAddress(host, address) })
+        : secureConnect({ ...tls, ...portOrOptions })) as typeof secureConnect,
+  });
+  try {
+    if (row.startTls) await client.startTLS(tls);
+  } catch (error) {
+    await client.unbind().catch(() => undefined);
+    throw toUpstreamError(row, error);
+  }
+  return client;
+}
+
+/** Pins the checked address: a second DNS lookup could return another one. */
+function pinnedAddress(host: string, { address, family }: ResolvedAddress): Pick<ConnectionOptions, "host" | "lookup"> {
+  return {
+    host,
+    lookup: (_host, { all }, done) => (all ? done(null, [{ address, family }]) : done(null, address, family)),
+  };
+}
+
+function tlsOptions({ caCertificates: ca }: IdentityProviderRow, host: string): ConnectionOptions {
+  return { ...(ca ? { ca } : {}), host, ...(isIP(host) === 0 ? { servername: host } : {}) };
+}
+
+async function searchDirectory(
+  client: Client,
+  base: string,
+  filter: string,
+  attributes: string[],
+  sizeLimit: number,
+): Promise<Entry[]> {
+  const { SizeLimitExceededError } = await import("ldapts");
+  try {
+    return (await client.search(base, { ...searchOptions(filter, attributes), sizeLimit })).searchEntries;
+  } catch (error) {
+    // Placeholders with an empty DN tell the caller that the limit was exceeded.
+    if (error instanceof SizeLimitExceededError) return Array.from({ length: sizeLimit }, () => ({ dn: "" }));
+    throw error;
+  }
+}
+
+/** `objectGUID` stays binary even if its bytes are valid text. */
+function searchOptions(filter: string, attributes: string[]) {
+  return { scope: "sub" as const, filter, attributes, explicitBufferAttributes: ["objectGUID"] };
+}
+
+function requestedAttributes(row: IdentityProviderRow): string[] {
+  const { subjectAttribute: subject, emailAttribute: email, nameAttribute: name } = row;
+  return [...(subject ? [subject] : SUBJECT_ATTRIBUTES), email ?? "mail", name ?? "cn", ...DISABLED_ATTRIBUTES];
+}
+
+/** Attributes of disabled accounts: a bit in Active Directory, a text in others. */
+const DISABLED_ATTRIBUTES = ["userAccountControl", "nsAccountLock"];
+
+/** Disabled accounts cannot log in and count as removed in a sync. @source Active Directory, ACCOUNTDISABLE */
+function isDisabled({ userAccountControl: bits, nsAccountLock: locked }: Entry): boolean {
+  return (Number(readClaimTexts(bits)[0] ?? 0) & 2) !== 0 || readClaimTexts(locked)[0]?.toLowerCase() === "true";
+}
+
+async function readIdentity(row: IdentityProviderRow, client: Client, entry: Entry): Promise<ExternalIdentity> {
+  const subject = readSubject(row, entry);
+  if (subject === null)
+    throw new UpstreamError(
+      "upstream",
+      `${row.name}: ${entry.dn} must have one of the attributes ${row.subjectAttribute ?? SUBJECT_ATTRIBUTES.join(", ")}.`,
+    );
+  const [email] = readClaimTexts(entry[row.emailAttribute ?? "mail"]);
+  const [name] = readClaimTexts(entry[row.nameAttribute ?? "cn"]);
+  return { subject, email: email ?? null, name: name ?? null, groups: await readGroups(row, client, entry.dn) };
+}
+
+/** Active Directory ids are binary; they are encoded as hex. */
+function readSubject({ subjectAttribute }: IdentityProviderRow, entry: Entry): string | null {
+  for (const attribute of subjectAttribute ? [subjectAttribute] : SUBJECT_ATTRIBUTES) {
+    const value = [entry[attribute]].flat()[0];
+    if (Buffer.isBuffer(value) && value.length > 0) return value.toString("hex");
+    const [text] = readClaimTexts(value);
+    if (text !== undefined) return text;
+  }
+  return null;
+}
+
+async function readGroups(row: IdentityProviderRow, client: Client, dn: string): Promise<ProviderGroup[] | null> {
+  if (row.groupBase === null || row.groupBase === "") return null;
+  const filter = fillFilter(row.groupFilter ?? GROUP_FILTER, { dn });
+  const found = await searchDirectory(client, row.groupBase, filter, ["cn"], MAX_GROUPS);
+  // Limit exceeded: null keeps the current groups.
+  if (found.some(({ dn: name }) => name === "")) return null;
+  return found.map((entry) => ({ name: readGroupName(entry), externalId: entry.dn }));
+}
+
+function readGroupName(entry: Entry): string {
+  return readClaimTexts(entry.cn)[0] ?? entry.dn;
+}
+
+/** Converts errors of the directory to UpstreamError, without passwords. */
+function toUpstreamError(row: IdentityProviderRow, error: unknown): UpstreamError | TooManyRequestsError {
+  if (error instanceof UpstreamError || error instanceof TooManyRequestsError) return error;
+  const reason =
+    error instanceof Error ? `${error.name === "Error" ? "" : `${error.name}: `}${error.message}` : String(error);
+  return new UpstreamError(
+    "upstream",
+    `${row.name} cannot be reached: ${reason}`.slice(0, 500),
+    { provider: row.id },
+    error,
+  );
+}
+
+/** A test counts users and groups up to this number. */
+const MAX_COUNTED = 1_000;
+
+const ENCRYPTION_NAMES = { tls: "TLS", starttls: "STARTTLS", plain: "no encryption" } as const;
+
+async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<ProviderCheck[]> {
+  const checks: ProviderCheck[] = [];
+  const encryption = row.url?.startsWith("ldaps:") ? "tls" : row.startTls ? "starttls" : "plain";
+  const client = await runCheck(
+    checks,
+    "address",
+    () => connect(row, deps),
+    () => ({
+      code: `called-${encryption}`,
+      value: row.url,
+      words: `Connected to ${row.url} with ${ENCRYPTION_NAMES[encryption]}.`,
+    }),
+  );
+  if (!client) return checks;
+  try {
+    const isBound = await runCheck(
+      checks,
+      "bind",
+      async () => {
+        await bind(client, row, deps).catch((error: unknown) => {
+          throw toUpstreamError(row, error);
+        });
+        return true;
+      },
+      () =>
+        row.bindDn
+          ? { code: "may-search", value: row.bindDn, words: `Bound as ${row.bindDn}.` }
+          : { code: "searched-as-nobody", words: "Bound anonymously." },
+    );
+    if (!isBound) return checks;
+    const filter = (row.userFilter ?? USER_FILTER).replaceAll("{login}", "*");
+    await runCheck(checks, "users", () => countEntries(client, row, row.userBase ?? "", filter), peopleFinding);
+    const groups = (row.groupFilter ?? GROUP_FILTER).replaceAll("{dn}", "*");
+    if (row.groupBase)
+      await runCheck(checks, "groups", () => countEntries(client, row, row.groupBase ?? "", groups), groupCountFinding);
+    return checks;
+  } finally {
+    await client.unbind().catch(() => undefined);
+  }
+}
+
+async function countEntries(client: Client, row: IdentityProviderRow, base: string, filter: string): Promise<number> {
+  try {
+    return (await searchDirectory(client, base, filter, ["1.1"], MAX_COUNTED)).length;
+  } catch (error) {
+    throw toUpstreamError(row, error);
+  }
+}
+
+const atLeast = (n: number): string => (n >= MAX_COUNTED ? `≥ ${n}` : String(n));
+
+function peopleFinding(n: number): ProviderFinding {
+  return n === 0
+    ? { code: "no-people", words: "No users found: check userBase and userFilter." }
+    : { code: "people", value: atLeast(n), words: `Users who can log in: ${atLeast(n)}.` };
+}
+
+function groupCountFinding(n: number): ProviderFinding {
+  return n === 0
+    ? { code: "no-groups", words: "No groups found: check groupBase and groupFilter." }
+    : { code: "groups", value: atLeast(n), words: `Groups found: ${atLeast(n)}.` };
+}

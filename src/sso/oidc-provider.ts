@@ -1,0 +1,252 @@
+import { Agent as PlainAgent } from "node:http";
+import { Agent as SecureAgent } from "node:https";
+import type { ClientAuth, Configuration, CustomFetchOptions } from "openid-client";
+import type { IdentityProviderRow } from "../auth/identity-providers.ts";
+import { type ConnectionPool, guardedFetch } from "../lib/guarded-fetch.ts";
+import { readClaimTexts } from "./claim-values.ts";
+import { findCause, isConnectionError, LoginError, type LoginErrorCode } from "./login-error.ts";
+import {
+  buildProviderUrls,
+  type CallbackParameters,
+  type ExternalIdentity,
+  groupsAttributeFinding,
+  type Provider,
+  type ProviderCheck,
+  type ProviderDeps,
+  type RedirectState,
+  runCheck,
+} from "./provider.ts";
+
+type Claims = Readonly<Record<string, unknown>>;
+
+const DEFAULT_SCOPE = "openid email profile";
+
+/** Login error codes by the error codes of the library. @source openid-client 6, ClientError */
+const ERROR_CODES: Readonly<Record<string, LoginErrorCode>> = {
+  OAUTH_JWT_TIMESTAMP_CHECK_FAILED: "expired",
+  OAUTH_JWT_CLAIM_COMPARISON_FAILED: "audience",
+  OAUTH_KEY_SELECTION_FAILED: "signature",
+  OAUTH_RESPONSE_IS_NOT_CONFORM: "down",
+  OAUTH_RESPONSE_IS_NOT_JSON: "down",
+};
+
+/**
+ * OpenID Connect: authorization code flow with PKCE, state and nonce; metadata and keys come from the discovery
+ * document of the issuer. @source OpenID Connect Core 1.0 §3.1; Discovery 1.0 §4; RP-Initiated Logout 1.0; RFC 7636
+ */
+export function createOidcProvider(row: IdentityProviderRow, deps: ProviderDeps): Provider {
+  const { redirectUri } = buildProviderUrls(row, deps.baseUrl());
+  // Discovered once: the provider is recreated hourly and when its row changes.
+  let known: Promise<Configuration> | null = null;
+  const configuration = (): Promise<Configuration> => {
+    known ??= discover(row, deps).catch((error: unknown) => {
+      known = null;
+      throw error;
+    });
+    return known;
+  };
+  return {
+    test: () => test(row, configuration, redirectUri),
+    redirect: {
+      begin: () => withLoginErrors(async () => begin(row, await configuration(), redirectUri)),
+      finish: (parameters, kept) =>
+        withLoginErrors(async () => finish(row, await configuration(), { redirectUri, parameters, kept })),
+      buildLogoutUrl: (back) => withLoginErrors(async () => buildLogoutUrl(row, await configuration(), back)),
+      metadata: async () => null,
+    },
+  };
+}
+
+async function discover(
+  row: IdentityProviderRow,
+  { store, policy: ssrfGuard, clock, signal }: ProviderDeps,
+): Promise<Configuration> {
+  const client = await import("openid-client");
+  const issuer = new URL(row.issuer ?? "");
+  const { caCertificates: ca, clientSecret: sealed } = row;
+  const connections = ca === null ? {} : { connections: connectionsTrusting(ca) };
+  const secret = sealed === null || sealed === "" ? null : store.secrets.open(sealed);
+  const options = {
+    // Check the signature of the ID token although it arrives directly from the provider.
+    execute: [
+      client.enableNonRepudiationChecks,
+      ...(issuer.protocol === "http:" ? [client.allowInsecureRequests] : []),
+    ],
+    [client.customFetch]: async (url: string, given: CustomFetchOptions) => {
+      const { method, headers } = given;
+      const body = given.body === undefined || given.body === null ? {} : { body: String(given.body) };
+      const response = await guardedFetch(
+        url,
+        { method, headers, ...body },
+        { ssrfGuard, clock, signal, ...connections },
+      );
+      return new Response([204, 304].includes(response.status) ? null : response.body, {
+        status: response.status,
+        headers: response.headers,
+      });
+    },
+  };
+  const metadata = { ...(secret ? { client_secret: secret } : {}), [client.clockTolerance]: row.clockToleranceInSecs };
+  return client.discovery(
+    issuer,
+    row.clientId ?? "",
+    metadata,
+    secret ? clientAuthentication(client) : client.None(),
+    options,
+  );
+}
+
+/** Sends the client secret in the way that the provider supports. @source OpenID Connect Discovery 1.0 §3 */
+function clientAuthentication({ ClientSecretBasic, ClientSecretPost }: typeof import("openid-client")): ClientAuth {
+  const [basic, post] = [ClientSecretBasic(), ClientSecretPost()];
+  return (server, ...more) => {
+    const { token_endpoint_auth_methods_supported: methods } = server;
+    return (methods?.includes("client_secret_post") ? post : basic)(server, ...more);
+  };
+}
+
+/** Connections that trust the given certificate authorities instead of the system's. */
+function connectionsTrusting(ca: string): ConnectionPool {
+  const [plain, secure] = [new PlainAgent(), new SecureAgent({ ca })];
+  return { agentFor: ({ protocol }) => (protocol === "https:" ? secure : plain), close: () => undefined };
+}
+
+async function begin(row: IdentityProviderRow, config: Configuration, redirectUri: string) {
+  const client = await import("openid-client");
+  const kept = {
+    verifier: client.randomPKCECodeVerifier(),
+    state: client.randomState(),
+    nonce: client.randomNonce(),
+  };
+  const location = client.buildAuthorizationUrl(config, {
+    redirect_uri: redirectUri,
+    scope: row.scope ?? DEFAULT_SCOPE,
+    code_challenge: await client.calculatePKCECodeChallenge(kept.verifier),
+    code_challenge_method: "S256",
+    state: kept.state,
+    nonce: kept.nonce,
+  });
+  return { location: location.href, kept };
+}
+
+async function finish(
+  row: IdentityProviderRow,
+  config: Configuration,
+  { redirectUri, parameters, kept }: { redirectUri: string; parameters: CallbackParameters; kept: RedirectState },
+): Promise<ExternalIdentity> {
+  const client = await import("openid-client");
+  const { verifier = "", state = "", nonce = "" } = kept;
+  if (parameters.state !== state)
+    throw new LoginError("stale", "The state parameter does not match the one that was sent.");
+  const tokens = await client.authorizationCodeGrant(
+    config,
+    new URL(`${redirectUri}?${new URLSearchParams(parameters)}`),
+    {
+      pkceCodeVerifier: verifier,
+      expectedState: state,
+      expectedNonce: nonce,
+      idTokenExpected: true,
+    },
+  );
+  const claims = tokens.claims();
+  if (!claims) throw new LoginError("answer", "The provider sent no ID token.");
+  const userInfo = config.serverMetadata().userinfo_endpoint
+    ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
+    : {};
+  return readIdentity(row, { ...userInfo, ...claims });
+}
+
+function readIdentity(row: IdentityProviderRow, claims: Claims): ExternalIdentity {
+  const [subject] = readClaimTexts(claims[row.subjectAttribute ?? "sub"]);
+  if (subject === undefined)
+    throw new LoginError("answer", `The provider did not send the claim ${row.subjectAttribute}.`);
+  const [email] = readClaimTexts(claims[row.emailAttribute ?? "email"]);
+  const groups = row.groupsAttribute === null ? null : readClaimTexts(claims[row.groupsAttribute]);
+  return {
+    subject,
+    email: isEmailVerified(row, claims) ? (email ?? null) : null,
+    name: readClaimTexts(claims[row.nameAttribute ?? "name"])[0] ?? null,
+    groups: groups?.map((name) => ({ name, externalId: null })) ?? null,
+  };
+}
+
+/**
+ * True when the e-mail address is verified; otherwise anyone who can choose an address at the provider could log in as
+ * another user. Some providers send a string. If the provider does not send `email_verified`, an `emailAttribute`
+ * configured in the row counts as consent.
+ * @source OpenID Connect Core 1.0 §5.1
+ */
+function isEmailVerified({ emailAttribute }: IdentityProviderRow, { email_verified: verified }: Claims): boolean {
+  return verified === undefined || verified === null
+    ? Boolean(emailAttribute)
+    : String(verified).toLowerCase() === "true";
+}
+
+/**
+ * The logout URL of the provider; null if logout is disabled or not supported. It names the client but no
+ * `id_token_hint`: ID tokens are not stored, because each is a secret about a person. So the provider asks for
+ * confirmation before it ends its session. It then redirects back if it knows the address for this client. The local
+ * session is already over.
+ * @source OpenID Connect RP-Initiated Logout 1.0 §2, §3
+ */
+async function buildLogoutUrl(row: IdentityProviderRow, config: Configuration, back: string): Promise<string | null> {
+  const client = await import("openid-client");
+  if (!row.logOut || !config.serverMetadata().end_session_endpoint) return null;
+  return client.buildEndSessionUrl(config, { post_logout_redirect_uri: back }).href;
+}
+
+async function test(
+  row: IdentityProviderRow,
+  configuration: () => Promise<Configuration>,
+  redirectUri: string,
+): Promise<ProviderCheck[]> {
+  const checks: ProviderCheck[] = [];
+  const config = await runCheck(
+    checks,
+    "discovery",
+    () => withLoginErrors(configuration),
+    (found) => {
+      const { issuer } = found.serverMetadata();
+      const words = `Discovery document of ${issuer} read. Register the redirect URI ${redirectUri} there.`;
+      return { code: "described", value: issuer, words };
+    },
+  );
+  if (!config) return checks;
+  await runCheck(
+    checks,
+    "page",
+    async () => begin(row, config, redirectUri),
+    () => {
+      const at = config.serverMetadata().authorization_endpoint ?? "";
+      return { code: "log-in-page", value: at, words: `Users log in at ${at}.` };
+    },
+  );
+  await runCheck(checks, "groups", async () => row, groupsAttributeFinding);
+  return checks;
+}
+
+/** Runs a protocol step and converts its errors to LoginError. */
+async function withLoginErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toLoginError(error);
+  }
+}
+
+function toLoginError(error: unknown): LoginError {
+  if (error instanceof LoginError) return error;
+  const outage = findCause(error, isConnectionError);
+  if (outage) return new LoginError("down", outage.message);
+  const { code, error: reason, message } = error as { code?: string; error?: string; message?: string };
+  if (code === "OAUTH_AUTHORIZATION_RESPONSE_ERROR")
+    return new LoginError("denied", `The provider returned the error ${reason}.`);
+  if (code === "OAUTH_RESPONSE_BODY_ERROR") {
+    // Authorization codes are single use and short-lived.
+    const isUsed = reason === "invalid_grant";
+    return new LoginError(isUsed ? "replayed" : "down", `The provider returned the error ${reason}.`);
+  }
+  const isSigned = !findCause(error, (each): each is Error => /signature/i.test((each as Error).message));
+  const known = isSigned ? ERROR_CODES[code ?? ""] : "signature";
+  return new LoginError(known ?? "answer", `${message ?? "The response is malformed"}.`);
+}

@@ -1,0 +1,121 @@
+import type { IdentityProviderRow, VerifyWithProviders } from "../auth/identity-providers.ts";
+import { findUserProvider, isBuiltInEnabled } from "../auth/identity-providers.ts";
+import { CallerError } from "../lib/errors.ts";
+import users from "../resources/people/users.ts";
+import identityProviders from "../resources/security/identity-providers.ts";
+import type { ActorContext, Sync } from "../store/store.ts";
+import { MAX_GROUPS_PER_LOGIN, provisionAccount } from "./account-provisioning.ts";
+import { createLdapProvider } from "./ldap-provider.ts";
+import { LoginError } from "./login-error.ts";
+import { createOidcProvider } from "./oidc-provider.ts";
+import type { ExternalIdentity, Provider, ProviderDeps, ProviderFactory } from "./provider.ts";
+import { createSamlProvider } from "./saml-provider.ts";
+
+/** Factories of the provider types other than built-in. */
+const FACTORIES: Readonly<Record<Exclude<IdentityProviderRow["type"], "built-in">, ProviderFactory>> = {
+  oidc: createOidcProvider,
+  ldap: createLdapProvider,
+  saml: createSamlProvider,
+};
+
+/** A provider is recreated after this time, so that its metadata is read again. */
+const PROVIDER_LIFETIME_MS = 3_600_000;
+
+/** A provider for which the login page shows a button. */
+export interface LoginOption {
+  id: string;
+  name: string;
+}
+
+/** All providers but the built-in one. */
+export interface IdentityProviders {
+  /** Enabled providers with redirect login, sorted by name. */
+  loginOptions(): readonly LoginOption[];
+  /** Whether password login is enabled (`taken`), and whether directory user names are accepted. */
+  passwordLoginOptions(): { taken: boolean; directory: boolean };
+  /** Verifies passwords of accounts of a directory, and of unknown accounts and accounts without a local password. */
+  verifyCredentials: VerifyWithProviders;
+  /** The provider of a row, even if it is disabled. */
+  providerFor(row: IdentityProviderRow): Provider;
+  /** An enabled provider. Throws LoginError `off`. */
+  requireEnabled(id: string): { row: IdentityProviderRow; provider: Provider };
+  /** Finds or creates the account of an identity, see `account-provisioning.ts`. Throws LoginError. */
+  provisionAccount(row: IdentityProviderRow, identity: ExternalIdentity): Promise<{ id: string }>;
+}
+
+/** Creates the registry of providers; connects and loads libraries only on the first login. */
+export function createIdentityProviders(deps: ProviderDeps & { by: ActorContext }): IdentityProviders {
+  const { store, clock, by } = deps;
+  const cache = new Map<string, { row: IdentityProviderRow; madeAt: number; provider: Provider }>();
+  const enabledRows = (type: IdentityProviderRow["type"]): IdentityProviderRow[] =>
+    store.find(identityProviders, { type, enabled: true });
+
+  function providerFor(row: IdentityProviderRow): Provider {
+    if (row.type === "built-in") return { test: async () => [] };
+    const now = clock.now();
+    const known = cache.get(row.id);
+    if (known && known.row.updatedAt === row.updatedAt && now - known.madeAt < PROVIDER_LIFETIME_MS)
+      return known.provider;
+    const provider = FACTORIES[row.type](row, deps);
+    cache.set(row.id, { row, madeAt: now, provider });
+    return provider;
+  }
+
+  async function provisionFromIdentity(row: IdentityProviderRow, identity: ExternalIdentity): Promise<{ id: string }> {
+    const context = { by, now: clock.now(), remainingGroups: row.createsGroups ? MAX_GROUPS_PER_LOGIN : 0 };
+    try {
+      for (;;) {
+        const { id, isWhole } = await store.write((tx) => {
+          const { user, isComplete: isDone } = provisionAccount(tx, row, identity, context);
+          return { id: user.id, isWhole: isDone } as Sync<{ id: string; isWhole: boolean }>;
+        });
+        if (isWhole) return { id };
+      }
+    } catch (error) {
+      if (error instanceof LoginError || !(error instanceof CallerError)) throw error;
+      throw new LoginError("answer", `The identity is not valid: ${error.message}`);
+    }
+  }
+
+  async function verifyWith(row: IdentityProviderRow, login: string, password: string): Promise<string | null> {
+    const identity = await providerFor(row).password?.verify({ login, password });
+    return identity ? (await provisionFromIdentity(row, identity)).id : null;
+  }
+
+  return {
+    loginOptions: () =>
+      [...enabledRows("oidc"), ...enabledRows("saml")]
+        .map(({ id, name }) => ({ id, name }))
+        .sort((a, b) => a.name.localeCompare(b.name)),
+    passwordLoginOptions() {
+      const directory = enabledRows("ldap").length > 0;
+      return { taken: directory || isBuiltInEnabled(store), directory };
+    },
+    providerFor,
+    requireEnabled(id) {
+      const row = store.get(identityProviders, id);
+      if (!row?.enabled) throw new LoginError("off", "The identity provider was not found or is disabled.");
+      return { row, provider: providerFor(row) };
+    },
+    provisionAccount: provisionFromIdentity,
+    async verifyCredentials({ email, password }, local) {
+      const { user, isVerified } = local;
+      if (isVerified || user?.breakGlass) return local;
+      const provider = user && findUserProvider(store, user);
+      // If the owner of the password is known, it is sent to that provider only.
+      const isLocal = user?.passwordHash != null && isBuiltInEnabled(store);
+      const candidates = provider ? (provider.enabled ? [provider] : []) : isLocal ? [] : enabledRows("ldap");
+      for (const row of candidates) {
+        const id = await verifyWith(row, email, password).catch(ignoreLoginError);
+        if (id !== null) return { user: store.get(users, id), isVerified: true };
+      }
+      return local;
+    },
+  };
+}
+
+/** A missing account is refused like a wrong password. */
+function ignoreLoginError(error: unknown): null {
+  if (error instanceof LoginError) return null;
+  throw error;
+}

@@ -1,0 +1,46 @@
+import type { LoginErrorCode } from "./login-error.ts";
+
+/** Service provider and identity provider settings of a SAML login. */
+export interface SamlConfig {
+  /** Assertion consumer URL. */
+  consumerUrl: string;
+  /** Entity id of this appliance. */
+  issuer: string;
+  /** PEM; null: requests are not signed and encrypted assertions cannot be read. */
+  privateKey: string | null;
+  certificate: string | null;
+  entryPoint: string;
+  /** Entity id of the provider; null accepts any. */
+  idpIssuer: string | null;
+  /** PEM, one certificate each. */
+  idpCertificates: readonly string[];
+  clockToleranceMs: number;
+}
+
+/** Requests to the SAML worker. */
+export type SamlWorkerRequest =
+  /** Login URL of a request with the id `request`. */
+  | { what: "url"; parties: SamlConfig; request: string; relay: string }
+  /** Service provider metadata as XML. */
+  | { what: "metadata"; parties: SamlConfig }
+  /** Validates a Base64 response to the request, which was created at `requestedAt` (ISO 8601). */
+  | { what: "read"; parties: SamlConfig; request: string; requestedAt: string; response: string };
+
+/** The signed content of a response. */
+export interface SamlAssertion {
+  nameId: unknown;
+  attributes: Readonly<Record<string, unknown>>;
+  /** Entity id of the issuer. */
+  issuer: unknown;
+  assertionId: string | null;
+  /** ISO 8601; null if absent. */
+  notOnOrAfter: string | null;
+  /** Bearer confirmations: recipient and request. */
+  bearers: readonly { recipient: string | null; inResponseTo: string | null }[];
+}
+
+/** Responses of the SAML worker. */
+export type SamlWorkerResponse =
+  | { text: string }
+  | { assertion: SamlAssertion }
+  | { error: { code: LoginErrorCode; message: string } };

@@ -1,0 +1,52 @@
+import { GIF } from "image-size/types/gif";
+import { JPG } from "image-size/types/jpg";
+import { PNG } from "image-size/types/png";
+
+/** Content type and metadata detected from the bytes of a file. */
+export interface FileType {
+  contentType: string;
+  metadata: Record<string, unknown>;
+}
+
+/** The image types that phones and browsers show. */
+const IMAGE_TYPES = [
+  ["image/png", PNG],
+  ["image/jpeg", JPG],
+  ["image/gif", GIF],
+] as const;
+
+/** Magic bytes of the supported audio formats, as Latin-1 text. */
+const AUDIO_SIGNATURES: readonly (readonly [RegExp, string])[] = [
+  [/^RIFF[\s\S]{4}WAVE/, "audio/wav"],
+  [/^OggS/, "audio/ogg"],
+  [/^fLaC/, "audio/flac"],
+  [/^(ID3|\xff[\xfb\xf3\xf2])/, "audio/mpeg"],
+];
+
+/** Detects the type of a file from its first bytes (up to 64 KiB); `application/octet-stream` if unknown. */
+export function detectFileType(head: Uint8Array): FileType {
+  const start = Buffer.from(head.subarray(0, 16)).toString("latin1");
+  const sound = AUDIO_SIGNATURES.find(([signature]) => signature.test(start));
+  if (sound) return { contentType: sound[1], metadata: sound[1] === "audio/wav" ? readWavMetadata(head) : {} };
+  try {
+    const image = IMAGE_TYPES.find(([, { validate }]) => validate(head));
+    if (image) {
+      const { width, height } = image[1].calculate(head);
+      return { contentType: image[0], metadata: { width, height } };
+    }
+  } catch {
+    // An image by its magic bytes that cannot be decoded.
+  }
+  return { contentType: "application/octet-stream", metadata: {} };
+}
+
+/** Reads the format chunk at its usual offset. @source RFC 2361, Microsoft WAVE: offsets of the fmt chunk */
+function readWavMetadata(head: Uint8Array): Record<string, unknown> {
+  const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
+  if (bytes.length < 36 || bytes.toString("latin1", 12, 16) !== "fmt ") return {};
+  return {
+    channels: bytes.readUInt16LE(22),
+    sampleRate: bytes.readUInt32LE(24),
+    bitsPerSample: bytes.readUInt16LE(34),
+  };
+}

@@ -1,0 +1,83 @@
+import { type ColumnRename, type Migration, renameTables, type TableNames } from "./migration.ts";
+
+/** Internal tables of release 0.1 and what they are called since. */
+export const RENAMED_TABLES: TableNames = {
+  once_keys: "idempotency_keys",
+  identity_seen: "sso_login_state",
+  store_batches: "staged_batches",
+  operation_marks: "operation_state",
+  operation_runs: "daemon_runs",
+  bell_lone_rings: "bell_offline_rings",
+  bell_basis: "bell_plan_inputs",
+  area_firings: "area_pending_actions",
+  area_reviews: "area_rechecks",
+  alarm_told: "alarm_reported_faults",
+  alarm_firings: "alarm_pending_actions",
+  alarm_marks: "alarm_watermarks",
+  input_starts: "input_rule_starts",
+  input_rings: "input_ringing_notifications",
+  callmgr_kept_plans: "callmgr_phone_plan_journal",
+  broadcast_targets: "notification_targets",
+  broadcast_covered: "notification_failover_groups",
+  broadcast_left: "notification_standby_groups",
+  broadcast_stand_ins: "notification_failover_rings",
+  broadcast_open_recipients: "notification_pending_recipients",
+  broadcast_previews: "notification_previews",
+  broadcast_counts: "notification_counters",
+  broadcast_places: "notification_reply_slots",
+  broadcast_due: "notification_timers",
+  broadcast_tracked: "notification_tracked_users",
+  broadcast_tracks: "notification_tracked_positions",
+  broadcast_starts: "notification_device_starts",
+  broadcast_delays: "model_start_latencies",
+  broadcast_canary: "loopback_probe",
+  repl_link: "sync_state",
+  repl_stage: "sync_staged_rows",
+  repl_base: "sync_applied_versions",
+  repl_shadow: "sync_shadow_rows",
+  repl_out: "sync_outbox",
+  repl_arrived: "sync_acked_positions",
+  repl_edit: "sync_local_edits",
+  repl_parked: "sync_refused_rows",
+  repl_inbox: "sync_command_inbox",
+  repl_activity: "sync_changed_activities",
+  repl_file: "sync_file_requests",
+  repl_untold: "pending_ledger_sync",
+  repl_ground: "initial_sync_jobs",
+  repl_common: "initial_sync_shared_ids",
+};
+
+/** Columns of these tables that have other names since. */
+export const RENAMED_COLUMNS: readonly ColumnRename[] = [
+  ["idempotency_keys", "answer", "response"],
+  ["idempotency_keys", "sha", "request_hash"],
+  ["staged_batches", "shown", "published"],
+  ["sync_state", "inc", "incarnation"],
+  ["sync_state", "recv", "received"],
+  ["sync_state", "gen", "snapshotGeneration"],
+  ["sync_state", "snapTo", "snapshotHead"],
+  ["sync_state", "snapAfter", "snapshotAfter"],
+  ["sync_state", "snapEnded", "snapshotEnded"],
+  ["sync_state", "cmdHw", "commandHighWatermark"],
+  ["sync_state", "fresh", "resyncRequested"],
+  ["sync_state", "ct", "cloudTime"],
+  ["sync_state", "ctWall", "cloudTimeWallClock"],
+  ["sync_state", "types", "typesFingerprint"],
+  ["sync_state", "outBytes", "outboxBytes"],
+  ["sync_state", "telling", "stateResend"],
+  ["sync_state", "marking", "applyingCheckpoint"],
+  ["sync_staged_rows", "rank", "applyOrder"],
+  ["sync_applied_versions", "gen", "snapshotGeneration"],
+  ["sync_applied_versions", "rank", "applyOrder"],
+  ["sync_outbox", "oseq", "sequence"],
+  ["sync_outbox", "live", "isNewest"],
+  ["sync_local_edits", "oseq", "sequence"],
+];
+
+/** Gives the internal tables the standard terms of the trade. */
+export const standardTableNames: Migration = {
+  name: "0001-standard-table-names",
+  up(db) {
+    renameTables(db, RENAMED_TABLES, RENAMED_COLUMNS);
+  },
+};

@@ -1,0 +1,124 @@
+import type Database from "better-sqlite3";
+import { CasingCache } from "drizzle-orm/casing";
+import { fillPlaceholders, type SQL, sql } from "drizzle-orm/sql";
+import type { AnyResource } from "../schema/resource.ts";
+import { type Tables, withPlaceholders } from "./drizzle-tables.ts";
+import { type AnyRow, createRowShape, type RowShape } from "./row-shape.ts";
+import type { VisibilityCondition } from "./store.ts";
+
+/** Selects over one resource, prepared once per distinct condition. */
+export interface PreparedSelects {
+  shape(resource: AnyResource): RowShape;
+  shapeByName(name: string): RowShape;
+  /** Rows of `resource`. `key` is the cache key of the condition: equal keys must build equal SQL. */
+  rows(
+    resource: AnyResource,
+    key: string,
+    build: (shape: RowShape) => SelectClauses,
+    values: Record<string, unknown>,
+  ): AnyRow[];
+  /** The first column of the first row of `SELECT <what> FROM resource t WHERE …`. */
+  value(
+    resource: AnyResource,
+    key: string,
+    what: SQL,
+    build: (shape: RowShape) => SelectClauses,
+    values: Record<string, unknown>,
+  ): unknown;
+}
+
+/** The clauses after FROM. */
+export interface SelectClauses {
+  where?: SQL | undefined;
+  orderBy?: SQL[];
+  /**
+   * Row limit, part of the cache key. It is a literal in the SQL: since 3.49 SQLite plans with the limit and would
+   * recompile the statement for each bound value, which costs several times the reading of a row.
+   */
+  limit?: number;
+  /** Name of the placeholder for OFFSET. */
+  skip?: string;
+}
+
+const MAX_PREPARED = 2_000;
+
+/**
+ * How SQLite writes names, texts and parameters. drizzle's SQLite dialect does the same but loads half of its Postgres
+ * part.
+ */
+const DIALECT = {
+  casing: new CasingCache(),
+  escapeName: (name: string) => `"${name.replaceAll('"', '""')}"`,
+  escapeParam: () => "?",
+  escapeString: (text: string) => `'${text.replaceAll("'", "''")}'`,
+};
+
+interface Prepared {
+  statement: Database.Statement;
+  params: unknown[];
+}
+
+/** Compiles selects with drizzle and caches the prepared statements. */
+export function createPreparedSelects(db: Database.Database, tables: Tables): PreparedSelects {
+  const shapes = new Map(tables.layouts.map((layout) => [layout.resource.name, createRowShape(layout, tables)]));
+  const prepared = new Map<string, Prepared>();
+  const shape = (resource: AnyResource): RowShape =>
+    shapes.get(resource.name) ?? createRowShape(tables.layout(resource), tables);
+
+  const prepare = (key: string, shapeOf: RowShape, selection: Record<string, SQL>, tail: SelectClauses): Prepared => {
+    const found = prepared.get(key);
+    if (found) return found;
+    const { sql: text, params } = composeSelect(selection, shapeOf.from, tail).toQuery(DIALECT);
+    const made = { statement: db.prepare(text).raw(), params };
+    // Callers choose the filters, so the number of distinct selects is unbounded.
+    const oldest = prepared.size >= MAX_PREPARED ? prepared.keys().next().value : undefined;
+    if (oldest !== undefined) prepared.delete(oldest);
+    prepared.set(key, made);
+    return made;
+  };
+
+  return {
+    shape,
+    shapeByName: (name) => shape(tables.catalogue.byName(name)),
+    rows(resource, key, build, values) {
+      const shapeOf = shape(resource);
+      const full = `${resource.name}|rows|${key}`;
+      const { statement, params } = prepared.get(full) ?? prepare(full, shapeOf, shapeOf.selection, build(shapeOf));
+      return (statement.all(...fillPlaceholders(params, values)) as unknown[][]).map(shapeOf.toRow);
+    },
+    value(resource, key, what, build, values) {
+      const shapeOf = shape(resource);
+      const full = `${resource.name}|value|${key}`;
+      const { statement, params } = prepared.get(full) ?? prepare(full, shapeOf, { what }, build(shapeOf));
+      return (statement.get(...fillPlaceholders(params, values)) as unknown[] | undefined)?.[0];
+    },
+  };
+}
+
+function composeSelect(selection: Record<string, SQL>, from: SQL, { where, orderBy, limit, skip }: SelectClauses): SQL {
+  const columns = Object.entries(selection).map(([name, part]) => sql`${part} AS ${sql.identifier(name)}`);
+  const query = sql`SELECT ${sql.join(columns, sql`, `)} FROM ${from}`;
+  if (where) query.append(sql` WHERE ${where}`);
+  if (orderBy) query.append(sql` ORDER BY ${sql.join(orderBy, sql`, `)}`);
+  if (limit !== undefined) query.append(sql` LIMIT ${sql.raw(String(limit))}`);
+  if (skip) query.append(sql` OFFSET ${sql.placeholder(skip)}`);
+  return query;
+}
+
+/** Compiles visibility to a condition over `t`; undefined means no condition. */
+export function compileVisibility(visible: VisibilityCondition): {
+  key: string;
+  where: SQL | undefined;
+  values: Record<string, unknown>;
+} {
+  if (visible === "all") return { key: "", where: undefined, values: {} };
+  if (visible === "none") return { key: "none", where: sql`0`, values: {} };
+  const values = Object.fromEntries(visible.params.map((value, at) => [`v${at}`, value]));
+  return { key: visible.sql, where: sql`(${withPlaceholders(visible.sql, "v")})`, values };
+}
+
+/** The condition that a field is unset. */
+export function fieldIsNull(shape: RowShape, field: string): SQL {
+  const column = shape.layout.columnOf(field);
+  return column ? sql`${shape.column(column.name)} IS NULL` : sql`1`;
+}

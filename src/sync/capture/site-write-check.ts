@@ -1,0 +1,38 @@
+import { OwnedByCloudError } from "../../lib/errors.ts";
+import type { ActorContext, CapturedWrite } from "../../store/store.ts";
+import { SITE_WRITABLE_RESOURCES, SITE_WRITABLE_USER_FIELDS } from "../protocol/site-edit-permissions.ts";
+
+/**
+ * On a linked appliance users and permissions belong to the cloud; locks, passwords and tokens are written locally and
+ * replicated. Writes of the appliance itself, such as a location, are not restricted. Throws OwnedByCloudError for any other
+ * change of a caller: with a link it is forwarded to the cloud instead.
+ */
+export function assertSiteWritable({ resource, before, after }: CapturedWrite, by: ActorContext): void {
+  if (by.actor.kind !== "user" || SITE_WRITABLE_RESOURCES.has(resource.name)) return;
+  if (isSiteLocalUserChange({ resource, before, after })) return;
+  const message = `${resource.name} must be changed in the cloud, which cannot be reached now. Only locks, passwords and tokens can be changed here.`;
+  throw new OwnedByCloudError(message, { resource: resource.name });
+}
+
+/** Whether the change only locks or unlocks a user or sets the password. */
+export function isSiteLocalUserChange({
+  resource,
+  before,
+  after,
+}: Pick<CapturedWrite, "resource" | "before" | "after">): boolean {
+  return (
+    resource.name === "users" &&
+    before !== null &&
+    after !== null &&
+    changesOnly(before, after, SITE_WRITABLE_USER_FIELDS)
+  );
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Whether two versions differ in these fields only. */
+function changesOnly(before: Row, after: Row, allowed: ReadonlySet<string>): boolean {
+  return Object.keys(after).every(
+    (name) => allowed.has(name) || JSON.stringify(after[name]) === JSON.stringify(before[name]),
+  );
+}

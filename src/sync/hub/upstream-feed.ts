@@ -1,0 +1,227 @@
+import { filesInBody, HUB_FILE_REQUESTS, requestFiles } from "../files/file-requests.ts";
+import { mergeEdit } from "../protocol/field-merge.ts";
+import { type EditRecord, parseEdit } from "../protocol/frame-schemas.ts";
+import {
+  type CommandOutcome,
+  type EditResult,
+  FULL_STATE_SENT,
+  type UpstreamFeed,
+  type UpstreamPage,
+  type UpstreamRow,
+} from "../protocol/frames.ts";
+import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
+import { isSiteEditable } from "../protocol/site-edit-permissions.ts";
+import {
+  applyRow,
+  deleteRecord,
+  getRecord,
+  putRecord,
+  type RowBody,
+  readProductRow,
+  scanRecords,
+  type TransactionProgram,
+} from "../storage/transaction-program.ts";
+import { recordCommandOutcome } from "./issued-commands.ts";
+import { publishRows, withUniqueName } from "./publish.ts";
+import {
+  ADOPTIONS,
+  DECIDED_EDITS,
+  EDIT_CONFLICTS,
+  type EditConflict,
+  FEED_RECORDS,
+  LINK_RECORDS,
+  type LinkRecord,
+  SITE_RECORDS,
+  WAITING_ROWS,
+  type WaitingRow,
+} from "./tables.ts";
+
+/** Resources whose rows belong to the endpoint that they name. */
+const ENDPOINT_SCOPED_TYPES: ReadonlySet<string> = new Set(["devices", "endpoint-activities"]);
+
+/** Result of a page. */
+export interface UpstreamPageResult {
+  result: "gap" | "fenced" | "taken";
+  /** Whether cloud-owned rows changed. */
+  published: boolean;
+  /** Other appliances to notify that a command plays. */
+  heard: { endpoint: string; cid: string }[];
+  /** Reports on commands, with details. */
+  outcomes: { cid: string; report: RowBody }[];
+  /** Whether files may have been requested. */
+  files: boolean;
+  /** When it was handled. */
+  at: number;
+}
+
+/** Applies a page of an appliance, once: its rows and its new position in one transaction. */
+export function* applyUpstreamPage(
+  page: UpstreamPage,
+  by: { endpoint: string; sess: number },
+  types: ReplicatedTypes,
+  at: number,
+): TransactionProgram<UpstreamPageResult> {
+  const link = yield* getRecord(LINK_RECORDS, by.endpoint);
+  const lane: UpstreamFeed = page.feed === "up.hot" ? "hot" : "bulk";
+  const refused = { published: false, heard: [], outcomes: [], files: false, at };
+  if (!link || link.sess !== by.sess) return { result: "fenced", ...refused };
+  if (page.from !== link[`${lane}Hw`]) return { result: "gap", ...refused };
+  yield* putRecord(LINK_RECORDS, { ...link, [`${lane}Hw`]: page.to, [`${lane}Tail`]: page.tail });
+  const taken: UpstreamPageResult = { result: "taken", ...refused };
+  for (const row of page.rows) yield* applyUpstreamRow(row, link, types, taken);
+  const adoption = lane === "hot" ? yield* getRecord(ADOPTIONS, by.endpoint) : null;
+  if (adoption?.upTo != null && page.to >= adoption.upTo) yield* deleteRecord(ADOPTIONS, by.endpoint);
+  return taken;
+}
+
+function* applyUpstreamRow(
+  row: UpstreamRow,
+  link: LinkRecord,
+  types: ReplicatedTypes,
+  taken: UpstreamPageResult,
+): TransactionProgram<void> {
+  const [op, type, id, oseq, uid, body] = row;
+  const { endpoint } = link;
+  if (type === FULL_STATE_SENT) return yield* removeUnreportedState(link, types);
+  if (type === "outcome") {
+    const others = yield* recordCommandOutcome(endpoint, id, body?.outcome as CommandOutcome);
+    if (body) taken.outcomes.push({ cid: id, report: body });
+    taken.heard.push(...others.map((other) => ({ endpoint: other, cid: id })));
+    return;
+  }
+  if (type === "taken") {
+    taken.outcomes.push({ cid: id, report: { outcome: "taken" } });
+    return;
+  }
+  if (type === "edit") {
+    const result = yield* decideOnce(parseEdit(body), { uid, oseq }, link, types);
+    taken.published = true;
+    taken.files = true;
+    yield* putRecord(DECIDED_EDITS, { endpoint, inc: link.inc, oseq, at: taken.at, ...result });
+    return;
+  }
+  yield* applySiteRow({ op, type, id, uid, body: body ?? null }, link, types, taken);
+}
+
+/** Applies a record once, however often it is sent; the last version that the appliance sent counts. */
+function* applySiteRow(
+  { op, type, id, uid, body }: { op: "p" | "d"; type: string; id: string; uid: string; body: RowBody | null },
+  { endpoint, inc }: LinkRecord,
+  types: ReplicatedTypes,
+  taken: UpstreamPageResult,
+): TransactionProgram<void> {
+  const cls = types.replicationClass(type);
+  if (cls !== "C" && cls !== "D") return;
+  const known = yield* getRecord(SITE_RECORDS, type, id);
+  const isOwn = known ? known.endpoint === endpoint : isOwnedBy(yield* readProductRow(type, id), endpoint);
+  if (!isOwn || !mayReport(type, body, endpoint)) return;
+  yield* putRecord(SITE_RECORDS, { type, id, endpoint, uid, inc });
+  if (known?.uid === uid) return;
+  const files = filesInBody(body, types.fileFields(type));
+  yield* requestFiles(HUB_FILE_REQUESTS, files, { holder: endpoint, rank: 1 });
+  taken.files ||= files.length > 0;
+  yield* writeSiteRow({ type, id, body: op === "p" ? body : null, at: taken.at });
+}
+
+/** Whether an unreported row may be reported by this appliance: it does not exist, or names this endpoint. */
+function isOwnedBy(row: RowBody | null, endpoint: string): boolean {
+  return row === null || row.endpointId === endpoint || row.initiatingEndpointId === endpoint;
+}
+
+/** An appliance must not report rows of other endpoints; a notification may concern devices of others, though. */
+function mayReport(type: string, body: RowBody | null, endpoint: string): boolean {
+  const named = ENDPOINT_SCOPED_TYPES.has(type) ? body?.endpointId : null;
+  return named == null || named === endpoint;
+}
+
+/** Writes a row of an appliance; one that refers to a missing row waits. */
+function* writeSiteRow(row: Omit<WaitingRow, "reason">): TransactionProgram<boolean> {
+  const applied = yield* applyRow(row.type, row.id, row.body);
+  if (applied === "done") yield* deleteRecord(WAITING_ROWS, row.type, row.id);
+  else
+    yield* putRecord(WAITING_ROWS, {
+      ...row,
+      reason: applied === "wait" ? "A row that it refers to does not exist here." : applied.refused,
+    });
+  return applied === "done";
+}
+
+/** @source docs/decisions/0300-sync-limits.md */
+const WAITING_RETENTION_MS = 30 * 24 * 3600_000;
+
+/** Retries waiting rows, oldest first, and drops those that waited too long. Returns the number that remain. */
+export function* retryWaitingRows(now: number, limit = 200): TransactionProgram<number> {
+  let left = 0;
+  for (const { reason: _, ...row } of yield* scanRecords(WAITING_ROWS, { by: "age", limit })) {
+    if (yield* writeSiteRow(row)) continue;
+    if (row.at < now - WAITING_RETENTION_MS) yield* deleteRecord(WAITING_ROWS, row.type, row.id);
+    else left += 1;
+  }
+  return left;
+}
+
+/** Deletes state that the appliance did not send in its present incarnation. */
+function* removeUnreportedState({ endpoint, inc }: LinkRecord, types: ReplicatedTypes): TransactionProgram<void> {
+  for (const type of [...types.siteState].reverse()) {
+    for (const row of yield* scanRecords(SITE_RECORDS, { by: "site", where: [endpoint, type] })) {
+      if (row.inc >= inc) continue;
+      yield* deleteRecord(SITE_RECORDS, type, row.id);
+      yield* deleteRecord(WAITING_ROWS, type, row.id);
+      yield* applyRow(type, row.id, null);
+    }
+  }
+}
+
+/** Decides an edit once: an older copy of the appliance may send it again under another number. */
+function* decideOnce(
+  edit: EditRecord | null,
+  { uid, oseq }: { uid: string; oseq: number },
+  link: LinkRecord,
+  types: ReplicatedTypes,
+): TransactionProgram<EditResult> {
+  const earlier = (yield* scanRecords(DECIDED_EDITS, { by: "uid", where: [uid], limit: 1 }))[0];
+  if (earlier) return { uid, result: earlier.result, lost: earlier.lost };
+  if (!edit) return { uid, result: "refused", lost: [] };
+  return yield* decideEdit(edit, { uid, oseq }, link.endpoint, types);
+}
+
+function* decideEdit(
+  { type, id, edit, actor, at }: EditRecord,
+  { uid, oseq }: { uid: string; oseq: number },
+  endpoint: string,
+  types: ReplicatedTypes,
+): TransactionProgram<EditResult> {
+  const cls = types.replicationClass(type);
+  if (cls !== "A" && cls !== "B") return { uid, result: "refused", lost: [] };
+  const row = yield* getRecord(FEED_RECORDS, type, id);
+  const current = row?.body ?? null;
+  const shown = { uid, type, id, endpoint, edit, actor, at };
+  const isFit = Object.keys({ ...edit.add, ...edit.remove }).every((name) => types.idListFields(type).has(name));
+  if (
+    !isFit ||
+    (cls === "A" && !isSiteEditable(type, current, edit) && !(yield* isAdopted(endpoint, oseq, current ? null : edit)))
+  ) {
+    return yield* recordConflict({ uid, result: "refused", lost: ["*"] }, shown);
+  }
+  // Edits of class A take effect at the appliance at once and override other changes.
+  const { body, lost, result } = mergeEdit(current, edit, cls === "A");
+  if (result !== "gone" && body !== current) {
+    const named = body && (yield* withUniqueName(type, id, body, types));
+    yield* requestFiles(HUB_FILE_REQUESTS, filesInBody(named, types.fileFields(type)), { holder: endpoint, rank: 1 });
+    const [applied] = yield* publishRows([{ type, id, body: named, scope: row?.scope ?? null, at }], types);
+    // It refers to a deleted row, or other rows refer to the one that it deletes.
+    if (applied !== "done") return yield* recordConflict({ uid, result: "refused", lost: ["*"] }, shown);
+  }
+  return yield* recordConflict({ uid, result, lost }, shown);
+}
+
+/** The organisation's first appliance brings its users and permissions, once. */
+function* isAdopted(endpoint: string, oseq: number, made: EditRecord["edit"] | null): TransactionProgram<boolean> {
+  const adoption = made?.op === "create" ? yield* getRecord(ADOPTIONS, endpoint) : null;
+  return adoption?.upTo != null && oseq <= adoption.upTo;
+}
+
+function* recordConflict(result: EditResult, shown: Omit<EditConflict, "lost">): TransactionProgram<EditResult> {
+  if (result.lost.length > 0) yield* putRecord(EDIT_CONFLICTS, { ...shown, lost: result.lost });
+  return result;
+}

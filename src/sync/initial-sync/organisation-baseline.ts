@@ -1,0 +1,110 @@
+import brandings from "../../resources/branding/brandings.ts";
+import extensions from "../../resources/devices/extensions.ts";
+import domains from "../../resources/domains/domains.ts";
+import users from "../../resources/people/users.ts";
+import notificationProfiles from "../../resources/profiles/notification-profiles.ts";
+import securityGroupMembers from "../../resources/security/security-group-members.ts";
+import securityGroups from "../../resources/security/security-groups.ts";
+import ttsDefaults from "../../resources/speech/tts-defaults.ts";
+import { tableName } from "../../schema/catalogue.ts";
+import type { AnyResource } from "../../schema/resource.ts";
+import type { StoreReader, Transaction } from "../../store/store.ts";
+
+/**
+ * How an appliance enters an organisation: `adopt`: its rows become the organisation's; `join`: it takes the organisation's
+ * rows, and its own stay local. @source docs/decisions/0040-replication.md, Section 4
+ */
+export type EnrolMode = "adopt" | "join";
+
+/** Ids of the organisation that an appliance takes over: of singleton rows, and of people by e-mail address. */
+export interface OrganisationBaseline {
+  /** Row id by resource. */
+  only: Readonly<Record<string, string>>;
+  /** Ids of rows that both sides have. */
+  shared: readonly string[];
+  people: readonly (readonly [id: string, email: string])[];
+  /** Administrators: ids of the memberships and of the users. */
+  administrators: readonly (readonly [id: string, userId: string])[];
+}
+
+/** Rows that exist exactly once on every appliance, with their selectors. */
+const SINGLETONS: readonly { resource: AnyResource; where: Readonly<Record<string, unknown>> }[] = [
+  { resource: domains, where: { parentId: null } },
+  { resource: securityGroups, where: { superGroup: true } },
+  { resource: notificationProfiles, where: { default: true } },
+  { resource: brandings, where: {} },
+  { resource: ttsDefaults, where: {} },
+];
+
+/** People sent with an enrolment; others are matched later. */
+const MAX_PEOPLE = 100_000;
+
+export function readOrganisationBaseline(reader: StoreReader): OrganisationBaseline {
+  const only = SINGLETONS.flatMap(({ resource, where }) => {
+    const row = reader.find(resource, where as never, 1)[0];
+    return row ? [[resource.name, row.id] as const] : [];
+  });
+  const people = reader.all<{ id: string; email: string }>(
+    `SELECT id, email FROM ${tableName(users)} WHERE email IS NOT NULL LIMIT ${MAX_PEOPLE}`,
+  );
+  const administrators = reader.all<{ id: string; user: string }>(
+    `SELECT m.id, u.id AS user FROM security_group_members m JOIN users u ON u.pk = m.user_pk
+     JOIN security_groups g ON g.pk = m.security_group_pk WHERE g.id = ? LIMIT ${MAX_PEOPLE}`,
+    Object.fromEntries(only)[securityGroups.name] ?? "",
+  );
+  return {
+    administrators: administrators.map(({ id, user }) => [id, user]),
+    only: Object.fromEntries(only),
+    shared: reader.find(extensions, {}).map(({ id }) => id),
+    people: people.map(({ id, email }) => [id, email]),
+  };
+}
+
+/**
+ * Gives the appliance's singleton rows the ids of the organisation, so that both are the same row. References use internal keys
+ * and stay valid. Returns the ids that both sides have now.
+ */
+export function alignSingletonIds(
+  tx: Transaction,
+  { only, shared }: Pick<OrganisationBaseline, "only" | "shared">,
+): string[] {
+  const renamed = SINGLETONS.flatMap(({ resource, where }) => {
+    const own = tx.find(resource, where as never, 1)[0];
+    const id = only[resource.name];
+    if (!own || id === undefined) return [];
+    changeId(tx, resource, own.id, id);
+    return [id];
+  });
+  return [...shared, ...renamed];
+}
+
+/** The same for people, by e-mail address; returns the ids of those that exist on the appliance. */
+export function alignPeopleIds(tx: Transaction, people: OrganisationBaseline["people"]): string[] {
+  return people.flatMap(([id, email]) => {
+    const own = tx.one<{ id: string }>("SELECT id FROM users WHERE email = ? COLLATE NOCASE", email);
+    if (!own) return [];
+    changeId(tx, users, own.id, id);
+    return [id];
+  });
+}
+
+/** The same for the memberships by which those people are administrators. */
+export function alignAdministratorIds(
+  tx: Transaction,
+  administrators: OrganisationBaseline["administrators"],
+): string[] {
+  const group = tx.find(securityGroups, { superGroup: true }, 1)[0];
+  return administrators.flatMap(([id, userId]) => {
+    const own = group && tx.find(securityGroupMembers, { securityGroupId: group.id, userId }, 1)[0];
+    if (!own) return [];
+    changeId(tx, securityGroupMembers, own.id, id);
+    return [id];
+  });
+}
+
+function changeId(tx: Transaction, resource: AnyResource, from: string, to: string): void {
+  if (from === to) return;
+  const table = tableName(resource);
+  tx.run(`UPDATE main.${table} SET id = ? WHERE id = ?`, to, from);
+  if (resource.name === domains.name) tx.run(`UPDATE main.${table} SET path = replace(path, ?, ?)`, from, to);
+}

@@ -1,0 +1,55 @@
+import type { RowBody } from "../storage/transaction-program.ts";
+
+/**
+ * Messages outside the feeds: identity proof, peer heartbeats, status and requests. They are not queued and are lost with
+ * the connection.
+ */
+export type ControlMessage = SiteControlMessage | HubControlMessage;
+
+/** Sent by an appliance. */
+export type SiteControlMessage =
+  /** Signature over the challenge; used where a proxy ends TLS and no client certificate can be shown. */
+  | { t: "proof"; proof: string }
+  /** A serialized `PeerHeartbeat`, relayed to peers that the local network does not reach. */
+  | { t: "beat"; beat: string }
+  | ({ t: "status" } & ReportedStatus)
+  | { t: "ask"; ref: string; of: ControlRequest };
+
+/** Health of an appliance and the size of its outbox; times are epoch ms. */
+export interface ReportedStatus {
+  health: "GREEN" | "YELLOW" | "RED";
+  /** Texts of the health reasons, the most severe first. */
+  reasons: readonly string[];
+  /** Start of the current health state. */
+  since: number;
+  /** Records that wait to be sent, counted up to 10,000, and when the oldest of them was written. */
+  unsent: number;
+  unsentSince: number | null;
+}
+
+/** Sent by the cloud. */
+export type HubControlMessage =
+  | { t: "challenge"; nonce: string }
+  /** Hashes of all revoked keys; the list is always complete. */
+  | { t: "revoked"; keys: readonly string[] }
+  /** A peer's heartbeat, relayed. */
+  | { t: "beat"; beat: string }
+  | { t: "answer"; ref: string; given?: RowBody; refused?: string };
+
+/** A request of an appliance to the cloud. */
+export type ControlRequest =
+  /** Asks for a certificate for a new key; `request` is a PEM certificate request. */
+  | { kind: "renew"; request: string }
+  /**
+   * An API request that only the cloud may carry out, on behalf of a user and limited to the scopes of the token (null: no
+   * limit); `body` is base64.
+   */
+  | {
+      kind: "request";
+      userId: string;
+      scopes: readonly string[] | null;
+      method: string;
+      target: string;
+      headers: RowBody;
+      body: string;
+    };

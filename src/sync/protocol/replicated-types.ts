@@ -1,0 +1,72 @@
+import { createHash } from "node:crypto";
+import type { Catalogue } from "../../schema/catalogue.ts";
+import type { AnyResource, ReplicationClass } from "../../schema/resource.ts";
+
+/** What replication knows of the resources. */
+export interface ReplicatedTypes {
+  /** Names of the resources whose rows the cloud owns, sorted. */
+  readonly cloudOwned: readonly string[];
+  /** Names of the resources that are state of an appliance, sorted. */
+  readonly siteState: readonly string[];
+  /** Hash of the declarations of the cloud-owned resources. */
+  readonly fingerprint: string;
+  /** Greater than the rank of every resource that its rows refer to, cycles aside; below 1000. */
+  dependencyRank(type: string): number;
+  /** `local` for unknown resources. */
+  replicationClass(type: string): ReplicationClass;
+  /** Fields that hold lists of ids; additions and removals of both sides are merged. */
+  idListFields(type: string): ReadonlySet<string>;
+  /** Unique name field whose value may get a suffix on conflict; null if there is none. */
+  nameField(type: string): string | null;
+  fileFields(type: string): readonly string[];
+}
+
+/** Derives them from the declarations. */
+export function readReplicatedTypes(catalogue: Catalogue): ReplicatedTypes {
+  const ranks = dependencyRanks(catalogue);
+  const isFromCloud = ({ replicate }: AnyResource): boolean => replicate === "A" || replicate === "B";
+  const fromCloud = catalogue.all.filter(isFromCloud).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const find = (type: string): AnyResource | null => (catalogue.has(type) ? catalogue.byName(type) : null);
+  const known = new Map<string, string[]>();
+  const fieldsOf = (type: string, kind: "many" | "file"): string[] => {
+    const key = `${kind}/${type}`;
+    const fields = Object.entries(find(type)?.fields ?? {});
+    const found = known.get(key) ?? fields.flatMap(([name, field]) => (field.kind === kind ? [name] : []));
+    known.set(key, found);
+    return found;
+  };
+  const declared = fromCloud.map(({ name, fields }) => [
+    name,
+    Object.entries(fields).map(([key, { kind }]) => [key, kind]),
+  ]);
+  return {
+    cloudOwned: fromCloud.map(({ name }) => name),
+    siteState: catalogue.all.flatMap(({ name, replicate }) => (replicate === "C" ? [name] : [])).sort(),
+    fingerprint: createHash("sha256").update(JSON.stringify(declared)).digest("hex").slice(0, 16),
+    dependencyRank: (type) => ranks.get(type) ?? 0,
+    replicationClass: (type) => find(type)?.replicate ?? "local",
+    idListFields: (type) => new Set(fieldsOf(type, "many")),
+    fileFields: (type) => fieldsOf(type, "file"),
+    nameField(type) {
+      const name = find(type)?.fields.name;
+      return name?.kind === "text" && name.unique ? "name" : null;
+    },
+  };
+}
+
+/** Topological order, referenced resources first; within cycles the order is arbitrary. */
+function dependencyRanks(catalogue: Catalogue): Map<string, number> {
+  const ranks = new Map<string, number>();
+  const open = new Set<string>();
+  const visit = (resource: AnyResource): void => {
+    if (ranks.has(resource.name) || open.has(resource.name)) return;
+    open.add(resource.name);
+    for (const spec of Object.values(resource.fields)) {
+      if ((spec.kind === "ref" || spec.kind === "many") && catalogue.has(spec.to)) visit(catalogue.byName(spec.to));
+    }
+    open.delete(resource.name);
+    ranks.set(resource.name, ranks.size);
+  };
+  for (const resource of catalogue.all) visit(resource);
+  return ranks;
+}

@@ -1,0 +1,43 @@
+import { FRAME_BYTES } from "./expected-audio.ts";
+import { isReceiving, type SimulatorPhone } from "./phone.ts";
+import { countReceivedPackets } from "./reception-analysis.ts";
+import { packetLossOf, type SimulatorState } from "./simulator-state.ts";
+
+const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
+
+/**
+ * Stream statistics page of a phone (/StreamingStatisticsX): packets received by the current or last stream; a mute phone
+ * counts none. Element names as phones spell them, without those that the simulator does not measure.
+ * @source docs/decisions/0033-multicast-rtp.md
+ */
+export function streamingStatistics(simulator: SimulatorState, phone: SimulatorPhone): string {
+  const listening = phone.session;
+  const heard =
+    listening && !phone.mute
+      ? countReceivedPackets(listening, packetLossOf(simulator, phone.index))
+      : { packets: 0, lost: 0 };
+  const source = listening?.source;
+  return (
+    `${DECLARATION}<StreamingStatistics>` +
+    `<RemoteAddr>${source ? `${source.address}/${source.port}` : "0.0.0.0/0"}</RemoteAddr>` +
+    `<LocalAddr>${phone.address}/${source?.port ?? 0}</LocalAddr>` +
+    `<StreamStatus>${isReceiving(phone) ? "Active" : "Not Ready"}</StreamStatus>` +
+    `<Name>${phone.name}</Name>` +
+    "<SenderPackets>0</SenderPackets><SenderOctets>0</SenderOctets><SenderCodec>None</SenderCodec>" +
+    `<RcvrLostPackets>${heard.lost}</RcvrLostPackets>` +
+    `<RcvrCodec>${source ? "G.711 ulaw" : "None"}</RcvrCodec>` +
+    `<RcvrPackets>${heard.packets}</RcvrPackets>` +
+    `<RcvrOctets>${heard.packets * FRAME_BYTES}</RcvrOctets>` +
+    `<RcvrDiscarded>${source?.discarded ?? 0}</RcvrDiscarded>` +
+    "</StreamingStatistics>"
+  );
+}
+
+/** Device information page of a phone (/DeviceInformationX). */
+export function deviceInformation(phone: SimulatorPhone): string {
+  return (
+    `${DECLARATION}<DeviceInformation><MACAddress>${phone.name.slice(3)}</MACAddress>` +
+    `<HostName>${phone.name}</HostName><phoneDN>${2000 + phone.index}</phoneDN>` +
+    `<modelNumber>${phone.model.modelName}</modelNumber></DeviceInformation>`
+  );
+}

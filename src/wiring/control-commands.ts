@@ -1,0 +1,134 @@
+import { hashPassword } from "../auth/passwords.ts";
+import type { AccessControl } from "../auth/principal.ts";
+import { createToken, type UserToken } from "../auth/tokens.ts";
+import type { Clock } from "../lib/clock.ts";
+import { CallerError, invalidValue, requiredValue } from "../lib/errors.ts";
+import { isUuid } from "../lib/ids.ts";
+import type { PluginHost } from "../plugin-host/plugin-host.ts";
+import userTokens from "../resources/people/user-tokens.ts";
+import users from "../resources/people/users.ts";
+import type { RowOf } from "../schema/resource.ts";
+import { verifyAudit } from "../store/audit-chain.ts";
+import type { Store } from "../store/store.ts";
+
+/** A token as the command line shows it; times in ISO 8601. */
+export interface TokenSummary {
+  id: string;
+  userId: string;
+  /** Email address of the owner, or the name if there is none. */
+  user: string;
+  name: string;
+  createdAt: string;
+  expires: string | null;
+  lastUsedAt: string | null;
+}
+
+const MAX_LISTED_TOKENS = 10_000;
+/** Verified per command, so that a command responds before the client times out. */
+const MAX_VERIFIED_ENTRIES = 100_000;
+
+/** Takes named arguments and returns a JSON value; throws CallerError for invalid arguments. */
+export type ControlCommand = (args: Readonly<Record<string, unknown>>) => Promise<unknown>;
+
+export interface ControlCommandDeps {
+  store: Store;
+  access: AccessControl;
+  clock: Clock;
+}
+
+/**
+ * Commands of this machine: through the control socket while the daemon runs, directly on the data while it does not. Access
+ * to the data directory implies all permissions, so none are checked here.
+ */
+export function createControlCommands({
+  store,
+  access,
+  clock,
+}: ControlCommandDeps): Readonly<Record<string, ControlCommand>> {
+  const by = access.systemContext("cli");
+  return {
+    /** `{user, name, expires?}` -> TokenSummary with `token`, the secret, which is not stored. */
+    "token.create": async ({ user, name, expires }) => {
+      const owner = findUser(store, user);
+      const { row, token } = await createToken(store, owner.id, { name, expires: expires ?? null }, by);
+      return { ...summarizeToken(row, owner), token };
+    },
+    /** `{user?}` -> TokenSummary[], oldest first. */
+    "token.list": async ({ user }) => {
+      const owner = user === undefined || user === null ? null : findUser(store, user);
+      const rows = store.find(userTokens, owner ? { userId: owner.id } : {}, MAX_LISTED_TOKENS);
+      return rows.flatMap((row) => {
+        const holder = owner ?? store.get(users, row.userId);
+        return holder ? [summarizeToken(row, holder)] : [];
+      });
+    },
+    /** `{tokenId}` -> TokenSummary of the revoked token. */
+    "token.revoke": async ({ tokenId }) => {
+      const row = isUuid(tokenId) ? store.get(userTokens, tokenId) : null;
+      const holder = row && store.get(users, row.userId);
+      if (!row || !holder) throw new CallerError("not-found", "Token not found.");
+      await store.remove(userTokens, row.id, by);
+      return summarizeToken(row, holder);
+    },
+    /**
+     * `{user, password?, breakGlass?}` -> `{id, user}`: unlocks the account, optionally sets a password (which ends all
+     * sessions) and optionally allows password login while the built-in identity provider is disabled.
+     */
+    "user.unlock": async ({ user, password, breakGlass }) => {
+      const found = findUser(store, user);
+      const system = typeof password === "string" ? await hashNewPassword(password, clock) : {};
+      if (breakGlass === true && found.passwordHash === null && typeof password !== "string") {
+        throw new CallerError("required", "The user has no password; set one with the same command.");
+      }
+      const breakGlassFields = breakGlass === true ? { breakGlass } : {};
+      // Otherwise another provider would check the password.
+      const own = breakGlass === true ? { ...system, providerKey: null } : system;
+      await store.update(users, found.id, { lock: null, ...breakGlassFields }, by, own);
+      return { id: found.id, user: found.email ?? found.name };
+    },
+    /** AuditRange -> AuditVerification, at most MAX_VERIFIED_ENTRIES entries per call. */
+    "audit.verify": (range) => verifyAudit(store, clock, { ...range, maxEntries: MAX_VERIFIED_ENTRIES }),
+  };
+}
+
+/** Further commands that need the running daemon. */
+export function createDaemonControlCommands(
+  deps: ControlCommandDeps,
+  plugins: Pick<PluginHost, "loadNewPlugins">,
+): Readonly<Record<string, ControlCommand>> {
+  return {
+    ...createControlCommands(deps),
+    /** `{}` -> names of newly installed plugins, which are now loaded. */
+    "plugin.takeUp": () => plugins.loadNewPlugins(),
+  };
+}
+
+async function hashNewPassword(password: string, clock: Clock): Promise<object> {
+  return { passwordHash: await hashPassword(password), passwordChangedAt: clock.now() };
+}
+
+function findUser(store: Store, user: unknown): RowOf<typeof users> {
+  if (user === undefined || user === "") throw requiredValue("user");
+  if (typeof user !== "string") throw invalidValue("user", "Must be a string.");
+  const byAddress = "SELECT id FROM users WHERE email = ? COLLATE NOCASE";
+  const id = isUuid(user) ? user : store.one<{ id: string }>(byAddress, user)?.id;
+  const found = id === undefined ? null : store.get(users, id);
+  if (!found) throw invalidValue("user", "User not found.");
+  return found;
+}
+
+function summarizeToken(row: UserToken, owner: RowOf<typeof users>): TokenSummary {
+  return {
+    id: row.id,
+    userId: owner.id,
+    user: owner.email ?? owner.name,
+    name: row.name,
+    createdAt: isoTime(row.createdAt) as string,
+    expires: isoTime(row.expires),
+    lastUsedAt: isoTime(row.lastUsedAt),
+  };
+}
+
+function isoTime(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}

@@ -1,0 +1,502 @@
+import type { RequestListener } from "node:http";
+import { hostname } from "node:os";
+import { seedAlarms } from "../alarms/alarm-hooks.ts";
+import { createAreas } from "../areas/areas.ts";
+import { createOAuthService } from "../auth/oauth.ts";
+import { createBellPlanner, createBells } from "../bells/bells.ts";
+import { createRingPlans, type RingPlans } from "../bells/offline-ring-plans.ts";
+import { canRingOffline } from "../bells/offline-rings.ts";
+import { areMissedRingsResolved } from "../bells/ring-repository.ts";
+import { createScheduleLint } from "../bells/schedule-lint.ts";
+import { createLocalTimeContext } from "../bells/timetables.ts";
+import { createMissingPasswordCheck } from "../call-manager/missing-passwords.ts";
+import { createLivePageDoor } from "../console/live-page-door.ts";
+import { createLicensing } from "../devices/licence-update.ts";
+import { createApi } from "../http/api.ts";
+import { consoleBuildFolder } from "../http/console-assets.ts";
+import { errorResponseOf } from "../http/error-response.ts";
+import type { ClientAddressOf } from "../http/http-server.ts";
+import { createWebSocketUpgrade } from "../http/websocket-upgrade.ts";
+import { cronSchedule } from "../importers/cron-schedule.ts";
+import { createInputs, type Inputs } from "../inputs/inputs.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import { invalidValue } from "../lib/errors.ts";
+import { createEvents } from "../lib/events.ts";
+import { newId } from "../lib/ids.ts";
+import type { Log } from "../lib/log.ts";
+import { productVersion } from "../lib/product-version.ts";
+import { createSsrfGuard } from "../lib/ssrf-guard.ts";
+import { createTextToSpeechEngine } from "../media/text-to-speech.ts";
+import { createSpeechSynthesizer } from "../notifications/compose/speech-synthesis.ts";
+import { createLoopbackProbe } from "../notifications/engine/loopback-probe.ts";
+import type { TextMessageHandler } from "../notifications/responses/text-replies.ts";
+import { dedicatedAlarmReasons } from "../ops/health/dedicated-alarms.ts";
+import type { BuildInfo } from "../ops/health/endpoint-hooks.ts";
+import { createHealthMonitor, type HealthSource } from "../ops/health/health.ts";
+import { createHostMetrics } from "../ops/health/host-metrics.ts";
+import { createMeasurements } from "../ops/health/measurements.ts";
+import { missedBellReasons } from "../ops/health/missed-bells.ts";
+import { queueHealthReasons } from "../ops/health/queue-lengths.ts";
+import { createQuietTests } from "../ops/health/quiet-tests.ts";
+import type { SettingsFile } from "../ops/settings-report.ts";
+import { createScenarios } from "../scenarios/scenarios.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import { createScimServer } from "../scim/server.ts";
+import { type ListenAddress, parseListenAddress } from "../settings/network-addresses.ts";
+import type { Settings } from "../settings/schema.ts";
+import { createDirectoryHealthCheck } from "../sso/directory-health.ts";
+import type { SharedLog } from "../store/shared-log.ts";
+import type { ResourceHooks } from "../store/store.ts";
+import { resolveTimeZone } from "../web-pages/local-time.ts";
+import { startApiServer } from "./api-server.ts";
+import { isInitialized, notInitializedError, openApplianceData, requireDatabase } from "./appliance-data.ts";
+import { localAddresses, startAudioServices } from "./audio-services.ts";
+import { createChangePublishers } from "./change-publishers.ts";
+import { type CloudLink, createCloudLink } from "./cloud-link.ts";
+import { createDaemonControlCommands } from "./control-commands.ts";
+import { startControlSocket } from "./control-socket.ts";
+import { createDeliveryChannels } from "./delivery-channels.ts";
+import { createDeviceGroupRegistry } from "./device-group-registry.ts";
+import { createFailoverCoordinator } from "./failover-coordinator.ts";
+import { createFirstRunSetup } from "./first-run.ts";
+import { bindHooks } from "./hooks.ts";
+import { createIdentityServices } from "./identity-services.ts";
+import { type Importers, startImporters } from "./importers.ts";
+import { seedMissingDefaults } from "./init.ts";
+import { BUILT_IN_DECLARATIONS, loadDeclarations } from "./load-declarations.ts";
+import { trackLocalEndpoint } from "./local-endpoint.ts";
+import { startMonitoring } from "./monitoring.ts";
+import { createOperations } from "./operations.ts";
+import { createProxiedRequestHandler } from "./proxied-requests.ts";
+import { createPublicResponses, type PublicResponses } from "./public-responses.ts";
+import { INTERNAL_TABLES } from "./schema.ts";
+import { type ShutdownStep, stopInReverse } from "./shutdown.ts";
+
+export interface DaemonOptions {
+  dataDir: string;
+  /** `HOST:PORT`; port 0 takes a free port. */
+  listen: string;
+  settings: Settings;
+  /** The settings file, if there is one. */
+  settingsFile?: SettingsFile;
+  log: Log;
+  clock?: Clock;
+  /** Default: the built-in declarations. */
+  declarations?: readonly AnyResource[];
+  /** A disk write failed: the process must exit with code 74. Called once. */
+  onFatal: (error: unknown) => void;
+  /** Runs as the cloud of an organisation, to which appliances link. */
+  isHub?: boolean;
+  /** Behind a gateway: real client address of a connection by its local port. */
+  callerAt?: ClientAddressOf;
+  /** Shared log of a cloud with several nodes. */
+  shared?: SharedLog;
+  /** Health reasons from before the daemon started, such as those of the replica. */
+  source?: HealthSource;
+  /** A restart was requested: stop the daemon and start it again. */
+  onRestart?: () => void;
+}
+
+/** A running appliance. */
+export interface Daemon {
+  /** Base URL of the main server; the API is at `<url>/api/v1`. */
+  readonly url: string;
+  /** Public URLs of the plugins' own ports: `{"ip-phones/auth": "http://…"}`. */
+  readonly urls: Readonly<Record<string, string>>;
+  /** The daemon's side of cloud links. */
+  readonly cloudLink: CloudLink;
+  /** Stops all modules in reverse order, within 5 s; may be called more than once. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the appliance in `dataDir`; resolves once messages can be sent. Throws UpstreamError (about the data directory) if
+ * there is no appliance or another daemon uses it, CallerError for `listen`, Node's error for an address in use.
+ */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { clock = systemClock, log } = options;
+  const shutdownSteps: ShutdownStep[] = [];
+  let stopping: Promise<void> | null = null;
+  const stop = (): Promise<void> => {
+    stopping ??= stopInReverse(shutdownSteps, clock, log);
+    return stopping;
+  };
+  try {
+    return { ...(await startModules(options, clock, shutdownSteps)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Starts the modules in dependency order; each adds its shutdown step before it starts. */
+async function startModules(
+  options: DaemonOptions,
+  clock: Clock,
+  shutdownSteps: ShutdownStep[],
+): Promise<Omit<Daemon, "stop">> {
+  const { dataDir, settings, log } = options;
+  const address = requireListenAddress(options.listen);
+  const events = createEvents((error, name) =>
+    log.error({ event: "events.listener_failed", err: error, name }, "event listener failed"),
+  );
+  const onStop = (name: string, stop: () => unknown): void => void shutdownSteps.push({ name, stop });
+
+  requireDatabase(dataDir);
+  const audio = startAudioServices(settings, clock, log);
+  onStop("audio", audio.stop);
+  const declarations = options.declarations ?? (await loadDeclarations([BUILT_IN_DECLARATIONS]));
+  const behaviours: Record<string, ResourceHooks> = {};
+  const data = openApplianceData({
+    dataDir,
+    declarations,
+    behaviours,
+    tables: INTERNAL_TABLES,
+    clock,
+    events,
+    log,
+    onFatal: options.onFatal,
+    keepsDiskReserve: true,
+    ...(options.shared && { shared: options.shared }),
+  });
+  onStop("data", data.close);
+  const { store, access, catalogue } = data;
+  if (!isInitialized(store)) throw notInitializedError(dataDir);
+
+  const { isHub = false, callerAt } = options;
+  const server = await startApiServer({ dataDir, address, settings, clock, log, isHub, ...(callerAt && { callerAt }) });
+  onStop("API server", server.stop);
+  const measurements = createMeasurements({ store, clock, log, host: createHostMetrics(), dataDir });
+  const localEndpoint = trackLocalEndpoint(store, events);
+  const endpointId = localEndpoint.id;
+  onStop("local endpoint", localEndpoint.stop);
+  // Set below; commands and requests arrive only once all modules run.
+  let requestListener: RequestListener;
+  let importers: Importers;
+  const rebuildPhoneCache = () => importers.phoneCache.rebuild();
+  const canary = createLoopbackProbe({ store, clock, log, ...audio });
+  const isSelfTestSilent = (): boolean => canary.isSilent;
+  const operations = createOperations({
+    ...options,
+    clock,
+    events,
+    data,
+    endpointId,
+    rebuildPhoneCache,
+    isSelfTestSilent,
+  });
+  const cloudLink = createCloudLink({
+    ...{ ...options, data, clock, events, endpointId },
+    notificationService: () => notificationService,
+    failover: () => failoverCoordinator.linkHandlers,
+    health: () => health.report(),
+    candidates: (devices) => deviceGroups.activations.candidateEndpoints(devices),
+    request: createProxiedRequestHandler({ access, catalogue, listener: () => requestListener, url: () => server.url }),
+  });
+  const isCloudConnected = (): boolean => cloudLink.isConnected();
+  const isCloudManaged = (): boolean => cloudLink.site !== null && data.recording.recorder !== null;
+  const failoverCoordinator = createFailoverCoordinator({
+    ...{
+      store,
+      settings,
+      clock,
+      events,
+      log,
+      endpointId,
+      hasCloud: isCloudConnected,
+      by: access.systemContext("failover"),
+    },
+    link: cloudLink.site,
+  });
+  const missedBells = missedBellReasons(store, clock, endpointId, {
+    exist: () => canRingOffline(store, clock.now()),
+    compensated: (asked) => areMissedRingsResolved(store, asked),
+  });
+  const silentTests = createQuietTests({
+    ...{ store, clock, log, provenWithinHours: settings.quietTests.provenWithinHours },
+    probe: (provider, device) => plugins.probe(provider, device),
+  });
+  // Set below: it needs the notification service.
+  let ringPlans: RingPlans | undefined;
+  const bellTimes = createLocalTimeContext({ ownZone: () => resolveTimeZone(store, null), rules: settings.bells });
+  const scheduleLint = createScheduleLint({ reader: store, clock, events, log, times: bellTimes });
+  const healthSources = [
+    ...[
+      measurements.healthSource,
+      scheduleLint.healthReasons,
+      missedBells,
+      queueHealthReasons(store, clock),
+      operations.healthSource,
+      server.healthSource,
+    ],
+    ...[
+      silentTests.healthSource,
+      dedicatedAlarmReasons(store, endpointId),
+      canary.healthReasons,
+      cloudLink.healthSource,
+      failoverCoordinator.healthSource,
+    ],
+    createMissingPasswordCheck(store, endpointId),
+    createDirectoryHealthCheck(store),
+    () => ringPlans?.healthSource() ?? [],
+    ...(options.source ? [options.source] : []),
+  ];
+  const health = createHealthMonitor({ clock, events, reader: store, sources: healthSources });
+  onStop("health", health.stop);
+  const siteClock = () => ({
+    timeZone: resolveTimeZone(store, null),
+    synchronised: measurements.latest.clockSynchronised,
+  });
+  const endpoint = { ownId: endpointId, health, failover: failoverCoordinator.status, buildInfo, clock: siteClock };
+  const speech = createSpeechSynthesizer({
+    store,
+    engine: createTextToSpeechEngine(clock),
+    by: access.systemContext("speech"),
+  });
+  const { assignDuty } = failoverCoordinator;
+  const { hub } = cloudLink;
+  // A cloud gets no heartbeats; an appliance is reachable while it is linked.
+  const isReachable = hub
+    ? (id: string): boolean => id === endpointId() || hub.connected().includes(id)
+    : failoverCoordinator.isReachable;
+  const deviceGroups = createDeviceGroupRegistry({
+    store,
+    clock,
+    events,
+    log,
+    isReachable,
+    ownId: endpointId,
+    shareOut: assignDuty,
+  });
+  onStop("registry", deviceGroups.stop);
+  // Set below; no plugin runs before.
+  let inputs: Inputs;
+  let publicResponses: PublicResponses;
+  const takeText: TextMessageHandler = (message) => publicResponses.textReplies(message);
+  const takeInput = (plugin: string, input: unknown): Promise<void> => inputs.enqueue(plugin, input);
+  const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
+  const channelDeps = {
+    clock,
+    events,
+    data,
+    sound: audio,
+    speech,
+    registry: deviceGroups,
+    endpointId,
+    takeInput,
+    takeText,
+    baseUrl,
+    linking: cloudLink,
+  };
+  const channels = createDeliveryChannels({ ...options, ...channelDeps, ringPlans: () => ringPlans });
+  const { plugins, notificationService } = channels;
+  const reportsSite = settings.scenarios.syntheticSiteQuestion;
+  const scenarios = createScenarios({ store, catalogue, clock, notificationService, reportsSite });
+  const startScenario = scenarios.start;
+  inputs = createInputs({
+    store,
+    clock,
+    log,
+    notificationService,
+    startScenario,
+    endpointId,
+    by: access.systemContext("inputs"),
+  });
+  publicResponses = createPublicResponses({ data, clock, log, notificationService, baseUrl });
+  ringPlans = createRingPlans({
+    store,
+    clock,
+    log,
+    times: bellTimes,
+    notificationService,
+    by: access.systemContext("bells"),
+  });
+  onStop("offline ring plans", ringPlans.stop);
+  const { files } = store;
+  const ssrfGuard = createSsrfGuard(settings.network);
+  const planner = createBellPlanner({ store, clock, times: bellTimes });
+  const hookDeps = {
+    clock,
+    catalogue,
+    files,
+    endpoint,
+    bells: bellTimes,
+    planner,
+    registry: deviceGroups,
+    isReachable,
+    plugins,
+    policy: ssrfGuard,
+    baseUrl,
+    systemBy: () => access.systemContext("areas"),
+  };
+  Object.assign(behaviours, bindHooks({ ...hookDeps, reportsSite }));
+
+  await store.write((tx) => {
+    seedMissingDefaults(tx, access.systemContext("init"));
+    seedAlarms(tx, access.systemContext("alarms"));
+  });
+  onStop("plugins", () => plugins.stop());
+  await Promise.all([plugins.start(), audio.ready, speech.start()]);
+  cloudLink.startRecording();
+  onStop("notification service", () => notificationService.stop());
+  await notificationService.start();
+  onStop("loopback probe", canary.stop);
+  canary.start();
+  const bellsActor = access.systemContext("bells");
+  const bellRinger = createBells({
+    store,
+    clock,
+    log,
+    times: bellTimes,
+    planner,
+    notificationService,
+    by: bellsActor,
+    endpointId,
+    ...{
+      duty: failoverCoordinator.dutyOf,
+      isAssignmentOutdated: failoverCoordinator.isAssignmentStale,
+      failoverDuty: failoverCoordinator.backupDutyOf,
+    },
+  });
+  onStop("failover", failoverCoordinator.stop);
+  await failoverCoordinator.start();
+  onStop("bells", bellRinger.stop);
+  // Each appliance rings the bells of its own devices. @source docs/decisions/0025-one-active-side.md
+  if (!options.isHub) bellRinger.start();
+  onStop("schedule lint", scheduleLint.stop);
+  scheduleLint.start();
+  const onLicenceError = (error: unknown): void =>
+    log.error({ event: "licence.apply_failed", err: error }, "failed to apply licence limits");
+  const licensing = createLicensing({
+    store,
+    clock,
+    events,
+    by: access.systemContext("devices"),
+    onError: onLicenceError,
+  });
+  onStop("licensing", licensing.stop);
+  licensing.start();
+  onStop("inputs", inputs.stop);
+  inputs.start();
+  const controlCommands = {
+    ...createDaemonControlCommands(data, plugins),
+    ...operations.controlCommands,
+    ...cloudLink.controlCommands,
+  };
+  const control = await startControlSocket(dataDir, controlCommands, log);
+  onStop("control socket", control.stop);
+  const effectiveSettings = { ...settings, listen: options.listen };
+  const identity = createIdentityServices({ data, clock, events, log, policy: ssrfGuard, baseUrl });
+  const { signIn } = identity;
+  onStop("identity providers", identity.stop);
+  identity.start();
+  const onTokenCleanupError = (error: unknown): void =>
+    log.error({ event: "tokens.cleanup_failed", err: error }, "failed to delete expired tokens");
+  const oauth = createOAuthService({ store, access, clock, onError: onTokenCleanupError });
+  onStop("oauth", oauth.close);
+  const firstRun = createFirstRunSetup({ dataDir, store, access, clock, signIn });
+  const areas = createAreas({ store, clock, events, log, notificationService, by: access.systemContext("areas") });
+  onStop("areas", areas.stop);
+  areas.start();
+  const monitoring = startMonitoring({
+    store,
+    access,
+    clock,
+    events,
+    log,
+    notificationService,
+    health,
+    measurements,
+    canary,
+    endpointId,
+  });
+  onStop("alarms", monitoring.stop);
+  const { schedule: testSchedule } = settings.quietTests;
+  const stopTestSchedule =
+    testSchedule === null ? () => undefined : cronSchedule(testSchedule, () => void silentTests.testAll());
+  onStop("silent tests", () => {
+    stopTestSchedule();
+    return silentTests.stop();
+  });
+  importers = await startImporters({ dataDir, data, settings, clock, events, log, endpointId, onStop });
+  const changePublishers = createChangePublishers({ data, clock, events, log, ssrfGuard, endpointId });
+  const { eventStream, webhooks, liveFeed } = changePublishers;
+  const api = createApi({
+    ...{
+      catalogue,
+      store,
+      access,
+      clock,
+      log,
+      notificationService,
+      plugins,
+      memberships: deviceGroups.memberships,
+      activations: deviceGroups.activations,
+      silentTests,
+      signIn,
+      identity: identity.desk,
+      oauth,
+      scim: createScimServer({ store, access, clock, baseUrl, isManagedByCloud: isCloudManaged }),
+      firstRun,
+      eventStream,
+      ...publicResponses,
+      areas,
+      bells: bellTimes,
+      baseUrl,
+      alarms: monitoring.alarms,
+      licence: operations.licence,
+      maintenance: operations.maintenance,
+      monitoring: { ...monitoring, version: productVersion(), health: health.report, runs: operations.runs },
+      speech,
+    },
+    ...importers,
+    scenarios,
+    settings: effectiveSettings,
+    link: cloudLink.adminService,
+    proxyToCloud: async (request) => (await cloudLink.site?.forwardRequest(request)) ?? null,
+    ssrfGuard,
+    failover: failoverCoordinator.status,
+    consoleFolder: consoleBuildFolder(),
+  });
+  onStop("operations", operations.stop);
+  await operations.start({ report: health.report, listen: settings.tls.listen ?? options.listen, ...server });
+  onStop("webhooks", webhooks.stop);
+  webhooks.start();
+  const { acceptConnection: acceptLink } = cloudLink;
+  const livePages = createLivePageDoor({
+    notificationService,
+    clock,
+    explain: (error) => errorResponseOf(error, newId()).body,
+  });
+  requestListener = api.callback();
+  server.setRequestListener(
+    requestListener,
+    createWebSocketUpgrade({
+      access,
+      settings: effectiveSettings,
+      openLiveFeed: liveFeed.accept,
+      openLivePage: livePages.accept,
+      openApplianceLink: acceptLink,
+    }),
+  );
+  // Stopped first: no new requests. The server waits for consoles and event streams to close.
+  onStop("server", server.stop);
+  onStop("live feed and event stream", changePublishers.stop);
+  onStop("live pages", livePages.stop);
+  onStop("cloud link", cloudLink.stop);
+  await cloudLink.start();
+  log.info({ event: "daemon.ready", url: server.url, urls: plugins.urls(), dataDir }, "ready");
+  operations.notifyReady();
+  return { url: server.url, urls: plugins.urls(), cloudLink };
+}
+
+function buildInfo(): BuildInfo {
+  const fqdn = hostname();
+  return { app: "carillon", version: productVersion(), apiVersion: "v1", fqdn, ipAddresses: localAddresses() };
+}
+
+function requireListenAddress(text: string): ListenAddress {
+  const address = parseListenAddress(text);
+  if (!address) throw invalidValue("listen", "Must be HOST:PORT, such as 127.0.0.1:8080 or [::]:8080.");
+  return address;
+}

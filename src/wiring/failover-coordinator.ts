@@ -1,0 +1,244 @@
+import type { LinkFailover, SiteLink } from "../cloud-link/site-link.ts";
+import { UNSHARED_GROUP_ID } from "../devices/activation-groups.ts";
+import type { ActiveSound } from "../failover/duty.ts";
+import { createFailover, type Failover } from "../failover/failover.ts";
+import { createFailoverGroups } from "../failover/failover-groups.ts";
+import {
+  createHeartbeatTransport,
+  type HeartbeatIdentity,
+  type HeartbeatTransport,
+} from "../failover/heartbeat-transport.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Events } from "../lib/events.ts";
+import { newId } from "../lib/ids.ts";
+import type { Log } from "../lib/log.ts";
+import { productVersion } from "../lib/product-version.ts";
+import type { HealthReason, HealthSource } from "../ops/health/health.ts";
+import endpointActivities from "../resources/devices/endpoint-activities.ts";
+import endpoints from "../resources/devices/endpoints.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
+import notifications from "../resources/notifications/notifications.ts";
+import { stagesBefore } from "../resources/notifications/pipeline-stages.ts";
+import { type ListenAddress, parseListenAddress } from "../settings/network-addresses.ts";
+import type { Settings } from "../settings/schema.ts";
+import type { ActorContext, Store, StoreReader } from "../store/store.ts";
+import type { Lease } from "../sync/protocol/frames.ts";
+import { localAddresses } from "./audio-services.ts";
+
+export interface FailoverCoordinatorDeps {
+  store: Store;
+  settings: Pick<Settings, "failover">;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  by: ActorContext;
+  endpointId(): string;
+  /** The cloud is connected. */
+  hasCloud(): boolean;
+  /** This appliance's side of the cloud link; null at a cloud, which takes no part in failover. */
+  link: Pick<SiteLink, "identity" | "revoked" | "sendHeartbeat" | "peerStarted"> | null;
+}
+
+/** Coordinates failover between this appliance and its peers. */
+export interface FailoverCoordinator extends Pick<Failover, "status" | "isReachable" | "hasContact" | "assignDuty"> {
+  /** Which appliance is on duty for a held message. */
+  dutyOf(notificationId: string, at: number): "go" | "wait" | "yield";
+  /** True if a held message is ready but the duties of the appliances have changed since they were assigned. */
+  isAssignmentStale(notificationId: string): boolean;
+  /** Which appliance is on duty for the devices of a group that were left to another appliance. */
+  backupDutyOf(notificationId: string, at: number, groupId: string): "go" | "wait" | "yield";
+  /** Callbacks for the cloud link. */
+  linkHandlers: LinkFailover;
+  healthSource: HealthSource;
+  /** Rejects with Node's error for an address in use. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** With a larger difference of clocks, bells ring audibly apart. @source docs/decisions/0040-replication.md */
+const MAX_CLOCK_DIFFERENCE_MS = 2_000;
+/** Delays above this are noticeable, so the activity log mentions them. */
+const LATE_THRESHOLD_MS = 1_000;
+
+/** A lease held by another appliance, as reported by the cloud, is trusted this long: two response intervals. */
+const REMOTE_LEASE_TTL_MS = 10_000;
+
+/** Sends nothing before `start`. */
+export function createFailoverCoordinator(deps: FailoverCoordinatorDeps): FailoverCoordinator {
+  const { store, clock, events, log, settings, endpointId, link } = deps;
+  const isListening = settings.failover.listen !== null && link?.identity() !== null;
+  const groups = createFailoverGroups({ reader: store, events, ownId: endpointId });
+  const unsubscribers: (() => void)[] = [groups.stop];
+  let lan: HeartbeatTransport | null = null;
+  const leases = new Map<string, { lease: Lease; until: number }>();
+  const currentLease = (groupId: string): Lease | null => {
+    const entry = leases.get(groupId);
+    return entry && clock.monotonicMs() < entry.until ? entry.lease : null;
+  };
+  // The endpoint exists since the data were initialized.
+  const failover = createFailover({
+    ...{ ownId: endpointId(), version: productVersion(), boot: newId(), clock, groups: groups.all },
+    lease: currentLease,
+    hasCloud: deps.hasCloud,
+    hasNetwork: () => localAddresses().length > 0,
+    send(heartbeat) {
+      lan?.send(heartbeat);
+      // Through the cloud as well: a peer may be reachable one way only.
+      if (groups.all().length > 0) link?.sendHeartbeat(heartbeat);
+    },
+    onPeerSound: (id) => link?.peerStarted(id),
+    hasBegun: ({ id, groups }) => {
+      const row = store.get(notifications, id);
+      if (!row || row.t0 === null) return false;
+      return (
+        groups === null || row.heldUntil === null || failoverGroupsOf(id, store).some((cover) => groups.has(cover))
+      );
+    },
+    onDuplicate: (id, reason) => recordActivity(id, "doubled", reason, "warn"),
+    onTakeover(id, lateMs) {
+      const late = lateMs < LATE_THRESHOLD_MS ? "" : `, ${(lateMs / 1_000).toFixed(1)} s late`;
+      recordActivity(id, "takeover", `Played in place of another appliance${late}.`, "info");
+    },
+  });
+  lan = isListening && link ? createLanChannel(deps, link, failover) : null;
+
+  function recordActivity(notificationId: string, what: string, message: string, severity: "info" | "warn"): void {
+    log.warn({ event: "failover.activity", notificationId, what }, message);
+    const where = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpointId() };
+    const value = { what, notificationId, message };
+    store
+      .write((tx) => void tx.create(endpointActivities, { ...where, type: "log-message", severity, value }, deps.by))
+      .catch((error: unknown) =>
+        log.error({ event: "failover.record_failed", err: error }, "failed to record a takeover"),
+      );
+  }
+
+  return {
+    status: failover.status,
+    isReachable: failover.isReachable,
+    hasContact: failover.hasContact,
+    assignDuty: failover.assignDuty,
+    backupDutyOf: (notificationId, at, groupId) => failover.decideDuty(notificationId, at, [groupId], groupId),
+    dutyOf(notificationId, at) {
+      if (groups.all().length === 0) return "go";
+      if (!isAssigned(notificationId, store)) return "wait";
+      const groupIds = failoverGroupsOf(notificationId, store);
+      return groupIds.length === 0 ? "go" : failover.decideDuty(notificationId, at, groupIds);
+    },
+    isAssignmentStale(id) {
+      if (groups.all().length === 0 || stageOf(id, store) !== "deliver") return false;
+      if (!failover.isDutyStale(id, failoverGroupsOf(id, store), hasUnsharedDevices(id, store))) return false;
+      // A message that an earlier run plays as backup would sound twice.
+      return store.one("SELECT 1 FROM notification_failover_rings WHERE ring = ?", id) === null;
+    },
+    linkHandlers: {
+      // The leader holds the lease; a member that sees no leader requests it.
+      wantedLeases: () => groups.all().flatMap(({ id }) => (failover.isLeaseWanted(id) ? [id] : [])),
+      hasContact: failover.hasContact,
+      onLease(lease, until) {
+        const isOwn = lease.holder === endpointId();
+        leases.set(lease.group, { lease, until: isOwn ? until : clock.monotonicMs() + REMOTE_LEASE_TTL_MS });
+      },
+      receiveHeartbeat: failover.receive,
+      trustChanged: () => lan?.trustChanged(),
+    },
+    healthSource: () => healthReasonsOf(deps, { failover, hasLan: lan !== null, groups: groups.all().length }),
+    async start() {
+      unsubscribers.push(
+        events.on("notification.audio-started", ({ notificationId, at }) =>
+          failover.markStarted(playbacksOf(notificationId, store), at),
+        ),
+        events.on("notification.audio-ended", ({ notificationId }) =>
+          failover.markEnded(playbacksOf(notificationId, store)),
+        ),
+      );
+      await lan?.start();
+      failover.start();
+    },
+    async stop() {
+      for (const unsubscribe of unsubscribers.splice(0)) unsubscribe();
+      failover.stop();
+      await lan?.stop();
+    },
+  };
+}
+
+/** True once the local devices of the message are known; before that, other appliances may play it, too. */
+function isAssigned(notificationId: string, reader: StoreReader): boolean {
+  const stage = stageOf(notificationId, reader);
+  return !stagesBefore("prepare").some((name) => name === stage);
+}
+
+function stageOf(notificationId: string, reader: StoreReader): string | null {
+  const sql = "SELECT stage FROM notifications WHERE id = ?";
+  return reader.one<{ stage: string | null }>(sql, notificationId)?.stage ?? null;
+}
+
+function hasUnsharedDevices(notificationId: string, reader: StoreReader): boolean {
+  const sql = "SELECT 1 FROM notification_failover_groups WHERE notification = ? AND cover = ?";
+  return reader.one(sql, notificationId, UNSHARED_GROUP_ID) !== null;
+}
+
+function failoverGroupsOf(notificationId: string, reader: StoreReader): string[] {
+  const sql = "SELECT cover FROM notification_failover_groups WHERE notification = ? AND cover <> ?";
+  const rows = reader.all<{ cover: string }>(sql, notificationId, UNSHARED_GROUP_ID);
+  return rows.map(({ cover }) => cover);
+}
+
+/** Sounds reported to peers: for a backup message, the ring that it plays, group by group. */
+function playbacksOf(id: string, store: Store): ActiveSound[] {
+  const parts = store.all<{ ring: string; cover: string }>(
+    "SELECT ring, cover FROM notification_failover_rings WHERE notification = ?",
+    id,
+  );
+  if (parts.length > 0) return parts.map(({ ring, cover }) => ({ id: ring, part: cover, groups: [cover] }));
+  const isHeld = (store.get(notifications, id)?.heldUntil ?? null) !== null;
+  return [{ id, part: null, groups: isHeld ? failoverGroupsOf(id, store) : null }];
+}
+
+function createLanChannel(
+  { clock, log, settings }: FailoverCoordinatorDeps,
+  { identity, revoked }: NonNullable<FailoverCoordinatorDeps["link"]>,
+  failover: Failover,
+): HeartbeatTransport {
+  const { listen, peers } = settings.failover;
+  const read = (address: string): ListenAddress => parseListenAddress(address) as ListenAddress;
+  return createHeartbeatTransport({
+    ...{ clock, log, onHeartbeat: failover.receive, buildHeartbeat: failover.buildHeartbeat },
+    identity: () => identity() as HeartbeatIdentity,
+    listen: read(listen as string),
+    peers: peers.map(read),
+    isRevoked: revoked.has,
+  });
+}
+
+function healthReasonsOf(
+  { store, settings, endpointId }: FailoverCoordinatorDeps,
+  { failover, hasLan, groups }: { failover: Failover; hasLan: boolean; groups: number },
+): HealthReason[] {
+  if (settings.failover.listen === null) return [];
+  const yellow = (code: string, reason: string): HealthReason => ({
+    level: "yellow",
+    code: `failover:${code}`,
+    reason,
+  });
+  if (!hasLan) return [yellow("identity", "No failover: the appliance is not linked to a cloud yet.")];
+  const nameOf = (id: string): string => store.get(endpoints, id)?.name ?? id;
+  const reasons: HealthReason[] = [];
+  for (const { endpoint, silentMs, aheadMs } of failover.peers()) {
+    const name = nameOf(endpoint);
+    if (!failover.isReachable(endpoint)) {
+      const seconds = Math.round(silentMs / 1_000);
+      reasons.push(yellow(`silent:${endpoint}`, `No heartbeat from ${name} on the local network for ${seconds} s.`));
+    } else if (Math.abs(aheadMs) > MAX_CLOCK_DIFFERENCE_MS) {
+      reasons.push(yellow(`clock:${endpoint}`, `Clock difference to ${name}: ${Math.abs(aheadMs)} ms.`));
+    }
+  }
+  if (groups > 0 && failover.peers().length === 0) {
+    reasons.push(yellow("alone", "No heartbeat from any other appliance on the local network since the start."));
+  }
+  if (failover.status(endpointId()).state === "takeover") {
+    reasons.push(yellow("takeover", "Active in place of another appliance (failover)."));
+  }
+  return reasons;
+}

@@ -1,0 +1,113 @@
+import { hash, randomInt } from "node:crypto";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { LoginService } from "../auth/login.ts";
+import { hashPassword } from "../auth/passwords.ts";
+import type { AccessControl } from "../auth/principal.ts";
+import type { FirstRun } from "../http/dependencies.ts";
+import type { Clock } from "../lib/clock.ts";
+import { CallerError, ConflictError } from "../lib/errors.ts";
+import type { Store, StoreReader } from "../store/store.ts";
+import { openApplianceDataOffline } from "./appliance-data.ts";
+import { seedInitialData, writeAdministrator } from "./init.ts";
+
+/** File in the data directory that contains the one-time setup code. */
+const CODE_FILE = "setup-code";
+/** Characters that can't be confused. @source Crockford's Base32 */
+const CODE_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/** 50 bits: can't be guessed, as login attempts are rate limited. */
+const CODE_LENGTH = 10;
+
+/**
+ * If `dataDir` is empty or missing, creates an appliance that waits for its administrator; otherwise does nothing. Throws
+ * what opening the data throws.
+ */
+export async function prepareFirstRun(dataDir: string, clock: Clock): Promise<void> {
+  if (!isEmptyFolder(dataDir)) return;
+  const data = await openApplianceDataOffline(dataDir, clock);
+  try {
+    const by = data.access.systemContext("first-run");
+    await data.store.write((tx) => void seedInitialData(tx, by));
+  } finally {
+    await data.close();
+  }
+}
+
+export interface FirstRunDeps {
+  dataDir: string;
+  store: Store;
+  access: AccessControl;
+  clock: Clock;
+  signIn: LoginService;
+}
+
+/**
+ * Browser setup: the code is in DIR/setup-code, readable by its owner only, until there is an administrator. Knowing it proves
+ * access to the machine.
+ */
+export function createFirstRunSetup({ dataDir, store, access, clock, signIn }: FirstRunDeps): FirstRun {
+  const by = access.systemContext("first-run");
+  const isNeeded = (): boolean => !hasAdministrator(store);
+  if (!isNeeded()) rmSync(join(dataDir, CODE_FILE), { force: true });
+  else if (readSetupCode(dataDir) === null) writeSetupCode(dataDir);
+  return {
+    needed: isNeeded,
+    async setUp({ code, email, password, name }, address) {
+      if (!isNeeded()) throw alreadySetUpError();
+      const cancelAttempt = signIn.registerAttempt(address);
+      if (!isSetupCodeCorrect(code, readSetupCode(dataDir))) throw wrongSetupCodeError();
+      cancelAttempt();
+      const passwordHash = await hashPassword(password);
+      const userId = await store.write((tx) => {
+        // A concurrent request may have won while the password was hashed.
+        if (hasAdministrator(tx)) throw alreadySetUpError();
+        return writeAdministrator(tx, by, { name: name?.trim() || null, email, passwordHash, now: clock.now() });
+      });
+      rmSync(join(dataDir, CODE_FILE), { force: true });
+      return signIn.loginVerifiedUser(userId, address);
+    },
+  };
+}
+
+/** The setup code of an appliance without administrator; null once it has one. */
+export function readSetupCode(dataDir: string): string | null {
+  try {
+    return readFileSync(join(dataDir, CODE_FILE), "utf8").trim() || null;
+  } catch {
+    return null;
+  }
+}
+
+function writeSetupCode(dataDir: string): void {
+  const characters = Array.from({ length: CODE_LENGTH }, () => CODE_ALPHABET[randomInt(CODE_ALPHABET.length)]).join("");
+  const code = `${characters.slice(0, CODE_LENGTH / 2)}-${characters.slice(CODE_LENGTH / 2)}`;
+  writeFileSync(join(dataDir, CODE_FILE), `${code}\n`, { mode: 0o600 });
+}
+
+function hasAdministrator(reader: StoreReader): boolean {
+  const sql = `SELECT m.pk FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
+    WHERE g.super_group = 1 LIMIT 1`;
+  return reader.one(sql) !== null;
+}
+
+/** Ignores case, blanks and hyphens. Digests are compared, so timing reveals nothing about the code. */
+function isSetupCodeCorrect(given: string, code: string | null): boolean {
+  const digest = (text: string): string => hash("sha256", text.toUpperCase().replace(/[\s-]/g, ""), "hex");
+  return code !== null && digest(given) === digest(code);
+}
+
+function isEmptyFolder(dataDir: string): boolean {
+  try {
+    return readdirSync(dataDir).length === 0;
+  } catch (error) {
+    return (error as { code?: string }).code === "ENOENT";
+  }
+}
+
+function wrongSetupCodeError(): CallerError {
+  return new CallerError("unauthorized", "Wrong code. The code is in the file setup-code of the data directory.");
+}
+
+function alreadySetUpError(): ConflictError {
+  return new ConflictError("This appliance already has an administrator: log in.");
+}

@@ -1,0 +1,71 @@
+import { createLoginService, type LoginService } from "../auth/login.ts";
+import type { IdentityService } from "../http/dependencies.ts";
+import { cronSchedule } from "../importers/cron-schedule.ts";
+import type { CronScheduler } from "../importers/load-service.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Events } from "../lib/events.ts";
+import type { Log } from "../lib/log.ts";
+import type { SsrfGuard } from "../lib/ssrf-guard.ts";
+import { createDirectorySync } from "../sso/directory-sync.ts";
+import { createIdentityProviders } from "../sso/providers.ts";
+import { createRedirectLoginService } from "../sso/redirect-login.ts";
+import { createSamlService } from "../sso/saml-service.ts";
+import type { ApplianceData } from "./appliance-data.ts";
+
+export interface IdentityServiceDeps {
+  data: Pick<ApplianceData, "store" | "access">;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  policy: SsrfGuard;
+  baseUrl(): string;
+  /** Default: cron in local time. */
+  schedule?: CronScheduler;
+}
+
+/** Login with local passwords and through all identity providers. */
+export interface IdentityServices {
+  signIn: LoginService;
+  desk: IdentityService;
+  /** Starts the scheduled directory syncs. */
+  start(): void;
+  /** Cancels calls in progress. */
+  stop(): Promise<void>;
+}
+
+export function createIdentityServices({
+  data,
+  schedule = cronSchedule,
+  ...deps
+}: IdentityServiceDeps): IdentityServices {
+  const { store, access } = data;
+  const shutdown = new AbortController();
+  const { signal } = shutdown;
+  const by = access.systemContext("identity");
+  const saml = createSamlService(deps.clock);
+  const common = { ...deps, store, signal, by, saml };
+  const providers = createIdentityProviders(common);
+  const loginService = createLoginService({
+    store,
+    access,
+    clock: deps.clock,
+    verifyWithProviders: providers.verifyCredentials,
+  });
+  const providerLogin = createRedirectLoginService({ ...common, providers, loginService });
+  const sync = createDirectorySync({ ...common, providers, schedule });
+  return {
+    signIn: loginService,
+    desk: {
+      loginOptions: providers.loginOptions,
+      passwordLoginOptions: providers.passwordLoginOptions,
+      test: (row) => providers.providerFor(row).test(),
+      sync: sync.run,
+      providerLogin,
+    },
+    start: sync.start,
+    async stop() {
+      shutdown.abort();
+      await Promise.all([sync.stop(), saml.close()]);
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { join } from "node:path";
+import type { Clock } from "../lib/clock.ts";
+import { productVersion } from "../lib/product-version.ts";
+import type { BackupReport } from "../ops/backup/backup-archive.ts";
+import { takeBackup } from "../ops/backup/take-backup.ts";
+import {
+  type ApplianceData,
+  isInitialized,
+  notInitializedError,
+  openApplianceDataOffline,
+  requireDatabase,
+} from "./appliance-data.ts";
+import { createBackupCommands } from "./backup-commands.ts";
+import { createControlCommands } from "./control-commands.ts";
+import { sendControlCommand } from "./control-socket.ts";
+
+/**
+ * Runs a control command on the appliance in `dataDir`: through its daemon if one runs, else on the data directly. Throws
+ * CallerError if it is rejected, UpstreamError (about the data directory) if there is no appliance or it is in use.
+ */
+export async function runControlCommand(
+  dataDir: string,
+  command: string,
+  args: Record<string, unknown>,
+  clock: Clock,
+): Promise<unknown> {
+  requireDatabase(dataDir);
+  const response = await sendControlCommand(dataDir, { order: command, args });
+  return response ? response.result : runOffline(dataDir, command, args, clock);
+}
+
+async function runOffline(
+  dataDir: string,
+  command: string,
+  args: Record<string, unknown>,
+  clock: Clock,
+): Promise<unknown> {
+  const data = await openApplianceDataOffline(dataDir, clock);
+  try {
+    if (!isInitialized(data.store)) throw notInitializedError(dataDir);
+    const commands = {
+      ...createControlCommands(data),
+      ...createBackupCommands(takeOfflineBackup(data, dataDir, clock)),
+    };
+    return await commands[command]?.(args);
+  } finally {
+    await data.close();
+  }
+}
+
+function takeOfflineBackup(
+  { store }: ApplianceData,
+  dataDir: string,
+  clock: Clock,
+): (to?: string) => Promise<BackupReport> {
+  return (to) =>
+    takeBackup(to ?? join(dataDir, "backups"), { store, dataDir, version: productVersion(), now: clock.now() });
+}

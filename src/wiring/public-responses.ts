@@ -1,0 +1,39 @@
+import { type AnswerLinks, createAnswerLinks } from "../notifications/responses/answer-links.ts";
+import {
+  createTextMessageHandler,
+  type TextMessageHandler,
+  type TextReplyDeps,
+} from "../notifications/responses/text-replies.ts";
+import { type CampaignDeps, type Campaigns, createCampaigns } from "../people/campaigns.ts";
+import { createDeclineLinks, type DeclineLinks } from "../people/opt-outs.ts";
+import type { ApplianceData } from "./appliance-data.ts";
+
+export interface PublicResponseDeps extends Omit<CampaignDeps, "store" | "notificationService" | "by"> {
+  data: Pick<ApplianceData, "store" | "access">;
+  notificationService: CampaignDeps["notificationService"] & TextReplyDeps["notificationService"];
+}
+
+/** All ways to answer, join and opt out without logging in. */
+export interface PublicResponses {
+  campaigns: Campaigns;
+  textReplies: TextMessageHandler;
+  answerLinks: AnswerLinks;
+  declineLinks: DeclineLinks;
+}
+
+export function createPublicResponses({ data: { store, access }, ...deps }: PublicResponseDeps): PublicResponses {
+  const { clock, notificationService } = deps;
+  const campaigns = createCampaigns({ ...deps, store, by: access.systemContext("campaigns") });
+  return {
+    campaigns,
+    textReplies: createTextMessageHandler({
+      store,
+      clock,
+      notificationService,
+      campaigns,
+      by: access.systemContext("texts"),
+    }),
+    answerLinks: createAnswerLinks({ store, notificationService }),
+    declineLinks: createDeclineLinks({ store, clock, by: access.systemContext("opt-outs") }),
+  };
+}

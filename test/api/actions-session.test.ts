@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import users from "../../src/resources/people/users.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+import { type ApiFixture, openApi } from "./api-fixture.ts";
+
+let api: ApiFixture;
+beforeAll(async () => {
+  api = await openApi(makeTempDir());
+});
+afterAll(() => api.close());
+
+describe("session", () => {
+  it("says whose token it is, with the token, and what may be done to the session", async () => {
+    const { status, body } = await api.call("GET", "/session");
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      accessToken: api.token,
+      userId: api.adminId,
+      providerId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      providerName: "built-in",
+      providerDisplayName: "built-in",
+      providerExpiration: null,
+      logOutPath: null,
+      email: "admin@example.org",
+      name: "Admin",
+      isOnprem: true,
+      isLicenseValid: true,
+      idleTimeout: 30,
+      idleTimeoutCustom: false,
+      features: ["reporting", "onprem"],
+      serverSupportedFeatures: ["reporting", "onprem", "failover", "callmgrEnabled"],
+      permissions: ["get", "delete"],
+    });
+    expect(api.logText()).not.toContain(api.token);
+  });
+
+  it("shows the user's own idle time-out in minutes", async () => {
+    const { id, token } = await api.user("Ann");
+    await api.store.update(users, id, { idleTimeout: 45 }, api.system);
+    expect((await api.call("GET", "/session", { token })).body).toMatchObject({
+      idleTimeout: 45,
+      idleTimeoutCustom: true,
+      email: null,
+    });
+  });
+
+  it("tells what clients can count on, as extensions are switched", async () => {
+    const json = { name: "Calls", type: "device", deviceType: "phone-call" };
+    const { id } = (await api.call("POST", "/extensions", { json })).body;
+    const features = async () => (await api.call("GET", "/session")).body.features;
+    expect(await features()).toEqual(["phoneCall", "reporting", "onprem"]);
+    await api.call("PUT", `/extensions/${id}`, { json: { disabled: true } });
+    expect(await features()).toEqual(["reporting", "onprem"]);
+    const shown = (await api.call("GET", "/session")).body;
+    expect(shown.serverSupportedFeatures).toContain("phoneCall");
+    await api.call("DELETE", `/extensions/${id}`);
+  });
+
+  it("ends for its token alone", async () => {
+    const { id, token } = await api.user("Bob");
+    const other = await api.call("POST", `/users/${id}/tokens`, { json: { name: "second" } });
+    const ended = await api.call("DELETE", "/session", { token });
+    expect(ended.body).toEqual({
+      status: 200,
+      message: expect.stringMatching(/^deleted [0-9a-f-]{36}$/),
+      resources: [{ id: expect.any(String) }],
+    });
+    expect((await api.call("GET", "/session", { token })).status).toBe(401);
+    expect((await api.call("GET", "/session", { token: other.body.token })).status).toBe(200);
+  });
+
+  it("needs a token, and serves nothing but get and delete", async () => {
+    expect((await api.call("GET", "/session", { token: null })).status).toBe(401);
+    const put = await api.call("PUT", "/session", { json: {} });
+    expect([put.status, put.headers.get("allow")]).toEqual([405, "DELETE, GET, HEAD, OPTIONS"]);
+  });
+});
+
+describe("tokens of users", () => {
+  it.each(["json", "form", "multipart"] as const)("are made from %s, and their value is shown once", async (kind) => {
+    const { id } = await api.user("Cid");
+    const given = { name: "script", expires: "2040-01-01T00:00:00.000Z" };
+    const sent = kind === "json" ? { json: given } : { [kind]: Object.entries(given) };
+    const made = await api.call("POST", `/users/${id}/tokens`, sent);
+    expect(made.status).toBe(200);
+    expect(made.body).toMatchObject({ userId: id, name: "script", expires: given.expires, type: "token" });
+    const { token } = made.body;
+    expect((await api.call("GET", "/session", { token })).body.userId).toBe(id);
+
+    const one = await api.call("GET", `/users/${id}/tokens/${made.body.id}`);
+    const list = await api.call("GET", `/users/${id}/tokens?name=script`);
+    expect(one.body).toEqual({ ...made.body, token: undefined });
+    expect(list.body).toMatchObject({ total: 1, partial: false, data: [{ id: made.body.id }] });
+    expect(one.text + list.text + api.logText()).not.toContain(token);
+
+    const gone = await api.call("DELETE", `/users/${id}/tokens/${made.body.id}`);
+    expect(gone.body.message).toBe(`deleted ${made.body.id}`);
+    expect((await api.call("GET", "/session", { token })).status).toBe(401);
+  });
+
+  it("have no expiry unless one is given", async () => {
+    const { id } = await api.user("Eve");
+    expect((await api.call("POST", `/users/${id}/tokens`, { json: { name: "n" } })).body.expires).toBeNull();
+  });
+
+  it("are refused with faults, to strangers and for nobody", async () => {
+    const { id, token } = await api.user("Dee");
+    const at = `/users/${id}/tokens`;
+    expect((await api.call("POST", at, { json: {} })).body).toMatchObject({ status: 400, type: "required" });
+    const past = await api.call("POST", at, { json: { name: "n", expires: "2001-01-01T00:00:00Z" } });
+    expect(past.body).toMatchObject({ status: 400, errors: [{ field: "expires" }] });
+    expect((await api.call("POST", at, { json: { name: "n" }, token })).status).toBe(403);
+    const nobody = "00000000-0000-4000-8000-000000000000";
+    expect((await api.call("POST", `/users/${nobody}/tokens`, { json: { name: "n" } })).status).toBe(404);
+    expect((await api.call("GET", at, { token })).body.total).toBe(1);
+  });
+
+  it("never carry the rights of somebody who may do more", async () => {
+    const { token } = await api.user("Max", "post /users/*/tokens", "get /users/*");
+    const made = await api.call("POST", `/users/${api.adminId}/tokens`, { json: { name: "n" }, token });
+    expect(made.status).toBe(403);
+  });
+});

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import userTokens from "../../src/resources/people/user-tokens.ts";
+import users from "../../src/resources/people/users.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+import { type ApiFixture, FROZEN_CLOCK, openApi } from "./api-fixture.ts";
+import type { ReceivedResponse } from "./http-client.ts";
+import { makePerson, PASSWORD } from "./oauth-fixture.ts";
+
+const NEXT = "staple battery horse";
+
+let api: ApiFixture;
+let serial = 0;
+let email: string;
+let id: string;
+beforeAll(async () => {
+  api = await openApi(makeTempDir(), { clock: FROZEN_CLOCK });
+});
+beforeEach(async () => {
+  serial += 1;
+  email = `person${serial}@example.org`;
+  id = await makePerson(api, email);
+});
+afterAll(() => api.close());
+
+const logIn = (password: string, more: object = {}): Promise<ReceivedResponse> =>
+  api.call("POST", "/api/login", { token: null, json: { email, password, ...more } });
+const sessions = () => api.store.count(userTokens, { userId: id, kind: "session" });
+
+/** A change by the user's own page of the console. */
+async function change(json: object, cookie: string): Promise<ReceivedResponse> {
+  const headers = { cookie, origin: new URL(api.base).origin, "x-carillon-console": "1" };
+  return api.call("PUT", `/users/${id}/password`, { token: null, json, headers });
+}
+
+const cookieOf = ({ headers }: ReceivedResponse): string => (headers.get("set-cookie") ?? "").split(";")[0] as string;
+
+describe("a user who must set a new password", () => {
+  beforeEach(() => api.call("PUT", `/users/${id}`, { json: { passwordResetRequired: true } }));
+
+  it("is asked for it at log-in, once the password was right", async () => {
+    const asked = await logIn(PASSWORD);
+    expect(asked.body).toMatchObject({ status: 400, type: "required", message: "Field newPassword is required." });
+    expect([asked.headers.get("set-cookie"), sessions()]).toEqual([null, 0]);
+    const wrong = await logIn("wrong horse", { newPassword: NEXT });
+    expect([wrong.status, wrong.body.errors]).toEqual([401, []]);
+  });
+
+  it.each([
+    ["the same one", PASSWORD],
+    ["a short one", "short"],
+  ])("does not get in with %s", async (_what, newPassword) => {
+    const answer = await logIn(PASSWORD, { newPassword });
+    expect(answer.body).toMatchObject({ type: "invalid-value", errors: [{ field: "newPassword" }] });
+    expect([sessions(), api.store.get(users, id)?.passwordResetRequired]).toEqual([0, true]);
+  });
+
+  it("gets in with a new one, which counts from then on", async () => {
+    expect((await logIn(PASSWORD, { newPassword: NEXT })).status).toBe(204);
+    expect(api.store.get(users, id)).toMatchObject({ passwordResetRequired: false });
+    expect((await logIn(PASSWORD)).status).toBe(401);
+    expect((await logIn(NEXT)).status).toBe(204);
+    expect(api.logText()).not.toContain(NEXT);
+  });
+});
+
+describe("the own password", () => {
+  it("is changed with the current one; other sessions end, this one goes on", async () => {
+    const mine = cookieOf(await logIn(PASSWORD));
+    const other = cookieOf(await logIn(PASSWORD));
+    const changed = await change({ password: NEXT, currentPassword: PASSWORD }, mine);
+    expect([changed.status, changed.text]).toEqual([204, ""]);
+    const status = async (cookie: string) =>
+      (await api.call("GET", "/session", { token: null, headers: { cookie } })).status;
+    expect([await status(mine), await status(other), await status(cookieOf(changed))]).toEqual([401, 401, 200]);
+    expect([(await logIn(PASSWORD)).status, (await logIn(NEXT)).status]).toEqual([401, 204]);
+  });
+
+  it("stays with a wrong current one, none, or a new one that is too short", async () => {
+    const cookie = cookieOf(await logIn(PASSWORD));
+    const faults = [
+      await change({ password: NEXT, currentPassword: "wrong horse" }, cookie),
+      await change({ password: NEXT }, cookie),
+      await change({ password: "short", currentPassword: PASSWORD }, cookie),
+      await change({ currentPassword: PASSWORD }, cookie),
+    ].map(({ status, body }) => [status, body.type, body.errors[0]?.field]);
+    expect(faults).toEqual([
+      [400, "invalid-value", "currentPassword"],
+      [400, "required", "currentPassword"],
+      [400, "invalid-value", "password"],
+      [400, "required", "password"],
+    ]);
+    expect((await logIn(PASSWORD)).status).toBe(204);
+  });
+
+  it("can't be guessed through its change", async () => {
+    const cookie = cookieOf(await logIn(PASSWORD));
+    for (let at = 0; at < 6; at++) await change({ password: NEXT, currentPassword: `wrong ${at}` }, cookie);
+    expect((await change({ password: NEXT, currentPassword: PASSWORD }, cookie)).status).toBe(429);
+  });
+});
+
+describe("somebody else's password", () => {
+  it("is set by an administrator, without asking for the old one", async () => {
+    await logIn(PASSWORD);
+    expect((await api.call("PUT", `/users/${id}/password`, { json: { password: NEXT } })).status).toBe(204);
+    expect(sessions()).toBe(0);
+    expect((await logIn(NEXT)).status).toBe(204);
+  });
+
+  it("is set by nobody without the permission, nor of somebody with greater rights", async () => {
+    const json = { password: NEXT };
+    const stranger = await api.user("Sid", "get /users/*");
+    expect((await api.call("PUT", `/users/${id}/password`, { token: stranger.token, json })).status).toBe(403);
+    const helper = await api.user("Hal", "get /users/*", "put /users/*/password");
+    expect((await api.call("PUT", `/users/${id}/password`, { token: helper.token, json })).status).toBe(204);
+    const admin = `/users/${api.adminId}/password`;
+    expect((await api.call("PUT", admin, { token: helper.token, json })).status).toBe(403);
+    expect(api.store.get(users, api.adminId)?.passwordHash).toBeNull();
+  });
+});

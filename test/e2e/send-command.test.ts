@@ -1,0 +1,188 @@
+import { request as ask, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createApiClient } from "../../src/api-client/api-client.ts";
+import { EXIT } from "../../src/cli/exit-codes.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createFastClock } from "../support/fast-clock.ts";
+import { type Ran, runCommand } from "../unit/cli/run-command.ts";
+
+/** A first message by the command line alone: from an appliance without devices to the proof. */
+describe("the commands device and send", () => {
+  let daemon: TestDaemon;
+  beforeAll(async () => {
+    daemon = await startTestDaemon();
+  });
+  afterAll(() => daemon.stop());
+
+  const carillon = (...argv: string[]): Promise<Ran> =>
+    runCommand(argv, { CARILLON_URL: daemon.url, CARILLON_TOKEN: daemon.first.token });
+
+  it("make a zone known, twice without harm, and call it", async () => {
+    expect((await carillon("device", "list")).err.join()).toContain("There is no device yet");
+    const toNobody = await carillon("send", "Fire drill", "--drill", "--all-devices");
+    expect([toNobody.exitCode, toNobody.err.join()]).toEqual([
+      ...[EXIT.failure, expect.stringContaining("There is no device yet")],
+    ]);
+    expect((await daemon.call<{ total: number }>("GET", "/notifications")).body.total).toBe(0);
+    const zone = ["device", "zone", "hall", "--group", "239.255.31.9", "--name"];
+    for (const name of ["Hal", "Hall"]) expect(await carillon(...zone, name)).toMatchObject({ exitCode: EXIT.ok });
+    const listed = await carillon("device", "list");
+    expect(listed.out.map((line) => line.split(/ {2,}/))).toEqual([["zone:hall", "Hall", "not tried yet"]]);
+    const sent = await carillon("send", "Fire drill", "--tone", "chime", "--drill", "--all-devices");
+    expect([sent.exitCode, sent.out[1]?.split(/ {2,}/)]).toEqual([EXIT.ok, ["Hall", "zone:hall", "sent"]]);
+    const again = await carillon("send", "Fire drill", "--drill", "--to", "All devices", "--json");
+    expect(JSON.parse(again.out.join())).toMatchObject({ devices: [{ deviceIdentifier: "zone:hall" }] });
+    expect((await daemon.call<{ total: number }>("GET", "/device-groups")).body.total).toBe(1);
+  });
+
+  it("send once although the answer to it is lost", async () => {
+    const before = (await daemon.call<{ total: number }>("GET", "/notifications")).body.total;
+    let lost = 0;
+    // Hands on, and breaks off once instead of answering what was sent.
+    const lossy = createServer((request, response) => {
+      const { method = "GET", headers, url } = request;
+      const isLost = method === "POST" && url?.endsWith("/notifications") && lost++ === 0;
+      const onward = ask(`${daemon.url}${url}`, { method, headers: { ...headers, host: new URL(daemon.url).host } });
+      onward.on("response", (answer) => {
+        if (isLost) answer.resume().on("end", () => response.destroy());
+        else answer.pipe(response.writeHead(answer.statusCode ?? 0, answer.headers));
+      });
+      request.pipe(onward);
+    });
+    await new Promise<void>((resolve) => lossy.listen(0, "127.0.0.1", resolve));
+    try {
+      const { port } = lossy.address() as AddressInfo;
+      const sent = await carillon(
+        "send",
+        "Hello",
+        "--to",
+        "All devices",
+        "--json",
+        "--url",
+        `http://127.0.0.1:${port}`,
+      );
+      expect([sent.exitCode, lost]).toEqual([EXIT.ok, 2]);
+      expect((await daemon.call<{ total: number }>("GET", "/notifications")).body.total).toBe(before + 1);
+    } finally {
+      lossy.close();
+    }
+  });
+
+  it("keep the port of a phone whose web server has another than 80", async () => {
+    const phone = ["device", "phone", "SEP00112233AABB", "--address", "127.9.9.9"];
+    expect(await carillon(...phone, "--port", "8081")).toMatchObject({ exitCode: EXIT.ok });
+    const path = "/devices?deviceIdentifier=SEP00112233AABB";
+    const { data } = (await daemon.call<{ data: { attributes: object }[] }>("GET", path)).body;
+    expect(data).toMatchObject([{ attributes: { IPAddress: "127.9.9.9", HttpPort: "8081" } }]);
+    for (const port of ["0", "65536", "http", "80x"]) {
+      const { exitCode, err } = await carillon(...phone, "--port", port);
+      expect([exitCode, err.join()]).toEqual([EXIT.usage, expect.stringContaining("A port from 1 to 65535")]);
+    }
+  });
+
+  it("take the address of the appliance as people copy it, with or without the path of its API", async () => {
+    for (const path of ["/", "/api", "/api/", "/api/v1", "/api/v1/"]) {
+      const env = { CARILLON_URL: `${daemon.url}${path}`, CARILLON_TOKEN: daemon.first.token };
+      expect([path, (await runCommand(["device", "list"], env)).exitCode]).toEqual([path, EXIT.ok]);
+    }
+  });
+
+  it("end with a code of their own where somebody did not get it", async () => {
+    // Nobody listens at port 80 of this address.
+    const phone = ["device", "phone", "SEP001122334455", "--address", "127.9.9.9"];
+    expect(await carillon(...phone)).toMatchObject({ exitCode: EXIT.ok });
+    const { exitCode, out } = await carillon("send", "Fire drill", "--drill", "--all-devices");
+    expect(exitCode).toBe(EXIT.failure);
+    expect(out.join("\n")).toMatch(/SEP001122334455 +failed +\S/);
+  });
+
+  it("name a table that is not there", async () => {
+    const { exitCode, err } = await carillon("bulk", "/nowhere/rings.tsv", "--type", "ring-lists");
+    expect([exitCode, err.join()]).toEqual([EXIT.failure, "carillon: there is no /nowhere/rings.tsv."]);
+    expect((await daemon.call<{ total: number }>("GET", "/bulk-uploads")).body.total).toBe(0);
+  });
+
+  it("say what to do next, and send nothing", async () => {
+    const before = (await daemon.call<{ total: number }>("GET", "/notifications")).body.total;
+    const faults: [argv: string[], words: string][] = [
+      [["send", "Hello"], "--to GROUP, or --all-devices"],
+      [["send", "Hello", "--to", "Everybody"], "There are All devices."],
+      [["send", "Hello", "--all-devices", "--tone", "gong"], "Allowed choices are"],
+      [["device", "zone", "hall", "--group", "10.1.2.3"], "A multicast address such as 239.1.2.3"],
+    ];
+    for (const [argv, words] of faults) {
+      const { exitCode, err } = await carillon(...argv);
+      expect([exitCode, err.join("\n")]).toEqual([EXIT.usage, expect.stringContaining(words)]);
+    }
+    const nameless = await runCommand(["device", "list"], { CARILLON_URL: daemon.url });
+    expect([nameless.exitCode, nameless.err.join()]).toEqual([EXIT.usage, expect.stringContaining("CARILLON_TOKEN")]);
+    expect((await daemon.call<{ total: number }>("GET", "/notifications")).body.total).toBe(before);
+  });
+});
+
+describe("an appliance that a command can't reach", () => {
+  it("is named with what to do next", async () => {
+    const env = { CARILLON_URL: "http://127.0.0.1:9", CARILLON_TOKEN: "x" };
+    expect((await runCommand(["device", "list"], env)).err.join()).toContain("Is the daemon running?");
+  });
+
+  it("may have done what it did not answer", async () => {
+    const broken = createServer((request) => request.socket.destroy());
+    await new Promise<void>((resolve) => broken.listen(0, "127.0.0.1", resolve));
+    try {
+      const { port } = broken.address() as AddressInfo;
+      const env = { CARILLON_URL: `http://127.0.0.1:${port}`, CARILLON_TOKEN: "x" };
+      expect((await runCommand(["device", "list"], env)).err.join()).toContain("Look before you ask again.");
+    } finally {
+      broken.close();
+    }
+  });
+
+  it("is asked no longer than a minute, and what it may have done is told then", async () => {
+    const deaf = createServer((request) => request.socket.destroy());
+    await new Promise<void>((resolve) => deaf.listen(0, "127.0.0.1", resolve));
+    try {
+      const { port } = deaf.address() as AddressInfo;
+      const api = createApiClient(`http://127.0.0.1:${port}`, "x", createFastClock());
+      await expect(api.postIdempotent("/notifications", {})).rejects.toThrow("Look before you ask again.");
+    } finally {
+      deaf.close();
+    }
+  });
+
+  it("that died over a message is waited for until it has started", async () => {
+    let asked = 0;
+    const keys = new Set<unknown>();
+    const dying = createServer((request, response) => {
+      // The tests' own look at what is described.
+      if (request.method !== "POST") return void response.writeHead(404).end();
+      asked += 1;
+      keys.add(request.headers["idempotency-key"]);
+      if (asked === 1) return void request.socket.destroy();
+      const [status, body] = asked < 4 ? [503, { status: 503, type: "starting" }] : [200, { id: "sent" }];
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    await new Promise<void>((resolve) => dying.listen(0, "127.0.0.1", resolve));
+    try {
+      const { port } = dying.address() as AddressInfo;
+      const api = createApiClient(`http://127.0.0.1:${port}`, "x", createFastClock());
+      expect(await api.postIdempotent("/notifications", {})).toEqual({ id: "sent" });
+      expect([asked, keys.size]).toEqual([4, 1]);
+    } finally {
+      dying.close();
+    }
+  });
+
+  it("has an authority that nobody knows here", async () => {
+    const settings = "tls: {listen: 127.0.0.1:0}\nnetwork: {multicastInterface: 127.0.0.1}\n";
+    const daemon = await startTestDaemon({ settings });
+    try {
+      const asked = async (url: string): Promise<string> =>
+        (await runCommand(["device", "list"], { CARILLON_URL: url, CARILLON_TOKEN: "x" })).err.join();
+      expect(await asked(daemon.url)).toContain("NODE_EXTRA_CA_CERTS=");
+    } finally {
+      await daemon.stop();
+    }
+  });
+});

@@ -1,0 +1,176 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { create } from "tar";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { EXIT } from "../../../../src/cli/exit-codes.ts";
+import { startTestDaemon } from "../../../support/daemon.ts";
+import { makeTempDir } from "../../../support/temp-dir.ts";
+import { runCommand } from "../run-command.ts";
+
+async function makeLamp(): Promise<string> {
+  const folder = join(makeTempDir(), "lamp");
+  expect((await runCommand(["plugin", "new", folder])).exitCode).toBe(EXIT.ok);
+  return folder;
+}
+
+/** Changes one file of a plugin. */
+function edit(folder: string, file: string, from: string | RegExp, to: string): void {
+  const text = readFileSync(join(folder, file), "utf8");
+  const changed = text.replace(from, to);
+  expect(changed).not.toBe(text);
+  writeFileSync(join(folder, file), changed);
+}
+
+const STEPS = ["plugin.json", "claims", "sources", "configuration", "README.md", "start and stop"];
+
+describe("plugin new and check", () => {
+  it("make a plugin that passes, and refuse a folder that holds something or has no good name", async () => {
+    const folder = await makeLamp();
+    const { exitCode, err, out } = await runCommand(["plugin", "check", folder]);
+    expect(err).toEqual([...STEPS, "proof against a mute peer"].map((step) => `ok   ${step}`));
+    expect([exitCode, out[0]]).toEqual([EXIT.ok, expect.stringContaining("plugin install")]);
+    expect((await runCommand(["plugin", "new", folder])).exitCode).toBe(EXIT.usage);
+    expect((await runCommand(["plugin", "new", join(folder, "Big Lamp")])).exitCode).toBe(EXIT.usage);
+    expect((await runCommand(["plugin", "check", join(folder, "none")])).exitCode).toBe(EXIT.usage);
+  });
+
+  it.each([
+    ["a member that nobody knows", "plugin.json", '"window"', '"windows": 1, "window"', "windows is unknown."],
+    [
+      "a claim of another plugin",
+      "plugin.json",
+      /"type": "plugins",\s*"identifier": "[^"]*"/,
+      '"type": "phones", "identifier": "^SEP"',
+      "ip-phones already claims phones ^SEP.",
+    ],
+    ["code that can't be read", "index.ts", "export default", "export default export", "It can't be compiled"],
+    [
+      "a file of somebody else",
+      "index.ts",
+      "./config.ts",
+      "../lamp/../other/config.ts",
+      "a plugin must import only its own files",
+    ],
+    [
+      "a package that it does not name",
+      "index.ts",
+      "import config",
+      'import "koa";\nimport config',
+      "index.ts imports koa: plugin.json does not list this package.",
+    ],
+    [
+      "a configuration that reads files",
+      "config.ts",
+      "import",
+      'import "node:fs";\nimport',
+      "config.ts must contain nothing but fields",
+    ],
+    ["a secret in the open", "config.ts", 'secret("Sent', 'integer("Sent', "token must be a secret field."],
+    ["a setting without a word in the README", "README.md", /`timeoutMs`/, "It", "README.md must explain timeoutMs."],
+    ["a start that fails", "index.ts", 'ctx.status("ok")', 'throw new Error("no lamp")', "The plugin failed to start: no lamp."],
+    [
+      "something left open",
+      "index.ts",
+      'ctx.status("ok")',
+      "globalThis.setInterval(() => {}, 1000)",
+      "The plugin failed to stop: open handles remain.",
+    ],
+    [
+      "a claim that was never proven",
+      "index.ts",
+      'return ctx.outcome(deliveryId, "accepted");',
+      'for (const level of ["accepted", "heard"] as const) ctx.outcome(deliveryId, level);',
+      "The plugin reported heard, which a mute peer does not prove.",
+    ],
+    ["no peer", "peer.ts", /^[\s\S]*$/, "", "peer.ts is missing"],
+  ])("tell %s", async (_name, file, from, to, words) => {
+    const folder = await makeLamp();
+    edit(folder, file, from, to);
+    const { exitCode, err } = await runCommand(["plugin", "check", folder]);
+    expect([exitCode, err.join("\n")]).toEqual([EXIT.failure, expect.stringContaining(words)]);
+  });
+});
+
+describe("plugin install, enable and disable", () => {
+  it("bring a plugin to a running appliance, which delivers by it, and its next version", async () => {
+    const lit: string[] = [];
+    const lamp = createServer((request, response) => {
+      request.on("data", (text: Buffer) => lit.push(`${request.headers.authorization} ${text}`));
+      request.on("end", () => void response.writeHead(204).end());
+    });
+    await new Promise<void>((resolve) => lamp.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void lamp.close());
+    const { port } = lamp.address() as AddressInfo;
+    const daemon = await startTestDaemon();
+    onTestFinished(() => daemon.stop());
+    const { call, first, dataDir } = daemon;
+    const folder = await makeLamp();
+    const file = join(makeTempDir(), "lamp-0.1.0.tgz");
+    await create({ gzip: true, file, cwd: join(folder, "..") }, ["lamp"]);
+
+    const install = ["plugin", "install", file, "--data", dataDir];
+    const asked = await runCommand(install);
+    expect([asked.exitCode, asked.err.at(-1)]).toEqual([
+      EXIT.failure,
+      expect.stringContaining("Nothing was installed"),
+    ]);
+    expect(asked.err).toContain("  devices it is given: plugins ^lamp:");
+    const device = {
+      type: "plugins",
+      deviceIdentifier: "lamp:1",
+      description: "Hall",
+      attributes: { Url: `http://127.0.0.1:${port}/` },
+    };
+    const devices = `/extensions/${first.extensionId}/endpoints/${first.endpointId}/devices`;
+    expect((await call("POST", devices, device)).status).toBe(400);
+
+    expect((await runCommand([...install, "--yes"])).exitCode).toBe(EXIT.ok);
+    const made = await call<{ id: string }>("POST", devices, device);
+    expect([made.status, made.body]).toEqual([200, expect.anything()]);
+    const env = { CARILLON_URL: daemon.url, CARILLON_TOKEN: first.token };
+    expect(await runCommand(["plugin", "enable", "lamp"], env)).toMatchObject({
+      exitCode: EXIT.ok,
+      out: ["lamp: running"],
+    });
+    const [row] = (await call<{ data: { id: string; name: string }[] }>("GET", "/extensions?name=lamp")).body.data;
+    await call("PUT", `/extensions/${row?.id}`, { config: { token: "let-me" } });
+    const group = { name: "Lamps", filterType: "REJECT", additionIds: ["lamp:1"] };
+    const { body: lamps } = await call<{ id: string }>("POST", "/device-groups", group);
+    const setting = { id: row?.id, value: { colour: "green" } };
+    expect((await call("POST", "/notification-profiles", { name: "Red", settings: [setting] })).status).toBe(400);
+    const red = { name: "Red", settings: [{ ...setting, value: { colour: "red" } }] };
+    const { body: profile } = await call<{ id: string }>("POST", "/notification-profiles", red);
+    const { body: template } = await call<{ id: string }>("POST", "/message-templates", {
+      name: "Light",
+      subject: "Evacuate",
+      deviceGroupIds: [lamps.id],
+      notificationProfileId: profile.id,
+    });
+    const { body: sent } = await call<{ id: string }>("POST", "/notifications", { messageTemplateId: template.id });
+    await expect
+      .poll(() => lit)
+      .toEqual([expect.stringMatching(/^Bearer let-me .*"subject":"Evacuate".*"colour":"red"/)]);
+    await expect
+      .poll(
+        async () => (await call<{ data: { level: string }[] }>("GET", `/notifications/${sent.id}/devices`)).body.data,
+      )
+      .toMatchObject([{ level: "accepted" }]);
+
+    edit(folder, "plugin.json", "0.1.0", "0.2.0");
+    edit(folder, "index.ts", "ctx.status", 'ctx.status("degraded", "the second version");\n    if (1 > 2) ctx.status');
+    expect((await runCommand(["plugin", "install", folder, "--data", dataDir, "--yes"])).exitCode).toBe(EXIT.ok);
+    await expect
+      .poll(async () => (await call("GET", `/extensions/${row?.id}`)).body.status)
+      .toMatchObject({
+        state: "running",
+        reason: "the second version",
+      });
+    expect(await runCommand(["plugin", "disable", "lamp"], env)).toMatchObject({ exitCode: EXIT.ok });
+    await daemon.stop();
+    const again = await startTestDaemon({ after: daemon });
+    onTestFinished(() => again.stop());
+    expect((await again.call("GET", `/extensions/${row?.id}`)).body.status).toMatchObject({ state: "disabled" });
+  });
+});

@@ -1,0 +1,164 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { MAX_CLOUD_CONNECTIONS } from "../../../src/http/http-server.ts";
+import { createEvents } from "../../../src/lib/events.ts";
+import { silentLog } from "../../../src/lib/log.ts";
+import { createDaemonRuns, DAEMON_RUNS } from "../../../src/ops/daemon-runs.ts";
+import { createWatchdog, notifyReadyAndWatchdog } from "../../../src/ops/systemd-watchdog.ts";
+import { createCatalogue } from "../../../src/schema/catalogue.ts";
+import { openStore } from "../../../src/store/open-store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { externalProgram } from "../../support/external-programs.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+describe("the watchdog", () => {
+  function scene() {
+    const clock = createFakeClock();
+    const told: string[] = [];
+    let stuck = { sending: 0, bells: 0 };
+    let answer: (fail?: Error) => void = () => undefined;
+    let holds = false;
+    let silent = false;
+    const store = {
+      write: () =>
+        holds
+          ? new Promise((done, fail) => (answer = (error) => (error ? fail(error) : done(null))))
+          : Promise.resolve(),
+      one: () => stuck,
+    } as unknown as Pick<Store, "write" | "one">;
+    const supervision = createWatchdog({
+      ...{ store, clock, log: silentLog, watchdogTimeoutMs: 3_000, isSilent: () => silent },
+      tell: (...words) => void told.push(...words),
+    });
+    supervision.ready();
+    const kicks = async (ms: number): Promise<number> => {
+      told.length = 0;
+      await clock.advance(ms);
+      return told.filter((word) => word === "WATCHDOG=1").length;
+    };
+    return {
+      kicks,
+      hold: (on: boolean) => (holds = on),
+      answer: (error?: Error) => answer(error),
+      stick: (now: typeof stuck) => (stuck = now),
+      hush: (on: boolean) => (silent = on),
+    };
+  }
+
+  it("is told while the database answers, also that it is full, and no longer once it does not", async () => {
+    const { kicks, hold, answer } = scene();
+    expect(await kicks(3_000)).toBe(3);
+    hold(true);
+    expect(await kicks(3_000)).toBe(0);
+    answer(Object.assign(new Error("full"), { type: "storage-full" }));
+    expect(await kicks(1)).toBe(1);
+    hold(false);
+    expect(await kicks(3_000)).toBe(3);
+  });
+
+  it("is no longer told when messages or bells stand still or nothing is heard, but not right after a start", async () => {
+    for (const stuck of [
+      { sending: 1, bells: 0 },
+      { sending: 0, bells: 1 },
+    ]) {
+      const { kicks, stick, hush } = scene();
+      stick(stuck);
+      expect(await kicks(3_000)).toBe(3);
+      await kicks(600_000);
+      expect(await kicks(3_000)).toBe(0);
+      stick({ sending: 0, bells: 0 });
+      expect(await kicks(3_000)).toBe(3);
+      hush(true);
+      expect(await kicks(3_000)).toBe(0);
+      hush(false);
+    }
+  });
+});
+
+describe("a node that stands by", () => {
+  it("is told to be ready, and to be alive until it is told otherwise", async () => {
+    const clock = createFakeClock();
+    const told: string[][] = [];
+    const notify = (...words: string[]): void => void told.push(words);
+    const telling = notifyReadyAndWatchdog(
+      { env: { WATCHDOG_USEC: "30000000" }, clock, log: silentLog, notify },
+      "Stands by.",
+    );
+    await clock.advance(30_000);
+    telling.cancel();
+    await clock.advance(30_000);
+    expect(told).toEqual([["READY=1", "STATUS=Stands by."], ...Array(3).fill(["WATCHDOG=1"])]);
+  });
+});
+
+describe("runs", () => {
+  it("are written down with how they ended, and one that was cut off is told for an hour", async () => {
+    const [dataDir, clock] = [makeTempDir(), createFakeClock()];
+    const events = createEvents((error) => expect.fail(String(error)));
+    const onFatal = (): void => undefined;
+    const options = { dataDir, catalogue: createCatalogue([]), clock, events, log: silentLog, onFatal };
+    const store = openStore({ ...options, inMemory: true, tables: [DAEMON_RUNS] });
+    const run = () => createDaemonRuns({ store, clock, dataDir, version: "1.2.3" });
+    const start = async () => {
+      const runs = run();
+      const started = runs.start();
+      await clock.advance(0);
+      return { runs, how: await started };
+    };
+    const first = await start();
+    expect([first.how, first.runs.healthReasons()]).toEqual([null, []]);
+    const stopped = first.runs.stop();
+    await clock.advance(0);
+    await stopped;
+    expect((await start()).how).toBeNull();
+    writeFileSync(join(dataDir, "last-end"), "watchdog killed KILL\n");
+    const third = await start();
+    expect(third.how).toBe("watchdog");
+    expect(third.runs.healthReasons()).toMatchObject([
+      { level: "yellow", reason: expect.stringContaining("(watchdog)") },
+    ]);
+    expect((await start()).how).toBe("unknown");
+    await clock.advance(3_600_001);
+    expect(third.runs.healthReasons()).toEqual([]);
+    expect(third.runs.newest(9).map(({ ending }) => ending)).toEqual([null, "unknown", "watchdog", "stopped"]);
+    await store.close();
+  });
+});
+
+externalProgram("systemd-analyze").describe("the units of systemd", () => {
+  it.each(["carillon.service", "carillon-hub.service"])("expose %s no more than 1.5", (unit) => {
+    const args = ["security", "--offline=true", "--threshold=15", "--no-pager", `systemd/${unit}`];
+    expect(execFileSync("systemd-analyze", args, { encoding: "utf8" })).toMatch(
+      new RegExp(`level for ${unit}: 1\\.[0-5] OK`),
+    );
+  });
+
+  it("are understood to the last word", () => {
+    const units = readdirSync("systemd").sort();
+    expect(units).toEqual([
+      "carillon-backup.service",
+      "carillon-backup.timer",
+      "carillon-hub.service",
+      "carillon-upgrade.path",
+      "carillon-upgrade.service",
+      "carillon.service",
+    ]);
+    // What is not installed on this machine, such as the program, is none of the units' faults.
+    const { stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", ...units.map((unit) => `systemd/${unit}`)], {
+      encoding: "utf8",
+    });
+    expect(stderr.split("\n").filter((line) => /systemd\/carillon\S*:\d+:|lvalue|Unknown/.test(line))).toEqual([]);
+  });
+
+  it("leave the hub time and room for what it has", () => {
+    const hub = readFileSync("systemd/carillon-hub.service", "utf8");
+    const number = (name: string): number => Number(new RegExp(`^${name}=(\\d+)$`, "m").exec(hub)?.[1]);
+    // Each of all organisations' processes has 15 s; each caller of theirs is two connections.
+    expect(number("TimeoutStopSec")).toBeGreaterThanOrEqual(20);
+    expect(number("LimitNOFILE")).toBeGreaterThan(2 * (2 * MAX_CLOUD_CONNECTIONS + 4_000));
+    expect(hub).not.toMatch(/^(Requires|BindsTo|Requisite)=.*postgresql/m);
+  });
+});

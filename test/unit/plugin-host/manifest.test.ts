@@ -1,0 +1,101 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { compileClaims } from "../../../src/plugin-host/claims.ts";
+import { findPlugins } from "../../../src/plugin-host/installed-plugins.ts";
+import { readManifest } from "../../../src/plugin-host/manifest.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+import { manifestOf } from "./plugin-fixture.ts";
+
+const read = (change: Record<string, unknown>) => readManifest(JSON.stringify({ ...manifestOf("x"), ...change }), "x");
+
+describe("a manifest", () => {
+  it("is taken when every member is right", () => {
+    const all = {
+      memoryMb: 64,
+      failureCode: "push-failed",
+      listens: ["auth"],
+      packages: ["@a/b"],
+      watches: ["devices"],
+    };
+    expect(read(all).manifest).toMatchObject(all);
+    expect(read({ extensionType: "device", deviceType: "sms" }).errors).toBeUndefined();
+  });
+
+  it.each<[Record<string, unknown>, string]>([
+    [{ name: "y" }, "name must equal the folder name x."],
+    [{ name: "Big" }, "name must be a word of lower-case letters, digits and hyphens."],
+    [{ version: "1" }, "version must be a version such as 1.0.0."],
+    [{ description: " " }, "description must be a sentence."],
+    [{ extensionType: "phone" }, "extensionType must be one of"],
+    [{ extensionType: "device" }, "deviceType is missing for type device."],
+    [{ claims: {} }, "claims must be a list."],
+    [{ claims: [null] }, "claims [0] needs a type"],
+    [{ claims: [{ type: "phones" }] }, "claims [0] needs an identifier"],
+    [
+      { claims: [{ type: "phones", identifier: "a", attributes: { Port: { from: 1 } } }] },
+      "claims [0] must constrain Port by from and to, by values, or by pattern and words.",
+    ],
+    [{ claims: [{ type: "phones", identifier: "(" }] }, "claims [0] has an identifier that is not a valid RE2 pattern: (."],
+    [{ claims: [{ type: "phones", identifier: "(a)\\1" }] }, "no RE2 pattern"],
+    [{ window: 0 }, "window must be an integer from 1 to 4096."],
+    [{ window: 1.5 }, "window must be a whole number"],
+    [{ enabledByDefault: "true" }, "enabledByDefault must be true or false."],
+    [{ listens: ["A"] }, "listens [0] must be a word"],
+    [{ packages: ["../x"] }, "packages [0] must be the name of a package."],
+    [{ memoryMb: 1 }, "memoryMb must be an integer from 16 to 2048."],
+    [{ failureCode: "oops" }, "failureCode must be one of"],
+    [{ colour: "red" }, "colour is unknown."],
+  ])("is refused with words: %j", (change, words) => {
+    expect(read(change).errors?.join(" ")).toContain(words);
+  });
+
+  it("names every missing member, and what is no JSON at all", () => {
+    expect(readManifest("{}", "x").errors).toHaveLength(10);
+    for (const text of ["", "[]", "null", "{"])
+      expect(readManifest(text, "x").errors).toEqual(["plugin.json must be a JSON object."]);
+  });
+});
+
+describe("claims", () => {
+  it("lead from a device to its provider, the first fitting manifest winning", () => {
+    const find = compileClaims([
+      manifestOf("a", { claims: [{ type: "phones", identifier: "^SEP" }] }),
+      manifestOf("b", { claims: [{ type: "phones", identifier: "EP" }] }),
+    ]);
+    expect(find("phones", "SEP001122334455")).toBe("a");
+    expect(find("phones", "DEP1")).toBe("b");
+    expect(find("speakers", "SEP001122334455")).toBeNull();
+    expect(find("phones", "sep001122334455")).toBeNull();
+  });
+
+  it("are searched in linear time", () => {
+    const find = compileClaims([manifestOf("a", { claims: [{ type: "phones", identifier: "^(a+)+$" }] })]);
+    expect(find("phones", `${"a".repeat(50_000)}!`)).toBeNull();
+  });
+
+  it("that are made twice refuse the second plugin, and bad manifests refuse theirs alone", () => {
+    const folder = makeTempDir();
+    const write = (name: string, text: string): void => {
+      mkdirSync(join(folder, name));
+      writeFileSync(join(folder, name, "plugin.json"), text);
+    };
+    const claims = [{ type: "phones" as const, identifier: "^SEP" }];
+    write("one", JSON.stringify(manifestOf("one", { claims })));
+    write("two", JSON.stringify(manifestOf("two", { claims })));
+    write("bad", "{");
+    mkdirSync(join(folder, "empty"));
+    const { installed, refused } = findPlugins(pathToFileURL(`${folder}/`));
+    expect(installed.map(({ manifest }) => manifest.name)).toEqual(["one"]);
+    expect(refused).toEqual([
+      { name: "bad", reasons: ["plugin.json must be a JSON object."] },
+      { name: "empty", reasons: ["plugin.json must be a JSON object."] },
+      { name: "two", reasons: ["one already claims phones ^SEP."] },
+    ]);
+  });
+
+  it("may be none: a folder that is not there holds no plugins", () => {
+    expect(findPlugins(pathToFileURL(`${makeTempDir()}/none/`))).toEqual({ installed: [], refused: [] });
+  });
+});
