@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { consoleMessages } from "./console-messages.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const web = resolve(root, "src/console/web");
@@ -11,7 +12,7 @@ const WORKER = "inbox/worker";
 export default defineConfig({
   root: web,
   cacheDir: resolve(root, "node_modules/.vite"),
-  plugins: [react()],
+  plugins: [react(), consoleMessages(web)],
   logLevel: "warn",
   build: {
     outDir: resolve(root, "dist/console"),

@@ -61,11 +61,11 @@ describe("bells in the console", () => {
 
   it("lets a ring be heard, moves it by keys and by dragging, tells what that does before it is saved, and takes it back", async () => {
     const { page, axe, errors } = await opened(`/bells?since=${MONDAY}`);
-    await ringAt(page, 0, /^08:00, Lesson bell, To come, 2 schedules/).press("Alt+ArrowDown");
+    await ringAt(page, 0, /^08:00, Lesson bell, Upcoming, 2 schedules/).press("Alt+ArrowDown");
     const sheet = page.getByRole("dialog");
-    await expect.poll(() => sheet.getByLabel("Move it to").inputValue()).toMatch(/^08:05/);
+    await expect.poll(() => sheet.getByLabel("New time").inputValue()).toMatch(/^08:05/);
     // Both schools ring it, on this day alone.
-    await sheet.getByText("2 rings move").waitFor();
+    await sheet.getByText("2 rings moved").waitFor();
     expect(await axe()).toEqual([]);
     // It is over soon.
     await Promise.all([
@@ -73,8 +73,8 @@ describe("bells in the console", () => {
       sheet.getByRole("button", { name: "Listen: Lesson bell" }).click(),
     ]);
     expect((await api.get<{ total: number }>("/notifications")).total).toBe(0);
-    await sheet.getByRole("button", { name: "Move the ring" }).click();
-    await page.getByText("The ring is at 08:05 now.").waitFor();
+    await sheet.getByRole("button", { name: "Move ring" }).click();
+    await page.getByText("Ring moved to 08:05.").waitFor();
     await ringAt(page, 0, /^08:05/).waitFor();
     await ringAt(page, 1, /^08:00/).waitFor();
     expect(await changes()).toMatchObject([{ kind: "move-ring", until: "08:05:00", startDate: MONDAY }]);
@@ -85,8 +85,8 @@ describe("bells in the console", () => {
     // An hour is 84 px high: 15 minutes are 21.
     await dragBy(ringAt(page, 4, /^07:55/), { x: 20, y: 10 }, { x: 0, y: -21 });
     await sheet.getByText("07:55 becomes 07:40").first().waitFor();
-    await sheet.getByRole("radio", { name: "Every day of its list" }).check();
-    await sheet.getByText(/^\d{2,} rings move/).waitFor();
+    await sheet.getByRole("radio", { name: "Every day with this list" }).check();
+    await sheet.getByText(/^\d{2,} rings moved/).waitFor();
     await sheet.getByRole("button", { name: "Discard changes" }).click();
     expect(await timesOf(ids.short)).toContain("07:55:00");
     expect(errors).toEqual([]);
@@ -97,12 +97,12 @@ describe("bells in the console", () => {
     await page.locator(`[data-day="${MONDAY}"]`).click();
     await page.getByRole("button", { name: "Change this day" }).click();
     await page.getByRole("button", { name: "2 hours" }).click();
-    const difference = page.getByRole("region", { name: "What changes" });
+    const difference = page.getByRole("region", { name: "Changes" });
     await difference.getByText("07:55 becomes 09:55").first().waitFor();
-    await difference.getByText("22 rings move").waitFor();
+    await difference.getByText("22 rings moved").waitFor();
     expect(await changes()).toEqual([]);
-    await page.getByRole("button", { name: "Change the bells" }).click();
-    await page.getByText("2 schedules ring otherwise.").waitFor();
+    await page.getByRole("button", { name: "Change bells" }).click();
+    await page.getByText("2 schedules changed.").waitFor();
     expect(await changes()).toMatchObject([{ kind: "delay", minutes: 120 }]);
     await page.locator(`[data-day="${MONDAY}"].changed`).waitFor();
     await page.getByRole("button", { name: "Undo" }).click();
@@ -114,18 +114,18 @@ describe("bells in the console", () => {
 
   it("tells the address of a calendar once, and takes holidays from one", async () => {
     const { page, errors } = await opened(`/bell-schedules?open=${ids.high}`);
-    await page.getByRole("tab", { name: "Calendars" }).click();
-    await page.getByLabel("Who follows it").fill("Staff room");
-    await page.getByRole("button", { name: "Make an address" }).click();
-    const address = await page.getByLabel("Address to subscribe to").inputValue();
+    await page.getByRole("tab", { name: "Calendar subscriptions" }).click();
+    await page.getByLabel("Subscriber").fill("Staff room");
+    await page.getByRole("button", { name: "Create address" }).click();
+    const address = await page.getByLabel("Subscription address").inputValue();
     expect(await (await fetch(address)).text()).toContain("BEGIN:VCALENDAR");
     await page.setInputFiles("input[type=file]", {
       ...{ name: "holidays.ics", mimeType: "text/calendar" },
       buffer: Buffer.from(HOLIDAYS),
     });
-    await page.getByText("11 rings go").waitFor();
-    await page.getByRole("button", { name: "Take 1 exception" }).click();
-    await page.getByText("1 exception was taken.").waitFor();
+    await page.getByText("11 rings removed").waitFor();
+    await page.getByRole("button", { name: "Import 1 exception" }).click();
+    await page.getByText("1 exception imported.").waitFor();
     const { bellScheduleExceptions } = await api.get<{ bellScheduleExceptions: object[] }>(
       `/bell-schedules/${ids.high}`,
     );
@@ -160,18 +160,18 @@ describe("bells in the console", () => {
     await writer.page.getByLabel("Time").fill(after);
     await writer.page.getByRole("button", { name: "Save" }).click();
     await writer.page.getByText("Saved.").waitFor();
-    await writer.page.locator("nav").getByRole("link", { name: "Now" }).click();
+    await writer.page.locator("nav").getByRole("link", { name: "Dashboard" }).click();
     await Promise.all([shown(writer, after), shown(other, after)]);
     expect([...other.errors, ...writer.errors]).toEqual([]);
   });
 
   it("says when a rule comes next, and what is next on the first page", async () => {
     const { page, open, errors } = await opened(`/clearings?open=${ids.clearing}`);
-    const times = page.getByRole("region", { name: "The next times" }).getByRole("listitem");
+    const times = page.getByRole("region", { name: "Next times" }).getByRole("listitem");
     await times.nth(4).waitFor();
     await page.getByRole("checkbox", { name: "Mon" }).uncheck();
     await expect.poll(() => times.allInnerTexts()).not.toContainEqual(expect.stringMatching(/^Monday/));
-    const written = page.getByLabel("The rule as it is written");
+    const written = page.getByLabel("Rule expression");
     await expect.poll(() => written.inputValue()).toBe("0 0 18 ? * TUE,WED,THU,FRI,SAT,SUN");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved.").waitFor();

@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { createApiClient } from "../../src/api-client/api-client.ts";
-import { en } from "../../src/console/web/words/en.ts";
+import en from "../../src/console/web/i18n/en.json" with { type: "json" };
 import { startBrowser } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { externalProgram } from "../support/external-programs.ts";
@@ -22,7 +22,7 @@ const PHONE = { width: 390, height: 844 };
 const EMPTY_WORDS = [...EMPTY_STATE_TEXTS, en["devices.first"], en["appliances.at-cloud"]];
 /** Pages that are no list, and those whose list has rows from the start. */
 const NEVER_EMPTY = [
-  ...["/welcome", "/look", "/rights", "/send", "/speak"],
+  ...["/welcome", "/branding", "/rights", "/send", "/speak"],
   ...["/alarms", "/audit", "/domains", "/identity-providers", "/people", "/profiles", "/security-groups"],
   ...["/system", "/system-health"],
 ];
@@ -48,7 +48,7 @@ describe("every page of the console", () => {
     daemon = await startTestDaemon();
     browser = await startBrowser();
     const api = createApiClient(daemon.url, daemon.first.token);
-    const { id } = await api.post<{ id: string }>("/users", { name: "Nobody", email: NOBODY.email });
+    const { id } = await api.post<{ id: string }>("/users", { name: "None", email: NOBODY.email });
     await daemon.call("PUT", `/users/${id}/password`, { password: NOBODY.password });
     await daemon.call("PUT", `/users/${id}`, { passwordResetRequired: false });
     const first = await openStatesWindow(browser, daemon.url);
@@ -107,7 +107,7 @@ describe("every page of the console", () => {
         const said = (await window.page.locator(".page-notes").allInnerTexts()).join(" ").match(WHY_EACH) ?? [];
         if (await folded.count()) await folded.click();
         const { head, text } = await window.snapshot();
-        const saysWhy = WHY.test(text) || text.includes(en["fault.not-found"]);
+        const saysWhy = WHY.test(text) || text.includes(en["error.not-found"]);
         const lacking = window.forbiddenPaths().map(rightOf);
         // What this page asks for late is not the next one's.
         await window.navigate("/nowhere");

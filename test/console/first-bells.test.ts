@@ -32,15 +32,15 @@ describe("the first bells", () => {
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/bell-schedules");
     await page.getByRole("main").getByRole("link", { name: "Ring lists" }).last().click();
-    await page.getByText("There is no ring list yet.").waitFor();
-    await page.getByRole("link", { name: "Begin with an ordinary school day" }).click();
+    await page.getByText("No ring lists yet.").waitFor();
+    await page.getByRole("link", { name: "Start with an ordinary school day" }).click();
     const sheet = page.getByRole("dialog");
     await sheet.getByText("12 rings from Monday to Friday: 08:00, 08:45, 08:55").waitFor();
-    await sheet.getByRole("textbox", { name: "Lessons a day" }).fill("5");
+    await sheet.getByRole("textbox", { name: "Lessons per day" }).fill("5");
     await sheet.getByText("10 rings from Monday to Friday").waitFor();
-    await sheet.getByRole("textbox", { name: "Name of the schedule" }).fill("High school");
+    await sheet.getByRole("textbox", { name: "Schedule name" }).fill("High school");
     await sheet.getByRole("button", { name: "Save" }).click();
-    await page.getByText("High school rings from now on.").waitFor();
+    await page.getByText("High school is active.").waitFor();
     const [schedule] = await list<{ bellScheduleEntries: { entryNum: number; ringListName: string }[] }>(
       "/bell-schedules",
     );

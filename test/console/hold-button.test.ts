@@ -37,7 +37,7 @@ describe("a held button", () => {
     const { page, open } = console;
     await page.clock.install();
     await open("/people");
-    await page.getByRole("button", { name: "Emergency: choose what to send" }).click();
+    await page.getByRole("button", { name: "Emergency: choose a message" }).click();
     tile = page.getByRole("button", { name: /^Fire/ });
     await tile.hover();
     await page.clock.pauseAt(Date.now() + LONG_MS);

@@ -95,14 +95,14 @@ describe("who may what, in the console", () => {
   it("puts a list into a domain and moves it to another", async () => {
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open(`/domains?open=${ids.north}`);
-    await page.getByRole("tab", { name: "In this domain" }).click();
-    await page.getByRole("combobox", { name: "Things" }).click();
+    await page.getByRole("tab", { name: "Contents" }).click();
+    await page.getByRole("combobox", { name: "Type" }).click();
     await page.getByRole("option", { name: "lists of people" }).click();
-    await page.getByRole("combobox", { name: "Put into this domain" }).fill("Choir of all");
+    await page.getByRole("combobox", { name: "Add to this domain" }).fill("Choir of all");
     await page.getByRole("option", { name: "Choir of all" }).click();
     await page.getByRole("button", { name: "Add", exact: true }).click();
     // It is in the root, which the domain below must replace.
-    await page.getByRole("button", { name: "Replace them" }).click();
+    await page.getByRole("button", { name: "Replace" }).click();
     await page.getByRole("cell", { name: "Choir of all", exact: true }).waitFor();
     await page.getByRole("combobox", { name: "Move Choir of all" }).click();
     await page.getByRole("listbox").getByRole("option", { name: "South" }).click();
@@ -117,24 +117,24 @@ describe("who may what, in the console", () => {
   it("says why somebody can or can't, and gives what is missing", async () => {
     const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open("/rights");
-    await page.getByRole("combobox", { name: "Who" }).fill("anna");
+    await page.getByRole("combobox", { name: "Person" }).fill("anna");
     await page.getByRole("option", { name: "Anna Adler" }).click();
-    await page.getByRole("combobox", { name: "What" }).click();
+    await page.getByRole("combobox", { name: "Resource" }).click();
     await page.getByRole("option", { name: "people", exact: true }).click();
-    await page.getByText("Anna Adler may: See people.").waitFor();
-    await page.getByText("The group Office: See people.").waitFor();
+    await page.getByText("Anna Adler may do this: See people.").waitFor();
+    await page.getByText("Group Office: See people.").waitFor();
     await page.getByRole("link", { name: "Open the group Office" }).waitFor();
     expect(await axe()).toEqual([]);
-    await page.getByRole("combobox", { name: "What" }).click();
+    await page.getByRole("combobox", { name: "Resource" }).click();
     await page.getByRole("option", { name: "Send messages live" }).click();
-    await page.getByText("Anna Adler may not: Send messages live.").waitFor();
+    await page.getByText("Anna Adler may not do this: Send messages live.").waitFor();
     await page.getByText("No permission covers post /notifications").waitFor();
     // The question stands in the address.
     await page.reload();
-    await page.getByText("Anna Adler may not: Send messages live.").waitFor();
-    await page.getByRole("button", { name: "Give it to Anna Adler alone" }).click();
-    await page.getByText("Anna Adler may: Send messages live.").waitFor();
-    await page.getByText("An own permission: Send messages live.").waitFor();
+    await page.getByText("Anna Adler may not do this: Send messages live.").waitFor();
+    await page.getByRole("button", { name: "Grant to Anna Adler only" }).click();
+    await page.getByText("Anna Adler may do this: Send messages live.").waitFor();
+    await page.getByText("A personal permission: Send messages live.").waitFor();
     expect(errors).toEqual([]);
   });
 
@@ -149,13 +149,13 @@ describe("who may what, in the console", () => {
       await route.continue();
     });
     await open("/rights");
-    const who = page.getByRole("combobox", { name: "Who" });
+    const who = page.getByRole("combobox", { name: "Person" });
     await who.click();
     await page.getByRole("option", { name: "Anna Adler" }).waitFor();
     await who.pressSequentially("anna");
     await who.press("ArrowDown");
     await who.press("Enter");
-    await page.getByText("Looking it up").waitFor();
+    await page.getByText("Searching").waitFor();
     answer();
     await page.getByRole("option", { name: "Anna Adler" }).waitFor();
     await who.press("ArrowDown");
@@ -168,12 +168,12 @@ describe("who may what, in the console", () => {
     const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open(`/security-groups?open=${ids.office}`);
     await page.getByRole("tab", { name: "Permissions" }).click();
-    await page.getByRole("combobox", { name: "For what" }).click();
+    await page.getByRole("combobox", { name: "Permission" }).click();
     await page.getByRole("option", { name: "Send messages live" }).click();
-    await page.getByRole("combobox", { name: "Where" }).click();
+    await page.getByRole("combobox", { name: "Domain", exact: true }).click();
     await page.getByRole("listbox").getByRole("option", { name: "North" }).click();
-    await page.getByRole("button", { name: "Give permission" }).click();
-    await page.getByText("only within North").waitFor();
+    await page.getByRole("button", { name: "Grant permission" }).click();
+    await page.getByText("only in North").waitFor();
     expect(await axe()).toEqual([]);
     const placed = async () =>
       (
@@ -186,21 +186,21 @@ describe("who may what, in the console", () => {
         .map(({ domainId }) => domainId);
     await expect.poll(placed).toEqual([ids.north]);
     // What is taken back comes back where it was.
-    await page.getByRole("button", { name: "Take away: Send messages live" }).click();
+    await page.getByRole("button", { name: "Revoke: Send messages live" }).click();
     await expect.poll(placed).toEqual([]);
     await page.getByRole("button", { name: "Undo" }).click();
     await expect.poll(placed).toEqual([ids.north]);
 
     await page.getByRole("tab", { name: "Templates" }).click();
-    await page.getByText("No bounds").waitFor();
-    await page.getByRole("combobox", { name: "Allow a template" }).fill("bus");
+    await page.getByText("No restriction").waitFor();
+    await page.getByRole("combobox", { name: "Allow template" }).fill("bus");
     await page.getByRole("option", { name: "Bus is late" }).click();
     await page.getByRole("button", { name: "Add", exact: true }).click();
-    await page.getByRole("button", { name: "Allow no longer: Bus is late" }).waitFor();
+    await page.getByRole("button", { name: "Disallow Bus is late" }).waitFor();
     const group = await daemon.call("GET", `/security-groups/${ids.office}`);
     expect(group.body).toMatchObject({ allowedMessageTemplateIds: [template] });
-    await page.getByRole("button", { name: "Allow no longer: Bus is late" }).click();
-    await page.getByText("No bounds").waitFor();
+    await page.getByRole("button", { name: "Disallow Bus is late" }).click();
+    await page.getByText("No restriction").waitFor();
     expect(errors).toEqual([]);
   });
 
@@ -208,18 +208,18 @@ describe("who may what, in the console", () => {
     const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open("/directory-groups?open=new");
     await page.getByLabel("Name").fill("All staff");
-    await page.getByLabel("Id in the directory").fill("S-1-5");
+    await page.getByLabel("Directory ID").fill("S-1-5");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("button", { name: "All staff" }).click();
     await page.getByRole("tab", { name: "Members" }).click();
-    await page.getByRole("searchbox", { name: "Find people" }).fill("anna");
+    await page.getByRole("searchbox", { name: "Search people" }).fill("anna");
     await page.getByRole("button", { name: "Add Anna Adler" }).click();
     await page.getByRole("button", { name: "Remove Anna Adler" }).waitFor();
     expect(await axe()).toEqual([]);
 
     await open(`/security-groups?open=${ids.office}`);
     await page.getByRole("tab", { name: "Directory" }).click();
-    await page.getByRole("combobox", { name: "Tie to a directory group" }).click();
+    await page.getByRole("combobox", { name: "Link to a directory group" }).click();
     await page.getByRole("option", { name: "All staff" }).click();
     await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByRole("link", { name: "All staff" }).waitFor();
@@ -230,7 +230,7 @@ describe("who may what, in the console", () => {
     for (const name of ["North", "South"]) await page.getByRole("listbox").getByRole("option", { name }).click();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Copy", exact: true }).click();
-    await page.getByText("2 copies made.").waitFor();
+    await page.getByText("2 copies created.").waitFor();
     for (const domain of [ids.north, ids.south]) {
       const copies = await daemon.call<{ data: { name: string }[] }>("GET", `/domains/${domain}/security-groups`);
       expect(copies.body.data.map(({ name }) => name)).toEqual(["Office"]);
@@ -242,16 +242,16 @@ describe("who may what, in the console", () => {
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/applications?open=new");
     await page.getByLabel("Name").fill("Timetable");
-    await page.getByLabel("Addresses to return to").fill("https://timetable.example/back");
+    await page.getByLabel("Redirect URIs").fill("https://timetable.example/back");
     await page.getByRole("button", { name: "Save" }).click();
     const first = await page.getByRole("textbox", { name: "Client secret" }).inputValue();
-    await page.getByRole("button", { name: "I have it" }).click();
+    await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("button", { name: "Timetable" }).click();
     await page.getByRole("tab", { name: "Keys" }).click();
-    await page.getByLabel("Client id").waitFor();
+    await page.getByLabel("Client ID").waitFor();
     expect(await page.content()).not.toContain(first);
-    await page.getByRole("button", { name: "Make a new secret" }).click();
-    await page.getByRole("button", { name: /Really/ }).click();
+    await page.getByRole("button", { name: "Create new secret" }).click();
+    await page.getByRole("button", { name: /Confirm/ }).click();
     const second = await page.getByRole("textbox", { name: "Client secret" }).inputValue();
     expect(second.length).toBeGreaterThan(20);
     expect(second).not.toBe(first);
@@ -266,16 +266,16 @@ describe("who may what, in the console", () => {
     await page.getByLabel("Path").fill("/confirmation-requests/*");
     await page.getByLabel("Address").fill(`http://127.0.0.1:${port}/hook`);
     await page.getByRole("button", { name: "Save" }).click();
-    const key = await page.getByRole("textbox", { name: "Key of the signature" }).inputValue();
+    const key = await page.getByRole("textbox", { name: "Signing key" }).inputValue();
     expect(key).toMatch(/^whsec_/);
-    await page.getByRole("button", { name: "I have it" }).click();
+    await page.getByRole("button", { name: "Done" }).click();
     await daemon.call("POST", "/confirmation-requests", { name: "Are you well?", options: ["Yes", "No"] });
     await expect.poll(() => calls.length).toBeGreaterThan(0);
     await page.getByRole("button", { name: "Directory" }).click();
     await page.getByRole("tab", { name: "Calls" }).click();
-    await page.getByText("answered 500").waitFor();
+    await page.getByText("HTTP 500").waitFor();
     await page.getByRole("button", { name: "Send again" }).first().click();
-    await page.getByText("answered 204").waitFor();
+    await page.getByText("HTTP 204").waitFor();
     expect(new Set(calls).size).toBe(1);
     expect(errors).toEqual([]);
   });
@@ -284,16 +284,16 @@ describe("who may what, in the console", () => {
     await daemon.call("PUT", `/security-groups/${ids.office}`, { name: "Front office" });
     const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open("/audit");
-    await page.getByText("Unbroken").waitFor();
+    await page.getByText("Intact").waitFor();
     await page.getByRole("button", { name: "Changed", exact: true }).click();
-    await page.getByRole("combobox", { name: "Thing" }).click();
+    await page.getByRole("combobox", { name: "Resource" }).click();
     await page.getByRole("option", { name: "security groups", exact: true }).click();
     await page.getByRole("button", { name: "Security groups: Front office" }).waitFor();
     await page.waitForURL(/op=update.*resource=security-groups/);
-    await page.getByRole("combobox", { name: "Who" }).fill("anna");
+    await page.getByRole("combobox", { name: "User" }).fill("anna");
     await page.getByRole("option", { name: "Anna Adler" }).click();
     await page.getByText("0 entries", { exact: true }).waitFor();
-    await page.getByRole("combobox", { name: "Who" }).fill("administrator");
+    await page.getByRole("combobox", { name: "User" }).fill("administrator");
     await page.getByRole("option", { name: "Administrator" }).click();
     await page.waitForURL(/user=/);
     await page.reload();
@@ -306,7 +306,7 @@ describe("who may what, in the console", () => {
 
   it("has no fault that axe, the browser or the policy knows, in light, in dark and on a phone", async () => {
     const swept = [
-      { path: `/domains?open=${ids.north}`, tabs: ["In this domain"] },
+      { path: `/domains?open=${ids.north}`, tabs: ["Contents"] },
       { path: `/rights?user=${ids.anna}&thing=users` },
       { path: `/security-groups?open=${ids.office}`, tabs: ["Permissions", "Templates", "Directory"] },
       { path: "/directory-groups" },

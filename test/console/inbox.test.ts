@@ -152,8 +152,8 @@ describe("the page of recipients", () => {
     });
     await page.goto(url);
     const article = page.getByRole("article", { name: "Canteen today" });
-    await article.getByRole("button", { name: "No more messages of this kind" }).click();
-    await article.getByText("You receive no more messages of this kind.").waitFor();
+    await article.getByRole("button", { name: "Stop messages of this type" }).click();
+    await article.getByText("You no longer receive messages of this type.").waitFor();
     await shown(optOuts, { total: 1, data: [{ userId, holds: true }] });
     const second = await make("/notifications", first);
     await shown(`/notifications/${second}/recipients`, { data: [{ declined: true }] });
@@ -162,7 +162,7 @@ describe("the page of recipients", () => {
     await idle();
     expect(await axe()).toEqual([]);
     await back.click();
-    await article.getByRole("button", { name: "No more messages of this kind" }).waitFor();
+    await article.getByRole("button", { name: "Stop messages of this type" }).waitFor();
     await back.waitFor({ state: "detached" });
     await shown(optOuts, { total: 0 });
     expect(errors).toEqual([]);
@@ -173,7 +173,7 @@ describe("the page of recipients", () => {
     const { code } = await invite();
     await page.goto(`${daemon.url}/desktop/`);
     await page.getByLabel("Invitation code").fill(code.toLowerCase());
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("button", { name: "Continue" }).click();
     await page.getByText("Connected").waitFor();
     const message = { subject: "Lockdown", priority: "critical", userIds: [userId], confirmationRequestId: question };
     const id = await make("/notifications", message);

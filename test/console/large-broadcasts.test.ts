@@ -80,8 +80,8 @@ describe(`a broadcast to ${PHONES} phones`, () => {
       reason?.endsWith(": it only shows the message."),
     );
     expect(missed.length).toBeGreaterThan(10);
-    await page.getByText(`${missed.length} phones only show the message: the sound was over before`).waitFor();
-    await page.getByRole("button", { name: "Show which" }).click();
+    await page.getByText(`${missed.length} phones showed the text only: the audio had ended before`).waitFor();
+    await page.getByRole("button", { name: "Show them" }).click();
     await page.waitForSelector(`text=${missed.length} entries`);
     for (const viewport of [WINDOW_SIZE, PHONE_SIZE]) {
       await page.setViewportSize(viewport);

@@ -41,12 +41,12 @@ describe("the pages that watch", () => {
     await post("/activation-groups", group);
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/activation-groups");
-    await page.getByRole("textbox", { name: "Who would call this device?" }).fill("Room 214");
+    await page.getByRole("textbox", { name: "Which appliance would call this device?" }).fill("Room 214");
     await page.getByText("First reachable appliance of West wing").waitFor();
-    await page.getByRole("listitem").filter({ hasText: "Annex" }).getByText("cannot be reached").waitFor();
+    await page.getByRole("listitem").filter({ hasText: "Annex" }).getByText("unreachable").waitFor();
     await open("/devices");
     await page.getByRole("button", { name: "Room 214" }).click();
-    await page.getByRole("button", { name: "Test quietly" }).click();
+    await page.getByRole("button", { name: "Test connection" }).click();
     await page.locator("[role=dialog]").getByText("connection refused").waitFor();
     expect(errors).toEqual([]);
   });

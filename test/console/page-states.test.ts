@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { en } from "../../src/console/web/words/en.ts";
+import en from "../../src/console/web/i18n/en.json" with { type: "json" };
 import { startBrowser } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { externalProgram } from "../support/external-programs.ts";
@@ -18,7 +18,7 @@ import {
 const { describe, it } = externalProgram("chromium");
 
 /** What the frame reads, so that pages know it. */
-const KNOWN: readonly string[] = [en["sounding.none"], en["cloud.none"]];
+const KNOWN: readonly string[] = [en["active-notifications.none"], en["cloud.none"]];
 const CLAIMS = EMPTY_STATE_TEXTS.filter((words) => !KNOWN.includes(words));
 
 describe("every page of the console", () => {

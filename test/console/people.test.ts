@@ -46,20 +46,20 @@ describe("people in the console", () => {
     const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open(`/lists?open=${ids.get("Teachers")}`);
     await page.getByRole("tab", { name: "Members" }).click();
-    await page.getByText("Nobody is on it yet").waitFor();
-    await page.getByRole("searchbox", { name: "Find people" }).fill("anna");
+    await page.getByText("No members yet").waitFor();
+    await page.getByRole("searchbox", { name: "Search people" }).fill("anna");
     await page.getByRole("button", { name: "Add Anna Adler" }).waitFor();
-    await page.getByRole("button", { name: "Add everybody found" }).click();
+    await page.getByRole("button", { name: "Add all results" }).click();
     await page.getByText("2 people added.").waitFor();
     await page.getByLabel("Last day of Anna Brandt").fill("2030-05-31");
     await page.getByLabel("Last day of Anna Brandt").blur();
     await page.getByText("Saved.").waitFor();
     expect(await axe()).toEqual([]);
-    await page.getByRole("searchbox", { name: "Find people" }).fill("");
+    await page.getByRole("searchbox", { name: "Search people" }).fill("");
     await page.getByText("Add several by e-mail address").click();
     await page.getByLabel("E-mail addresses").fill("Ben.Conrad@example.org; nobody@example.org");
     await page.getByRole("button", { name: "Add 2 people" }).click();
-    await page.getByText("1 address belongs to nobody here").waitFor();
+    await page.getByText("1 address is unknown").waitFor();
     await page.getByRole("button", { name: "Remove Ben Conrad" }).click();
     await page.getByRole("button", { name: "Undo" }).waitFor();
     await page.getByRole("button", { name: "Remove Ben Conrad" }).waitFor({ state: "detached" });
@@ -80,15 +80,15 @@ describe("people in the console", () => {
       return (await answer).status();
     };
     await open(`/lists?open=${ids.get("Teachers")}`);
-    await page.getByRole("tab", { name: "Joining" }).click();
+    await page.getByRole("tab", { name: "Self-enrolment" }).click();
     await page.getByLabel("Welcome message").fill("Good to have you.");
-    await page.getByLabel("Days on the list").fill("30");
+    await page.getByLabel("Days of membership").fill("30");
     expect(await save()).toBe(200);
     const link = page.getByLabel("Enrolment link");
     await expect.poll(() => link.inputValue()).toContain(`/join/${ids.get("Teachers")}`);
     await idle();
     // The field takes no more than ten years.
-    await page.getByLabel("Days on the list").fill("9999");
+    await page.getByLabel("Days of membership").fill("9999");
     expect(await save()).toBe(200);
     const { body } = await daemon.call<{ campaign: object }>("GET", `/distribution-lists/${ids.get("Teachers")}`);
     const campaign = { welcomeMessage: "Good to have you.", defaultNotificationDays: 3_650, enrollmentEndDate: null };
@@ -104,7 +104,7 @@ describe("people in the console", () => {
     await page.getByRole("combobox", { name: "Channel" }).click();
     await page.getByRole("option", { name: "Text message" }).click();
     await page.getByLabel("Mobile number").fill("+49170123456");
-    await page.getByLabel("What the owner calls it").fill("Clara's mobile");
+    await page.getByLabel("Name").fill("Clara's mobile");
     await page.getByRole("button", { name: "Add a device" }).click();
     await page.getByText("Device added.").waitFor();
     await page.getByRole("switch", { name: "Send to Clara's mobile" }).press("Space");
@@ -126,9 +126,9 @@ describe("people in the console", () => {
   it("shows a new token once, which works until it is revoked", async () => {
     const { page, open, axe, errors } = await openConsole(browser, daemon.url, { shortTimeouts: true });
     await open(`/people?open=${ids.get("Clara Dietz")}`);
-    await page.getByRole("tab", { name: "Tokens" }).click();
+    await page.getByRole("tab", { name: "API tokens" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("Timetable");
-    await page.getByRole("button", { name: "Make a token" }).click();
+    await page.getByRole("button", { name: "Create token" }).click();
     const shown = page.getByRole("textbox", { name: "Token" });
     await expect.poll(() => shown.inputValue()).toMatch(/^carillon_/);
     const value = await shown.inputValue();
@@ -137,7 +137,7 @@ describe("people in the console", () => {
     await page.getByText("Copied.").waitFor();
     const session = () => daemon.call<{ name: string }>("GET", "/session", undefined, value);
     expect((await session()).body.name).toBe("Clara Dietz");
-    await page.getByRole("button", { name: "I have it" }).click();
+    await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("textbox", { name: "Token" }).waitFor({ state: "detached" });
     expect(await page.content()).not.toContain(value);
     await page.getByRole("button", { name: "Revoke: Timetable" }).click();
@@ -165,32 +165,32 @@ describe("people in the console", () => {
     const path = `/security-groups/${ids.get("Office")}/permissions`;
     await page.getByRole("tab", { name: "Details" }).focus();
     for (const _ of [1, 2]) await page.keyboard.press("ArrowRight");
-    await page.getByText("None yet").waitFor();
-    await page.getByRole("combobox", { name: "For what" }).focus();
+    await page.getByText("No permissions yet").waitFor();
+    await page.getByRole("combobox", { name: "Permission" }).focus();
     await page.keyboard.type("Send messages live");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Give permission" }).press("Enter");
-    await page.getByRole("button", { name: "Take away: Send messages live" }).waitFor();
-    await page.getByRole("combobox", { name: "For what" }).focus();
+    await page.getByRole("button", { name: "Grant permission" }).press("Enter");
+    await page.getByRole("button", { name: "Revoke: Send messages live" }).waitFor();
+    await page.getByRole("combobox", { name: "Permission" }).focus();
     await page.keyboard.type("lists of people");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.getByRole("checkbox", { name: "Change" }).press("Space");
-    await page.getByRole("button", { name: "Give permission" }).press("Enter");
-    await page.getByRole("button", { name: "Take away: Change lists of people" }).waitFor();
+    await page.getByRole("button", { name: "Grant permission" }).press("Enter");
+    await page.getByRole("button", { name: "Revoke: Change lists of people" }).waitFor();
     const specs = async () =>
       (await list<{ verb: string; spec: string }>(path)).map(({ verb, spec }) => `${verb} ${spec}`);
     await expect.poll(specs).toEqual(["post /notifications", "get /distribution-lists/*", "put /distribution-lists/*"]);
-    await page.getByRole("button", { name: "Take away: See lists of people" }).press("Enter");
+    await page.getByRole("button", { name: "Revoke: See lists of people" }).press("Enter");
     await expect.poll(specs).toEqual(["post /notifications", "put /distribution-lists/*"]);
     await page.getByRole("tab", { name: "Members" }).press("Enter");
-    await page.getByRole("searchbox", { name: "Find people" }).fill("clara");
+    await page.getByRole("searchbox", { name: "Search people" }).fill("clara");
     await page.getByRole("button", { name: "Add Clara Dietz" }).press("Enter");
     await page.getByRole("button", { name: "Remove Clara Dietz" }).waitFor();
     await open(`/people?open=${ids.get("Clara Dietz")}`);
-    await page.getByRole("tab", { name: "Rights" }).click();
-    await page.getByRole("button", { name: "Take out of Office" }).waitFor();
+    await page.getByRole("tab", { name: "Permissions" }).click();
+    await page.getByRole("button", { name: "Remove from Office" }).waitFor();
     expect(errors).toEqual([]);
   });
 
@@ -217,11 +217,11 @@ describe("people in the console", () => {
     await sheet.getByLabel("First password").fill(password);
     await sheet.getByRole("button", { name: "Save" }).click();
     // The next step is there: what the account may do.
-    await sheet.getByRole("tab", { name: "Rights" }).click();
-    await sheet.getByRole("combobox", { name: "Put into a group" }).click();
+    await sheet.getByRole("tab", { name: "Permissions" }).click();
+    await sheet.getByRole("combobox", { name: "Add to a group" }).click();
     await page.getByRole("option", { name: "Senders", exact: true }).click();
     await sheet.getByRole("button", { name: "Add", exact: true }).click();
-    await sheet.getByRole("button", { name: "Take out of Senders" }).waitFor();
+    await sheet.getByRole("button", { name: "Remove from Senders" }).waitFor();
     expect(JSON.stringify(await list("/users?q=dora"))).not.toContain(password);
     expect(errors).toEqual([]);
     const own = await openConsole(browser, daemon.url, {}, { email, password });
@@ -238,15 +238,15 @@ describe("people in the console", () => {
   it("copies a group with its permissions and opens the copy", async () => {
     const { page, open } = await openConsole(browser, daemon.url);
     await open(`/security-groups?open=${ids.get("Office")}`);
-    await page.getByRole("button", { name: "Copy the group" }).click();
+    await page.getByRole("button", { name: "Duplicate group" }).click();
     await page.getByText("Copied as Office (Copy).").waitFor();
     await page.getByRole("heading", { name: "Office (Copy)" }).waitFor();
   });
 
   it("has no fault that axe, the browser or the policy knows, in light, in dark and on a phone", async () => {
     const swept = [
-      { path: `/people?open=${ids.get("Anna Adler")}`, tabs: ["Lists", "Devices", "Tokens", "Rights"] },
-      { path: `/lists?open=${ids.get("Teachers")}`, tabs: ["Members", "Joining"] },
+      { path: `/people?open=${ids.get("Anna Adler")}`, tabs: ["Lists", "Devices", "API tokens", "Permissions"] },
+      { path: `/lists?open=${ids.get("Teachers")}`, tabs: ["Members", "Self-enrolment"] },
       { path: `/security-groups?open=${ids.get("Office")}`, tabs: ["Members", "Permissions"] },
       { path: "/security-groups?open=new" },
     ];

@@ -46,9 +46,9 @@ describe("places in the console", () => {
   it("makes a zone from the tree, moves an input on the plan by keys, and tells what goes with a site", async () => {
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/places");
-    await page.getByRole("button", { name: "Show what is in North campus" }).click();
-    await page.getByRole("button", { name: "Show what is in Main building" }).click();
-    await page.getByRole("button", { name: "Show what is in Ground floor" }).click();
+    await page.getByRole("button", { name: "Expand North campus" }).click();
+    await page.getByRole("button", { name: "Expand Main building" }).click();
+    await page.getByRole("button", { name: "Expand Ground floor" }).click();
     await page.getByRole("button", { name: "New zone in Ground floor" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("Kitchen");
     await page.getByRole("button", { name: "Save" }).click();
@@ -56,14 +56,14 @@ describe("places in the console", () => {
     await page.getByText("3 zones").waitFor();
     await page.getByRole("button", { name: "Ground floor", exact: true }).click();
     await page.getByRole("tab", { name: "Plan" }).click();
-    await page.getByRole("button", { name: "Button at the desk: arrow keys move it" }).press("ArrowLeft");
+    await page.getByRole("button", { name: "Button at the desk: move with the arrow keys" }).press("ArrowLeft");
     // A hundredth of the width of 0.0016 degrees.
     await expect.poll(async () => (await pinned())?.coordinates[0].toFixed(6)).toBe("9.747384");
-    await page.getByRole("button", { name: "Put Badge reader on the plan" }).click();
-    await page.getByRole("button", { name: "Badge reader: arrow keys move it" }).waitFor();
+    await page.getByRole("button", { name: "Place Badge reader on the plan" }).click();
+    await page.getByRole("button", { name: "Badge reader: move with the arrow keys" }).waitFor();
     await open(`/places?open=${ids.site}`);
-    await page.getByText("2 buildings with all that is in them").waitFor();
-    await page.getByText("3 inputs that stand here").waitFor();
+    await page.getByText("2 buildings with their contents").waitFor();
+    await page.getByText("3 inputs located here").waitFor();
     expect(errors).toEqual([]);
   });
 
@@ -83,7 +83,7 @@ describe("places in the console", () => {
     expect([properties.radiusInM, geometry.coordinates[0] > 9.7471 + 0.0002]).toEqual([200, true]);
     expect(geometry.coordinates[1]).toBeCloseTo(47.4979, 4);
     await page.getByRole("tab", { name: "Inside now" }).click();
-    await page.getByText("Nobody is known to be inside now.").waitFor();
+    await page.getByText("Nobody is inside now.").waitFor();
     const phone = await made("POST", `/users/${ids.head}/devices`, { type: "Android", name: "Phone" });
     const [longitude, latitude] = geometry.coordinates;
     await made("POST", `/users/${ids.head}/devices/${phone.id}/locations`, { longitude, latitude });
@@ -96,16 +96,16 @@ describe("places in the console", () => {
     await page.getByRole("button", { name: /^School and yard/ }).click();
     await page.getByRole("tab", { name: "Triggers" }).click();
     await page.getByRole("button", { name: /^Welcome/ }).click();
-    await page.getByRole("tab", { name: "What it did" }).click();
+    await page.getByRole("tab", { name: "History" }).click();
     await page.locator("[role=cell]", { hasText: "Greta Haller" }).waitFor();
     expect([[...asked], errors]).toEqual([[daemon.url], []]);
   });
 
   it("shows a colour before it is saved, and wears it at the door", async () => {
     const { page, open, errors } = await openConsole(browser, daemon.url);
-    await open("/look");
+    await open("/branding");
     await page.getByLabel("First colour", { exact: true }).fill("#ffdd00");
-    await page.getByText("can't be read on white").waitFor();
+    await page.getByText("not readable on white").waitFor();
     await page.getByLabel("First colour", { exact: true }).fill("#0a5c36");
     await page.getByLabel("Name of the organisation").fill("Lake School");
     await page.getByLabel("Help pages").fill("https://help.school.example/");

@@ -36,7 +36,7 @@ describe("the console", () => {
     await page.fill("input[type=email]", TEST_ADMIN.email);
     await page.fill("input[type=password]", "wrong");
     await page.click("button[type=submit]");
-    await page.waitForSelector("text=do not fit together");
+    await page.waitForSelector("text=password is wrong");
     await page.fill("input[type=password]", TEST_ADMIN.password);
     await page.click("button[type=submit]");
     await page.getByRole("button", { name: "Your account" }).click();
@@ -69,14 +69,14 @@ describe("the console", () => {
   it("sends a drill once on a double click, shows it on every page, and stops it with one click", async () => {
     const { page, open, axe, errors } = await loggedIn();
     await open("/welcome");
-    await page.getByLabel("What people call it").fill("Hall");
+    await page.getByLabel("Name").fill("Hall");
     await page.getByLabel("Multicast address").fill("239.255.77.7");
-    await page.getByRole("button", { name: "Add a device" }).click();
+    await page.getByRole("button", { name: "Add device" }).click();
     await page.waitForSelector("text=Added: Hall");
     await open("/device-groups?open=new");
     await page.getByLabel("Name").fill("Everything");
     await page.getByRole("combobox", { name: "Rule" }).click();
-    await page.getByRole("option", { name: "Every device" }).click();
+    await page.getByRole("option", { name: "All devices" }).click();
     await page.waitForSelector("[aria-live=polite] >> text=Hall");
     await page.getByRole("button", { name: "Save" }).click();
     await page.waitForSelector("text=Saved.");
@@ -113,7 +113,7 @@ describe("the console", () => {
     await page.getByRole("option").first().click();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Send live" }).click();
-    await page.waitForSelector("text=This is no drill.");
+    await page.waitForSelector("text=This is not a drill.");
     expect(await axe()).toEqual([]);
     await page.getByRole("button", { name: "Cancel" }).click();
     const sent = await daemon.call<{ total: number }>("GET", "/notifications?draft=false&subject=Lockdown");
@@ -126,7 +126,7 @@ describe("the console", () => {
     await daemon.call("POST", "/distribution-lists", { name: "Choir" });
     await page.waitForSelector("text=Choir");
     await page.getByRole("searchbox").fill("nobody");
-    await page.waitForSelector("text=Nothing fits.");
+    await page.waitForSelector("text=No results.");
     await page.getByRole("searchbox").fill("cho");
     await page.waitForSelector("text=Choir");
   });

@@ -54,15 +54,15 @@ describe("scenarios, incidents and tables in the console", () => {
     const message = page.getByRole("group", { name: "Message 1" });
     await message.getByRole("textbox", { name: "Name" }).fill("To the caretakers");
     await choose(page, "Template", "Lock the doors");
-    await page.getByRole("button", { name: "Add a question" }).click();
+    await page.getByRole("button", { name: "Add question" }).click();
     const question = page.getByRole("group", { name: "Question 1" });
     await question.getByRole("textbox", { name: "Question" }).fill("Which door?");
     await question.getByRole("textbox", { name: "Answers" }).fill("North\nSouth");
-    await expect.poll(() => question.getByRole("textbox", { name: "Name in texts" }).inputValue()).toBe("which_door");
+    await expect.poll(() => question.getByRole("textbox", { name: "Variable" }).inputValue()).toBe("which_door");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved.").waitFor();
     await page.getByRole("button", { name: "Water is off" }).click();
-    await page.getByRole("tab", { name: "Try it" }).click();
+    await page.getByRole("tab", { name: "Preview" }).click();
     await page.getByText("Lockdown: [Which door?]").waitFor();
     await page.getByRole("radio", { name: "South" }).check();
     await page.getByText("Somebody is at the South door.").waitFor();
@@ -75,14 +75,14 @@ describe("scenarios, incidents and tables in the console", () => {
     const { page, axe, errors } = await opened("/launch");
     await page.getByRole("button", { name: "Lockdown" }).click();
     const start = page.getByRole("button", { name: "Start LIVE" });
-    await page.getByText("Still missing: Which door?, PIN").waitFor();
+    await page.getByText("Missing: Which door?, PIN").waitFor();
     expect(await start.isDisabled()).toBe(true);
     expect(await axe()).toEqual([]);
     await page.getByRole("radio", { name: "Gym" }).check();
     for (const digit of "1111") await page.getByRole("button", { name: digit, exact: true }).click();
-    await holdUntil(start, () => page.getByText(/PIN does not fit/).waitFor());
+    await holdUntil(start, () => page.getByText(/PIN is not valid/).waitFor());
     for (const digit of LOCKDOWN_PIN) await page.getByRole("button", { name: digit, exact: true }).click();
-    await holdUntil(start, () => page.getByText("Lockdown is under way").waitFor());
+    await holdUntil(start, () => page.getByText("Lockdown started").waitFor());
     await page.getByText("Lockdown: Gym").first().waitFor();
     await page.getByText("Stay away from windows.").waitFor();
     await page.getByRole("button", { name: "Back to all tiles" }).first().click();
@@ -109,7 +109,7 @@ describe("scenarios, incidents and tables in the console", () => {
     const asking = { subject: "Is everybody out?", incidentId: ids.incident, confirmationRequestId: question.id };
     await api.post("/notifications", { ...asking, additionalDeviceIds: [ids.hall] });
     await page
-      .locator(".timeline li[data-kind=diary]", { hasText: "Remark" })
+      .locator(".timeline li[data-kind=diary]", { hasText: "Note" })
       .getByText("no escalation is needed")
       .waitFor();
     for (const viewport of [PHONE_SIZE, WINDOW_SIZE]) {
@@ -126,13 +126,13 @@ describe("scenarios, incidents and tables in the console", () => {
       // What the API calls it, where a word is lacking.
       expect(words.filter((each) => /^[a-z-]+$/.test(each.split("\n").at(-1) ?? ""))).toEqual([]);
     }
-    await page.getByRole("button", { name: "Send the all-clear · DRILL" }).click();
+    await page.getByRole("button", { name: "Send all-clear · DRILL" }).click();
     await page.locator(".timeline").getByText("All-clear").first().waitFor();
-    const report = await page.getByRole("link", { name: "Report to print" }).getAttribute("href");
+    const report = await page.getByRole("link", { name: "Printable report" }).getAttribute("href");
     expect((await (await page.request.get(`${daemon.url}${report}`)).text()).toUpperCase()).toContain("DRILL");
-    await page.getByRole("button", { name: "End the incident" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "End the incident" }).click();
-    await page.locator("header").getByText("Over").waitFor();
+    await page.getByRole("button", { name: "End incident" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "End incident" }).click();
+    await page.locator("header").getByText("Ended", { exact: true }).waitFor();
     expect(errors).toEqual([]);
   });
 
@@ -144,15 +144,15 @@ describe("scenarios, incidents and tables in the console", () => {
     await post(`/sites/${site.id}/recipients`, { siteRoleId: role.id, userIds: [mia.id, tom.id] });
     const plan = await post("/incident-plans", { name: "Roll call" });
     const { page, open, errors } = await opened(`/incident-plans?open=${plan.id}`);
-    await page.getByRole("textbox", { name: "What may be said of somebody" }).fill("Safe\nHurt");
-    await page.getByRole("textbox", { name: "Where somebody may be" }).fill("Yard");
-    await choose(page, "Who is accounted for", "Class 4b");
+    await page.getByRole("textbox", { name: "Statuses" }).fill("Safe\nHurt");
+    await page.getByRole("textbox", { name: "Locations" }).fill("Yard");
+    await choose(page, "People on the roster", "Class 4b");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved.").waitFor();
     const incident = await post("/incidents", { incidentPlanId: plan.id, drill: true });
     await open(`/incidents/${incident.id}`);
     await page.getByText("0 of 2 accounted for").waitFor();
-    await choose(page, "Say the place along", "Yard");
+    await choose(page, "Add location", "Yard");
     await page.getByRole("button", { name: "Mia Marsh: Safe" }).click();
     await page.getByText("1 of 2 accounted for").waitFor();
     const said = await api.get<{ data: object[] }>(`/incidents/${incident.id}/roster`);
@@ -163,9 +163,9 @@ describe("scenarios, incidents and tables in the console", () => {
 
   it("tells another program of starts, and changes where a zone listens", async () => {
     const { page, open, errors } = await opened(`/scenarios?open=${ids.fire}`);
-    await page.getByRole("tab", { name: "Calls" }).click();
+    await page.getByRole("tab", { name: "Webhooks" }).click();
     await page.getByRole("textbox", { name: "Address" }).fill("https://192.0.2.7/started");
-    await page.getByRole("button", { name: "Add a call" }).click();
+    await page.getByRole("button", { name: "Add call" }).click();
     await page.getByText("https://192.0.2.7/started").waitFor();
     const actions = await api.get<{ data: object[] }>(`/scenarios/${ids.fire}/rule-actions`);
     expect(actions.data).toMatchObject([{ name: "Fire", action: { webhook: { url: "https://192.0.2.7/started" } } }]);
@@ -185,7 +185,7 @@ describe("scenarios, incidents and tables in the console", () => {
   it("has no fault that axe, the browser or the policy knows where something is kept", async () => {
     const swept = [
       { path: `/incidents/${ids.rollCall}` },
-      { path: `/scenarios?open=${ids.fire}`, tabs: ["Calls"] },
+      { path: `/scenarios?open=${ids.fire}`, tabs: ["Webhooks"] },
       { path: `/devices?open=${ids.hall}`, tabs: ["Change"] },
     ];
     expect(await checkPages(browser, daemon.url, swept)).toEqual([]);
@@ -194,19 +194,19 @@ describe("scenarios, incidents and tables in the console", () => {
   it("tries a table of zones, tells which line does not fit, and makes the rows of a good one", async () => {
     const { page, errors, open } = await opened("/bulk-uploads?open=new");
     const take = async (names: readonly string[], name: string) => {
-      await choose(page, "What its lines are", "Speakers and zones");
+      await choose(page, "Type", "Speakers and zones");
       const buffer = Buffer.from(zoneTable(names));
       await page.setInputFiles("input[type=file]", { name, mimeType: "text/plain", buffer });
     };
     await take(["row-1", "row-1", "row-2"], "bad.tsv");
-    await page.getByText("Nothing was made: 1 line does not fit.").waitFor();
+    await page.getByText("No rows were created: 1 line has errors.").waitFor();
     await page.getByRole("button", { name: "Line 3" }).click();
     await page.getByRole("dialog", { name: "Line 3" }).getByText("zone:row-1").waitFor();
     await open("/bulk-uploads?open=new");
     await take(["row-1", "row-2", "row-3"], "good.tsv");
-    await page.getByText("All 3 lines fit. Nothing is kept yet.").waitFor();
-    await page.getByRole("button", { name: "Make 3 rows" }).click();
-    await page.getByText("3 rows were made.").waitFor();
+    await page.getByText("All 3 lines are valid. Nothing is saved yet.").waitFor();
+    await page.getByRole("button", { name: "Create 3 rows" }).click();
+    await page.getByText("3 rows created.").waitFor();
     expect((await api.get<{ total: number }>("/devices?q=row")).total).toBe(3);
     expect(errors).toEqual([]);
   });
@@ -214,10 +214,10 @@ describe("scenarios, incidents and tables in the console", () => {
   it("stops a load that would remove too many, and asks before it does", async () => {
     const id = await createSampleLoadSource(api);
     const { page, axe, errors } = await opened(`/load-definitions?open=${id}`);
-    await page.getByRole("tab", { name: "Loads" }).click();
-    await page.getByRole("button", { name: "Load now" }).click();
+    await page.getByRole("tab", { name: "Import runs" }).click();
+    await page.getByRole("button", { name: "Import now" }).click();
     await page.getByText("Stopped: 12 people would be removed").waitFor();
-    await page.getByRole("button", { name: "The file is right: remove 12 people" }).click();
+    await page.getByRole("button", { name: "The file is correct: remove 12 people" }).click();
     await page.getByText("People removed").waitFor();
     expect((await api.get<{ total: number }>("/users?q=Person")).total).toBe(8);
     // A column that nothing reads may be one whose name was misspelt.
@@ -227,8 +227,8 @@ describe("scenarios, incidents and tables in the console", () => {
       new Blob([table], { type: "text/tab-separated-values" }),
       "people.tsv",
     );
-    await page.getByRole("button", { name: "Try it" }).click();
-    await page.getByText("1 thing was passed over").waitFor();
+    await page.getByRole("button", { name: "Test run" }).click();
+    await page.getByText("1 entry skipped").waitFor();
     await page.getByText("Line 1: Column House is not read").waitFor();
     for (const viewport of [PHONE_SIZE, WINDOW_SIZE]) {
       await page.setViewportSize(viewport);

@@ -164,8 +164,8 @@ describe("a day of a school, by keys alone", () => {
       const shownDay = new Intl.DateTimeFormat("en-US", { month: "short", day: "numeric", timeZone: "UTC" });
       const moved = sheet.getByText("08:00 becomes 10:00").filter({ hasText: shownDay.format(Date.parse(tomorrow)) });
       await moved.waitFor();
-      await keys.use(sheet.getByRole("button", { name: "Change the bells" }));
-      await page.getByText("1 schedule rings otherwise.").waitFor();
+      await keys.use(sheet.getByRole("button", { name: "Change bells" }));
+      await page.getByText("1 schedule changed.").waitFor();
       const changes = await api.get<{ data: object[] }>("/bell-schedules-day-changes");
       expect(changes.data).toMatchObject([{ kind: "delay", minutes: 120, startDate: tomorrow }]);
       await fits("snow delay");
@@ -175,13 +175,13 @@ describe("a day of a school, by keys alone", () => {
       await registerDevices(api, [{ type: "speakers", deviceIdentifier: "zone:gym", ...lost }]);
 
       // The bell, while somebody looks.
-      await keys.goTo("Now", "Now");
+      await keys.goTo("Dashboard", "Dashboard");
       const ringMs = Date.now() + 15_000;
       await makeRings("Early birds", [new Date(ringMs).toISOString().slice(11, 19)], ringMs, ringMs);
       const rung = page.locator("main li").filter({ has: page.getByRole("link", { name: "Lesson bell" }) });
-      // Until it is to be heard it is "Made ready".
+      // Until it is to be heard it is "Prepared".
       await rung
-        .getByText(/Going on|Finished/)
+        .getByText(/In progress|Finished/)
         .first()
         .waitFor();
       const bells = await api.get<{ data: object[] }>("/notifications?subject=Lesson+bell&draft=false");
@@ -208,14 +208,14 @@ describe("a day of a school, by keys alone", () => {
       await fits("page");
 
       // The speaker that has gone, which the first page tells.
-      await keys.goTo("Now", "Now");
+      await keys.goTo("Dashboard", "Dashboard");
       await page.getByRole("list", { name: "Open alarms" }).waitFor();
       await keys.use(page.getByRole("list", { name: "Open alarms" }).getByRole("link", { name: /^1 speaker/ }));
       await sheet
         .getByText(/not registered/)
         .first()
         .waitFor();
-      await keys.reach(sheet.getByRole("switch", { name: "Send no messages about it" }));
+      await keys.reach(sheet.getByRole("switch", { name: "Mute messages of this alarm" }));
       await keys.press("Space");
       await page.getByText("Saved.").waitFor();
       await keys.press("Escape");
@@ -247,7 +247,7 @@ describe("a day of a school, by keys alone", () => {
       await keys.reach(page.getByRole("textbox", { name: "PIN" }));
       await keys.type(LOCKDOWN_PIN);
       const start = page.getByRole("button", { name: "Start LIVE" });
-      await keys.hold(start, () => page.getByText("Lockdown is under way").waitFor());
+      await keys.hold(start, () => page.getByText("Lockdown started").waitFor());
       await fits("lockdown");
       const [sent] = (await api.get<{ data: Row[] }>("/notifications?subject=Lockdown:+North&draft=false")).data;
       const answer = { type: "confirmation", confirmationOption: "Safe" };
@@ -257,23 +257,23 @@ describe("a day of a school, by keys alone", () => {
       await page.getByRole("heading", { name: "Roll call" }).waitFor();
       await keys.reach(page.getByRole("switch", { name: "Only those who have not answered" }));
       await keys.press("Space");
-      await expect.poll(() => page.getByText("No answer").count()).toBe(STAFF - 3);
+      await expect.poll(() => page.getByText("No response").count()).toBe(STAFF - 3);
       await fits("who has not answered");
       await eventually(async () =>
         Boolean((await api.get<{ total: number }>("/notifications?subject=Not+everybody+has+answered")).total),
       );
 
       // The end, and what is kept of it.
-      await keys.goTo("Now", "Now");
+      await keys.goTo("Dashboard", "Dashboard");
       await keys.use(page.locator("main").getByRole("link", { name: "Lockdown", exact: true }));
       await page.locator(".timeline").getByText("Not everybody has answered").first().waitFor();
-      const clear = page.getByRole("button", { name: "Send the all-clear" });
+      const clear = page.getByRole("button", { name: "Send all-clear" });
       await keys.hold(clear, () => page.locator(".timeline").getByText("All-clear").first().waitFor());
-      await keys.use(page.getByRole("button", { name: "End the incident" }));
-      await keys.use(sheet.getByRole("button", { name: "End the incident" }));
-      await page.locator("header").getByText("Over").waitFor();
+      await keys.use(page.getByRole("button", { name: "End incident" }));
+      await keys.use(sheet.getByRole("button", { name: "End incident" }));
+      await page.locator("header").getByText("Ended", { exact: true }).waitFor();
       await fits("all-clear");
-      const report = await page.getByRole("link", { name: "Report to print" }).getAttribute("href");
+      const report = await page.getByRole("link", { name: "Printable report" }).getAttribute("href");
       const paper = await (await page.request.get(`${scene.url()}${report}`)).text();
       expect(paper).toContain("Not everybody has answered");
       expect(paper.slice(paper.indexOf("<body")).toUpperCase()).not.toContain("DRILL");
@@ -313,11 +313,11 @@ describe("a day of a school, by keys alone", () => {
       await page.getByRole("textbox", { name: "PIN" }).fill(LOCKDOWN_PIN);
       await fits("asked");
       const start = page.getByRole("button", { name: "Start LIVE" });
-      await holdUntil(start, () => page.getByText("Lockdown is under way").waitFor());
+      await holdUntil(start, () => page.getByText("Lockdown started").waitFor());
       await fits("lockdown");
       await page.getByRole("link", { name: `0 of ${STAFF} have answered` }).click();
       await page.getByRole("heading", { name: "Roll call" }).waitFor();
-      await expect.poll(() => page.getByText("No answer").count()).toBe(STAFF);
+      await expect.poll(() => page.getByText("No response").count()).toBe(STAFF);
       await fits("roll call");
       expect(faults).toEqual([]);
     },

@@ -78,7 +78,7 @@ describe("the send page and what follows a send", () => {
     // The fake microphone beeps once a second.
     await page.waitForSelector("xpath=//*[@role='meter'][@aria-valuenow > 30]");
     await page.waitForSelector("[role=timer] >> text=/0:(0[2-9]|[1-5])/");
-    await page.getByRole("button", { name: "Finish" }).click();
+    await page.getByRole("button", { name: "Stop" }).click();
     await page.waitForSelector("svg.waveform");
     expect(await axe()).toEqual([]);
     const seconds = await page.evaluate<number>(`(async () => {
@@ -107,14 +107,14 @@ describe("the send page and what follows a send", () => {
     await page.getByRole("option", { name: "Everywhere" }).click();
     await page.keyboard.press("Escape");
     await page.getByRole("textbox", { name: "Subject" }).fill("Spoken in person");
-    await page.getByRole("button", { name: "Speak a drill" }).click();
+    await page.getByRole("button", { name: "Speak (drill)" }).click();
     await page.waitForSelector("button.talk >> text=Speak now");
     expect(await axe()).toEqual([]);
     await page.waitForSelector(".strip.sounding >> text=speaks live");
     // A second more than is demanded of the sound: the time begins before the first sound has come in.
     await page.waitForSelector("[role=timer] >> text=/0:(0[3-9]|[1-5])/");
     await page.keyboard.press("Escape");
-    await page.waitForSelector("text=Said.");
+    await page.waitForSelector("text=Live page finished.");
     const [row] = (await sent()).filter(({ subject }) => subject === "Spoken in person");
     await scene.waitUntilFinished(row?.id ?? "");
     expect((await scene.deliveries(row?.id ?? "")).filter(({ level }) => level === "playing")).toHaveLength(
@@ -132,7 +132,7 @@ describe("the send page and what follows a send", () => {
       const { page, open } = await loggedIn({}, strict);
       await open("/send");
       await page.getByRole("button", { name: "Record", exact: true }).click();
-      await page.waitForSelector("[role=alert] >> text=Allow it beside the address");
+      await page.waitForSelector("[role=alert] >> text=Allow it next to the address bar");
     } finally {
       await strict.close();
     }
@@ -151,11 +151,11 @@ describe("the send page and what follows a send", () => {
       mimeType: "audio/wav",
       buffer: Buffer.concat([head, samples]),
     });
-    await page.waitForSelector("text=Too loud: it crackles");
+    await page.waitForSelector("text=Too loud: distorted");
     await page.waitForSelector("text=0:02");
-    await page.getByRole("button", { name: "Another one" }).click();
+    await page.getByRole("button", { name: "Record again" }).click();
     await page.setInputFiles("#recording", { name: "a.wav", mimeType: "audio/wav", buffer: Buffer.from("nonsense") });
-    await page.waitForSelector("[role=alert] >> text=WAV works everywhere");
+    await page.waitForSelector("[role=alert] >> text=Use WAV");
   });
 
   it("plays the tone by ear, and says whom a message reaches", async () => {
@@ -166,10 +166,10 @@ describe("the send page and what follows a send", () => {
       page.waitForResponse(/alert-tones\/default\/audio/),
       // It is over soon.
       page.waitForSelector("text=Stop the tone"),
-      page.getByRole("button", { name: "Listen to the tone" }).click(),
+      page.getByRole("button", { name: "Play tone" }).click(),
     ]);
     expect(heard.headers()["content-type"]).toBe("audio/wav");
-    await page.waitForSelector("text=Listen to the tone");
+    await page.waitForSelector("text=Play tone");
     await choose(console, "Whom");
     await page.waitForSelector(`.reach-line >> text=${PHONES + 1} devices`);
     await page.waitForSelector(".reach-line >> text=over in about");
@@ -180,7 +180,7 @@ describe("the send page and what follows a send", () => {
     await open("/send");
     await page.getByLabel("Subject").fill("Half a thought");
     await page.click("nav >> text=People");
-    await page.waitForSelector("text=Leave without saving?");
+    await page.waitForSelector("text=Discard unsaved changes?");
     expect(await axe()).toEqual([]);
     await page.getByRole("button", { name: "Stay here" }).click();
     expect(await page.getByLabel("Subject").inputValue()).toBe("Half a thought");
@@ -215,7 +215,7 @@ describe("the send page and what follows a send", () => {
     const { page, open, axe, errors } = console;
     await open("/templates");
     await page.getByRole("button", { name: "Lockdown", exact: true }).click();
-    await page.getByLabel("A tile of the emergency button").click();
+    await page.getByLabel("Show as an emergency tile").click();
     await page.getByRole("button", { name: "Save" }).click();
     await page.waitForSelector("text=Saved.");
 
@@ -223,7 +223,7 @@ describe("the send page and what follows a send", () => {
     let taps = 0;
     await page.exposeFunction("tapped", () => taps++);
     await page.evaluate("addEventListener('pointerdown', () => tapped(), true)");
-    await page.getByRole("button", { name: "Emergency: choose what to send" }).click();
+    await page.getByRole("button", { name: "Emergency: choose a message" }).click();
     const tile = page.getByRole("button", { name: "Lockdown Lock the doors" });
     await tile.waitFor();
     expect(await axe()).toEqual([]);
@@ -236,7 +236,7 @@ describe("the send page and what follows a send", () => {
 
     // A slip calls no lockdown off.
     const allClears = async () => (await sent()).filter(({ subject }) => subject === "All clear: Lock the doors");
-    const allClear = page.getByRole("button", { name: /Send the all-clear/ });
+    const allClear = page.getByRole("button", { name: /Send all-clear/ });
     await allClear.click();
     await slip(allClear);
     expect(await axe()).toEqual([]);
@@ -255,7 +255,7 @@ describe("the send page and what follows a send", () => {
     const before = await count();
     const openSheet = async () => {
       await open("/devices");
-      await page.getByRole("button", { name: "Emergency: choose what to send" }).focus();
+      await page.getByRole("button", { name: "Emergency: choose a message" }).focus();
       await page.keyboard.press("Enter");
       await page.getByRole("radio", { name: "DRILL" }).check();
       return page.getByRole("button", { name: "Lockdown Lock the doors" });
@@ -274,7 +274,7 @@ describe("the send page and what follows a send", () => {
     await stop((await sent())[0]?.id);
     const pressed = await openSheet();
     await pressed.dispatchEvent("click");
-    await page.waitForSelector("text=Press once more to send");
+    await page.waitForSelector("text=Press again to send");
     await pressed.dispatchEvent("click");
     await page.waitForURL(/broadcasts\/./);
     expect(await count()).toBe(before + 2);
@@ -295,8 +295,8 @@ describe("the send page and what follows a send", () => {
     await page.click("text=As a table");
     await page.waitForSelector("table.numbers");
     expect(await axe()).toEqual([]);
-    await page.getByRole("button", { name: `Send again to ${OFFLINE} that missed it` }).dblclick();
-    await page.waitForSelector(`text=Sending again to ${OFFLINE} devices.`);
+    await page.getByRole("button", { name: `Resend to ${OFFLINE} missed` }).dblclick();
+    await page.waitForSelector(`text=Resending to ${OFFLINE} devices.`);
     await page.waitForSelector(`text=Sent again to ${OFFLINE} that it had not reached.`);
     const finished = async () =>
       (await scene.activityLog(id)).filter(({ type }) => type === "broadcast-finished").length;
@@ -306,20 +306,20 @@ describe("the send page and what follows a send", () => {
     expect(phones.filter(({ joinedAt }) => joinedAt !== null).length).toBe(PHONES - OFFLINE);
     expect((await scene.deliveries(id)).filter(({ level }) => level === "failed")).toHaveLength(OFFLINE);
 
-    await page.getByRole("button", { name: /Send the all-clear/ }).dblclick();
+    await page.getByRole("button", { name: /Send all-clear/ }).dblclick();
     await page.waitForURL((url) => !url.pathname.endsWith(id));
     await page.waitForSelector("h1 >> text=All clear: Fire drill");
     await page.waitForSelector("header.drill >> text=DRILL");
-    await page.waitForSelector("text=Continues");
+    await page.waitForSelector("text=Follow-up of");
     const clear = (await sent()).filter(({ subject }) => subject === "All clear: Fire drill");
     expect(clear).toMatchObject([{ drill: true, alertTone: "all-clear1", parentNotificationId: id }]);
     await scene.waitUntilFinished(clear[0]?.id ?? "");
     expect(await axe()).toEqual([]);
     await page.getByRole("link", { name: "Fire drill" }).click();
     await page.waitForSelector("text=Followed by");
-    await page.getByRole("button", { name: "Send the all-clear · DRILL" }).click();
+    await page.getByRole("button", { name: "Send all-clear · DRILL" }).click();
     await page.waitForSelector("text=The all-clear has been sent already. Press again to send it once more.");
-    await page.getByRole("button", { name: "Send the all-clear once more · DRILL" }).click();
+    await page.getByRole("button", { name: "Send all-clear again · DRILL" }).click();
     await page.waitForSelector("h1 >> text=All clear: Fire drill");
     const twice = (await sent()).filter(({ subject }) => subject === "All clear: Fire drill");
     expect(twice).toHaveLength(2);
@@ -327,7 +327,7 @@ describe("the send page and what follows a send", () => {
     await page.getByRole("link", { name: "Fire drill" }).click();
     await page.waitForSelector("text=Followed by");
     await page.getByRole("link", { name: "Stay inside" }).click();
-    await page.waitForSelector("text=This continues the drill “Fire drill” and is one too.");
+    await page.waitForSelector("text=Follow-up to the drill “Fire drill”, also a drill.");
     await page.getByRole("button", { name: "Start drill" }).click();
     await page.waitForSelector("h1 >> text=Stay inside");
     const [next] = await sent();

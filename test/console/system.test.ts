@@ -67,30 +67,30 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open("/system");
     const phones = page.locator(".plugin", { hasText: "ip-phones" });
-    await phones.getByText("Given up").waitFor();
+    await phones.getByText("Failed").waitFor();
     await phones.getByText(/Failed 5 times within 10 minutes/).waitFor();
-    await page.locator("header").getByText("In trouble").waitFor();
+    await page.locator("header").getByText("Critical").waitFor();
     expect(await axe()).toEqual([]);
     await phones.getByRole("button", { name: "Settings, log, history" }).click();
     await page.getByRole("tab", { name: "History" }).click();
-    await page.locator("[role=dialog]").getByText("Given up").nth(1).waitFor();
+    await page.locator("[role=dialog]").getByText("Failed").nth(1).waitFor();
     await page.getByRole("tab", { name: "Log" }).click();
     await page.locator(".log").getByText("plugin failed").first().waitFor();
     // What stands between two tries would be gone in a second.
     tries.hold();
     await page.locator("[role=dialog]").getByRole("button", { name: "Restart ip-phones" }).click();
     await page.getByText("Restarted: ip-phones").waitFor();
-    await phones.getByText(/Failed: it threw: .*EADDRINUSE.* Tried again in \d+ s/).waitFor();
+    await phones.getByText(/Failed: it threw: .*EADDRINUSE.* Next attempt in \d+ s/).waitFor();
     await new Promise((closed) => occupant.close(closed));
     tries.goOn();
     await page.locator("[role=dialog]").getByText("Running").waitFor();
     // The log follows by itself.
     await page.locator(".log").getByText("plugin started").waitFor();
-    await page.getByRole("radio", { name: "Trouble only" }).check();
+    await page.getByRole("radio", { name: "Warnings and errors" }).check();
     await page.locator(".log").getByText("plugin started").waitFor({ state: "detached" });
     await page.locator(".log").getByText("plugin failed").first().waitFor();
     await page.getByRole("tab", { name: "History" }).click();
-    await page.getByText("Restarted by hand").waitFor();
+    await page.getByText("Restarted manually").waitFor();
     await page.keyboard.press("Escape");
     await page.locator("header").getByText("System OK").waitFor();
     expect(errors).toEqual([]);
@@ -118,19 +118,19 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     await page.getByRole("button", { name: "Server severely degraded" }).click();
     const sheet = page.locator("[role=dialog]").first();
     await sheet.getByRole("tab", { name: "Messages" }).click();
-    await sheet.getByText("Nobody is told of it yet.").waitFor();
-    await sheet.getByRole("button", { name: "Tell the administration" }).click();
-    await sheet.getByText("When it is over").waitFor();
+    await sheet.getByText("Nobody is notified yet.").waitFor();
+    await sheet.getByRole("button", { name: "Notify administrators" }).click();
+    await sheet.getByText("When it is resolved").waitFor();
     await sheet.getByText("When it becomes active").waitFor();
-    await sheet.getByRole("button", { name: "Tell the administration" }).waitFor({ state: "detached" });
-    await sheet.getByRole("tab", { name: "Quiet" }).click();
-    await sheet.getByRole("button", { name: "Keep messages back" }).click();
+    await sheet.getByRole("button", { name: "Notify administrators" }).waitFor({ state: "detached" });
+    await sheet.getByRole("tab", { name: "Muting" }).click();
+    await sheet.getByRole("button", { name: "Mute messages" }).click();
     await page.getByRole("textbox", { name: "Reason" }).fill("disk");
-    await page.getByText(/In the last 30 days: 0 events, 0 messages kept back/).waitFor();
+    await page.getByText(/In the last 30 days: 0 events, 0 messages muted/).waitFor();
     await page.getByRole("button", { name: "Save" }).click();
-    await sheet.getByText("Reasons with “disk”").waitFor();
+    await sheet.getByText("Reasons containing “disk”").waitFor();
     await sheet.getByRole("tab", { name: "Now" }).click();
-    await sheet.getByRole("switch", { name: "Send no messages about it" }).click();
+    await sheet.getByRole("switch", { name: "Mute messages of this alarm" }).click();
     await page.getByText("Muted").waitFor();
     const alarm = await daemon.call("GET", `/alarms/${ALARM_IDS.onprem_server_red}?includeActions=true`);
     expect(alarm.body).toMatchObject({ muted: true, alarmActionIds: [expect.any(String), expect.any(String)] });
@@ -154,7 +154,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     await open("/");
     await page
       .getByRole("list", { name: "Open alarms" })
-      .getByText(/ sees to it/)
+      .getByText(/Acknowledged by /)
       .waitFor();
     expect(errors).toEqual([]);
   });
@@ -164,7 +164,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
       await daemon.call<{ data: { id: string; name: string }[] }>("GET", "/extensions?limit=100")
     ).body.data.find(({ name }) => name === "ip-phones") as { id: string };
     const swept = [{ path: `/system?open=${id}`, tabs: ["Log", "History"] }];
-    swept.push({ path: `/alarms?open=${ALARM_IDS.speakers_unregistered}`, tabs: ["History", "Messages", "Quiet"] });
+    swept.push({ path: `/alarms?open=${ALARM_IDS.speakers_unregistered}`, tabs: ["History", "Messages", "Muting"] });
     expect(await checkPages(browser, daemon.url, swept)).toEqual([]);
   });
 });

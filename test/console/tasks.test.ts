@@ -57,7 +57,7 @@ describe("what people come to the console for", () => {
     const silent = lines.find(({ level }) => level === "failed");
     const digits = silent?.deviceIdentifier.slice(-4) ?? "";
     await measure("why did this room stay silent", MOST_CLICKS.why, "/", async (page, hands) => {
-      await hands.click(page.getByRole("link", { name: /missed the last broadcast/ }));
+      await hands.click(page.getByRole("link", { name: /missed the last message/ }));
       await hands.click(page.getByRole("searchbox"));
       await hands.type(silent?.deviceIdentifier ?? "");
       await page.waitForSelector("text=1 entry");
@@ -69,10 +69,12 @@ describe("what people come to the console for", () => {
 
   it("add a phone", async () => {
     await measure("add a phone", MOST_CLICKS.addPhone, "/", async (page, hands) => {
-      await hands.click(page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Devices" }));
-      await hands.click(page.getByRole("link", { name: "Add a device" }));
+      await hands.click(
+        page.getByRole("navigation", { name: "Main navigation" }).getByRole("link", { name: "Devices" }),
+      );
+      await hands.click(page.getByRole("link", { name: "Add device" }));
       await hands.click(page.getByText("Phone", { exact: true }));
-      await hands.click(page.getByLabel("What people call it"));
+      await hands.click(page.getByLabel("Name", { exact: true }));
       await hands.type("Room 214");
       await hands.press("Tab");
       await hands.type("SEP0011223344AA");
@@ -91,11 +93,11 @@ describe("what people come to the console for", () => {
     const template = { name: "Lockdown", subject: "Lock the doors", deviceGroupIds: [group?.id], metadata };
     await scene.api().post("/message-templates", template);
     await measure("live lockdown, its tile held", MOST_CLICKS.lockdown, "/audit", async (page, hands) => {
-      await hands.click(page.getByRole("button", { name: "Emergency: choose what to send" }));
+      await hands.click(page.getByRole("button", { name: "Emergency: choose a message" }));
       const tile = page.getByRole("button", { name: "Lockdown Lock the doors" });
       await hands.hold(tile, () => page.waitForURL(/broadcasts\/./));
       await page.waitForSelector("h1 >> text=Lock the doors");
-      await page.waitForSelector("text=Hold for a second and a half");
+      await page.waitForSelector("text=Hold for 1.5 seconds");
     });
     const sent = await scene
       .api()
@@ -107,18 +109,20 @@ describe("what people come to the console for", () => {
   it("find out whether somebody may send to all", async () => {
     const { id } = await scene.api().post<{ id: string }>("/users", { name: "Anna Adler", email: "anna@example.org" });
     await measure("who may send to all", MOST_CLICKS.mayAll, "/", async (page, hands) => {
-      await hands.click(page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "People" }));
-      await hands.click(page.getByRole("link", { name: "Who may what" }));
-      await hands.click(page.getByRole("combobox", { name: "Who" }));
+      await hands.click(
+        page.getByRole("navigation", { name: "Main navigation" }).getByRole("link", { name: "People" }),
+      );
+      await hands.click(page.getByRole("link", { name: "Check permissions" }));
+      await hands.click(page.getByRole("combobox", { name: "Person" }));
       await hands.type("anna");
       await page.getByRole("option", { name: "Anna Adler" }).waitFor();
       await hands.press("ArrowDown");
       await hands.press("Enter");
-      await hands.click(page.getByRole("combobox", { name: "What" }));
+      await hands.click(page.getByRole("combobox", { name: "Resource" }));
       await hands.type("Send messages live");
       await hands.press("ArrowDown");
       await hands.press("Enter");
-      await page.getByText("Anna Adler may not: Send messages live.").waitFor();
+      await page.getByText("Anna Adler may not do this: Send messages live.").waitFor();
       await page.waitForURL((url) => url.href.includes(id));
     });
   });

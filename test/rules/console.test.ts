@@ -1,8 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/console/web/api/routes.ts";
-import { de } from "../../src/console/web/words/de.ts";
-import { en, type WordKey } from "../../src/console/web/words/en.ts";
 import { actionsFor } from "../../src/http/actions/index.ts";
 import { createCatalogue, methodsOf } from "../../src/schema/catalogue.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
@@ -93,14 +91,4 @@ describe("the console", () => {
     const markup = '<p className="soft">{t("hello")} · <input type="text" aria-label={t("name")} />–</p>';
     expect(untranslatedTexts(fixtureTree({ "src/console/web/a.tsx": `const x = ${markup};` }))).toEqual([]);
   });
-
-  it("fills the same places in every language", () => {
-    const differing = (Object.keys(en) as WordKey[]).filter((key) => placesOf(en[key]) !== placesOf(de[key]));
-    expect(differing).toEqual([]);
-  });
 });
-
-function placesOf(message: string): string {
-  const places = new Set(message.match(/\{\w+\}/g) ?? []);
-  return [...places].sort().join();
-}

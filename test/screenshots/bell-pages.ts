@@ -74,7 +74,7 @@ export const BELL_PAGES: readonly Screenshot[] = [
   { name: "bells-change", path: "/bells?open=change&day={schoolDay}", wait: difference },
   { name: "bell-schedules", path: "/bell-schedules", wait: "[role=cell]" },
   { name: "bell-schedule", path: "/bell-schedules?open={high}", wait: "[role=dialog] select" },
-  { name: "bell-schedule-calendars", path: "/bell-schedules?open={high}", act: tab("Calendars") },
+  { name: "bell-schedule-calendars", path: "/bell-schedules?open={high}", act: tab("Calendar subscriptions") },
   { name: "bell-ring-lists", path: "/ring-lists", wait: "[role=cell]" },
   { name: "bell-ring-list", path: "/ring-lists?open={normal}", wait: ".entry input" },
   { name: "bell-scheduled", path: "/scheduled-messages?open={scheduled}", wait: "[role=dialog] .card li" },

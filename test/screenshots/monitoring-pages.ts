@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import type { Screenshot } from "./screenshots.ts";
 
 const who = async (page: Page) => {
-  await page.getByRole("textbox", { name: "Who would call this device?" }).fill("Room 1");
+  await page.getByRole("textbox", { name: "Which appliance would call this device?" }).fill("Room 1");
   await page.getByText("the appliance that serves it activates it").waitFor();
 };
 

@@ -65,9 +65,9 @@ describe.skipIf(process.env.CARILLON_PICTURES)("a school day", () => {
     await shot("drill");
     await lockdown(page);
     await shot("lockdown");
-    await page.getByRole("link", { name: "To the incident and its all-clear" }).click();
-    await page.getByRole("button", { name: "Send the all-clear" }).click({ delay: HELD_MS });
-    await page.getByText("The all-clear is sent.").waitFor();
+    await page.getByRole("link", { name: "Open incident and all-clear" }).click();
+    await page.getByRole("button", { name: "Send all-clear" }).click({ delay: HELD_MS });
+    await page.getByText("All-clear sent.").waitFor();
     await shot("all-clear");
     await open("/");
     await shot("afterwards");
@@ -84,7 +84,7 @@ async function drill(page: Page): Promise<void> {
   await openEmergency(page);
   await page.getByRole("dialog").getByText("DRILL", { exact: true }).click();
   await page.locator(".emergency-tile.drill").filter({ hasText: "Fire" }).click({ delay: HELD_MS });
-  await page.getByText("Send the all-clear").waitFor();
+  await page.getByText("Send all-clear").waitFor();
 }
 
 async function lockdown(page: Page): Promise<void> {
@@ -93,5 +93,5 @@ async function lockdown(page: Page): Promise<void> {
   await page.getByText("Gym", { exact: true }).click();
   await page.getByRole("textbox", { name: "PIN" }).fill(LOCKDOWN_PIN);
   await page.locator("button.hold").filter({ hasText: "Start LIVE" }).click({ delay: HELD_MS });
-  await page.getByText("Lockdown is under way").waitFor();
+  await page.getByText("Lockdown started").waitFor();
 }

@@ -51,16 +51,16 @@ const tab = (name: string) => async (page: Page) => {
 /** What a template says stands in the form, and whom it reaches beside it. */
 const filled = async (page: Page) => {
   await page.waitForFunction("document.querySelector('form input')?.value");
-  await page.getByText("Length of sound").waitFor();
+  await page.getByText("Audio length").waitFor();
 };
 
 /** What an appliance shows before anything was made. */
 export const EMPTY_PAGES: readonly Screenshot[] = [
-  { name: "now-empty", path: "/", wait: "text=Nothing was sent yet" },
-  { name: "people-search-empty", path: "/people?q=nobody", wait: "text=Nothing fits" },
-  { name: "templates-empty", path: "/templates", wait: "text=There is no template yet" },
-  { name: "lists-empty", path: "/lists", wait: "text=There is no list yet" },
-  { name: "broadcasts-empty", path: "/broadcasts", wait: "text=Nothing was sent yet" },
+  { name: "now-empty", path: "/", wait: "text=No messages yet" },
+  { name: "people-search-empty", path: "/people?q=nobody", wait: "text=No results" },
+  { name: "templates-empty", path: "/templates", wait: "text=No templates yet" },
+  { name: "lists-empty", path: "/lists", wait: "text=No lists yet" },
+  { name: "broadcasts-empty", path: "/broadcasts", wait: "text=No messages yet" },
 ];
 
 /** Every page of a school at work. */
@@ -98,8 +98,8 @@ export const PAGES: readonly Screenshot[] = [
   { name: "people-fault", path: "/people", before: broken, wait: "[role=alert]" },
   { name: "people-refused", path: "/people", before: refused, wait: "text=You may not see" },
   { name: "person-devices", path: "/people?open={teacher}", act: tab("Devices") },
-  { name: "person-tokens", path: "/people?open={teacher}", act: tab("Tokens") },
-  { name: "person-rights", path: "/people?open={teacher}", act: tab("Rights") },
+  { name: "person-tokens", path: "/people?open={teacher}", act: tab("API tokens") },
+  { name: "person-rights", path: "/people?open={teacher}", act: tab("Permissions") },
   { name: "lists", path: "/lists", wait: "[role=cell]" },
   { name: "list-members", path: "/lists?open={list}", act: tab("Members") },
   { name: "security-groups", path: "/security-groups", wait: "[role=cell]" },
@@ -109,7 +109,7 @@ export const PAGES: readonly Screenshot[] = [
   { name: "security-group-directory", path: "/security-groups?open={office}", act: tab("Directory") },
   { name: "directory-groups", path: "/directory-groups", wait: "[role=cell]" },
   { name: "domains", path: "/domains", wait: ".branch" },
-  { name: "domain-members", path: "/domains?open={north}", act: tab("In this domain") },
+  { name: "domain-members", path: "/domains?open={north}", act: tab("Contents") },
   {
     name: "rights",
     path: "/rights?user={teacher}&thing=post+%2Fnotifications",
@@ -140,7 +140,7 @@ export const PAGES: readonly Screenshot[] = [
   { name: "chat-groups", path: "/chat-groups" },
   { name: "profiles", path: "/profiles", wait: "[role=cell]" },
   { name: "speech", path: "/speech", wait: "[role=cell]" },
-  { name: "look", path: "/look" },
+  { name: "branding", path: "/branding" },
   { name: "applications", path: "/applications" },
   { name: "webhooks", path: "/webhooks" },
   { name: "welcome", path: "/welcome" },

@@ -23,7 +23,7 @@ export const CONSOLE_PAGES = [
   "/devices?state=untried&type=phones",
   "/device-groups",
   "/device-groups?open=new",
-  "/look",
+  "/branding",
   "/inputs?open=new",
   "/speech",
   "/people",

@@ -1,6 +1,6 @@
 import type { Browser, Page, Route } from "playwright-core";
 import { createApiClient } from "../../src/api-client/api-client.ts";
-import { en } from "../../src/console/web/words/en.ts";
+import en from "../../src/console/web/i18n/en.json" with { type: "json" };
 import type { ConsoleOptions, ConsolePage } from "./browser.ts";
 import { openConsole } from "./console-pages.ts";
 import type { TEST_ADMIN, TestDaemon } from "./daemon.ts";

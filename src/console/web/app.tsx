@@ -3,37 +3,39 @@ import { RouterProvider } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { CallerError } from "../../lib/errors.ts";
 import { openSocket } from "./api/browser-socket.ts";
-import { type Client, createClient } from "./api/client.ts";
+import { type ApiClient, createClient } from "./api/client.ts";
 import { createLiveFeed, type FeedState } from "./api/live-feed.ts";
 import type { SessionRow } from "./api/rows.ts";
 import { createStaleQueries } from "./api/stale-queries.ts";
-import { type Attention, watchAttention } from "./attention.ts";
-import { BrandingColors } from "./branding.tsx";
 import { browserClock } from "./browser-clock.ts";
 import { type Console, ConsoleProvider } from "./console-context.tsx";
-import { freshen } from "./list/fresh-lists.ts";
-import { Toast, type ToastText } from "./parts/toast.tsx";
-import { createRemovals } from "./removals.ts";
+import { AccountLanguage } from "./features/account/account-language.ts";
+import { BrandingColors } from "./features/branding/branding.tsx";
+import { useTranslation } from "./i18n/use-translation.tsx";
+import { createPendingRemovals } from "./pending-removals.ts";
 import { createConsoleRouter } from "./router.tsx";
+import { refreshLists } from "./ui/list/refresh-lists.ts";
+import { Toast, type ToastMessage } from "./ui/toast.tsx";
+import { type UserActivity, watchUserActivity } from "./user-activity.ts";
 
-const LogInPage = lazy(() => import("./pages/log-in.tsx"));
-const SetUpPage = lazy(() => import("./pages/set-up.tsx"));
+const LogInPage = lazy(() => import("./features/account/log-in-page.tsx"));
+const FirstRunPage = lazy(() => import("./features/account/first-run-page.tsx"));
 
 /** The whole console: first run, log-in, or the frame with its pages. */
 export function App() {
   const queries = useQueryClient();
   const [feed, setFeed] = useState<FeedState>({ live: true, since: browserClock.now() });
-  const [toast, setToast] = useState<ToastText | null>(null);
-  const [attention] = useState(() => watchAttention(window, browserClock));
-  const [domainId, setDomainId] = useState(() => sessionStorage.getItem(ACTING));
-  const [removals] = useState(() => createRemovals(browserClock, window));
+  const [toast, setToast] = useState<ToastMessage | null>(null);
+  const [attention] = useState(() => watchUserActivity(window, browserClock));
+  const [domainId, setDomainId] = useState(() => sessionStorage.getItem(ACTING_DOMAIN_KEY));
+  const [removals] = useState(() => createPendingRemovals(browserClock, window));
   const client = useMemo(
     () =>
       createClient({
         fetch: (address, init) => fetch(address, init),
-        isUnattended: attention.isUnattended,
+        isUnattended: attention.isIdle,
         onLoggedOut() {
-          keepActing(null);
+          storeActingDomain(null);
           setDomainId(null);
           queries.setQueryData(["session"], null);
         },
@@ -43,7 +45,7 @@ export function App() {
   );
   const actIn = useCallback(
     (next: string | null) => {
-      keepActing(next);
+      storeActingDomain(next);
       setDomainId(next);
       // What was read in one domain must not be taken for what another shows.
       queries.removeQueries({ predicate: ({ queryKey }) => !SAME_EVERYWHERE.has(String(queryKey[0])) });
@@ -65,7 +67,13 @@ export function App() {
   });
   const setup = useQuery({ queryKey: ["setup"], queryFn: () => client.setup(), enabled: session.data === null });
   const loggedIn = Boolean(session.data);
-  useLiveFeed({ loggedIn, client, domainId, asIfAlone: attention.asIfAlone }, setFeed);
+  const isLoggedOut = session.data === null;
+  const { resetLanguage } = useTranslation();
+  // The log-in page is for whoever comes next, not for whoever has left.
+  useEffect(() => {
+    if (isLoggedOut) resetLanguage();
+  }, [isLoggedOut, resetLanguage]);
+  useLiveFeed({ loggedIn, client, domainId, asIfAlone: attention.inBackground }, setFeed);
   const router = useMemo(createConsoleRouter, []);
   const refreshSession = useCallback(() => void queries.resetQueries(), [queries]);
   const value = useMemo<Console>(
@@ -75,7 +83,7 @@ export function App() {
       feed,
       removals,
       refreshSession,
-      say: (text, undo) => setToast({ text, undo }),
+      notify: (text, undo) => setToast({ text, undo }),
       acting: { domainId, actIn },
     }),
     [client, feed, removals, refreshSession, domainId, actIn],
@@ -84,10 +92,11 @@ export function App() {
     <ConsoleProvider value={value}>
       {setup.data && <BrandingColors branding={setup.data.branding} />}
       <Suspense>
+        {session.data && <AccountLanguage session={session.data} />}
         {session.data && <RouterProvider key={domainId} router={router} />}
         {!session.data &&
           !session.isLoading &&
-          (setup.data?.needed ? <SetUpPage /> : !setup.isLoading && <LogInPage />)}
+          (setup.data?.needed ? <FirstRunPage /> : !setup.isLoading && <LogInPage />)}
       </Suspense>
       {toast && <Toast toast={toast} onEnd={() => setToast(null)} />}
     </ConsoleProvider>
@@ -95,29 +104,32 @@ export function App() {
 }
 
 /** Where the window keeps its acting domain. */
-const ACTING = "carillon.domain";
+const ACTING_DOMAIN_KEY = "carillon.domain";
 /** What is read once, whatever the domain. */
 const SAME_EVERYWHERE = new Set(["session", "setup", "schema"]);
 
-function keepActing(domainId: string | null): void {
-  if (domainId === null) sessionStorage.removeItem(ACTING);
-  else sessionStorage.setItem(ACTING, domainId);
+function storeActingDomain(domainId: string | null): void {
+  if (domainId === null) sessionStorage.removeItem(ACTING_DOMAIN_KEY);
+  else sessionStorage.setItem(ACTING_DOMAIN_KEY, domainId);
 }
 
 /** After a gap: what was asked for in between failed, whether or not it changed. */
-function isDoubtful({ state }: Query): boolean {
+function hasFailed({ state }: Query): boolean {
   return state.error !== null;
 }
 
-interface Follower {
+interface LiveFeedSubscription {
   loggedIn: boolean;
-  client: Client;
+  client: ApiClient;
   domainId: string | null;
-  asIfAlone: Attention["asIfAlone"];
+  asIfAlone: UserActivity["inBackground"];
 }
 
 /** What the feed brings nobody has asked for, though somebody may be at the page. */
-function useLiveFeed({ loggedIn, client, domainId, asIfAlone }: Follower, onState: (state: FeedState) => void): void {
+function useLiveFeed(
+  { loggedIn, client, domainId, asIfAlone }: LiveFeedSubscription,
+  onState: (state: FeedState) => void,
+): void {
   const queries = useQueryClient();
   useEffect(() => {
     if (!loggedIn) return;
@@ -130,11 +142,11 @@ function useLiveFeed({ loggedIn, client, domainId, asIfAlone }: Follower, onStat
         onState(state);
         // The daemon also cuts whose session has ended; whoever asks learns which it is.
         if (!state.live) asIfAlone(() => void queries.invalidateQueries({ queryKey: ["session"] }));
-        else if (!wasLive) asIfAlone(() => void queries.invalidateQueries({ predicate: isDoubtful }));
+        else if (!wasLive) asIfAlone(() => void queries.invalidateQueries({ predicate: hasFailed }));
         wasLive = state.live;
       },
       onChanges: createStaleQueries(browserClock, (resource, changes) =>
-        asIfAlone(() => freshen({ queries, client }, resource, changes)),
+        asIfAlone(() => refreshLists({ queries, client }, resource, changes)),
       ),
       onResync: () =>
         asIfAlone(() => void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" })),
@@ -147,7 +159,7 @@ function useLiveFeed({ loggedIn, client, domainId, asIfAlone }: Follower, onStat
 function noneWhenLoggedOut(error: unknown): null {
   // The domain that the window acted in is gone, or no longer the user's.
   if (error instanceof CallerError && error.faults.some(({ field }) => field === "domain")) {
-    keepActing(null);
+    storeActingDomain(null);
     location.reload();
   }
   if (error instanceof CallerError && error.type === "unauthorized") return null;

@@ -1,18 +1,18 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
 import { BugError } from "../../lib/errors.ts";
-import type { Client } from "./api/client.ts";
+import type { ApiClient } from "./api/client.ts";
 import type { FeedState } from "./api/live-feed.ts";
 import type { BrowserClock } from "./browser-clock.ts";
-import type { Removals } from "./removals.ts";
+import type { PendingRemovals } from "./pending-removals.ts";
 
 /** What every page may use. */
 export interface Console {
-  client: Client;
+  client: ApiClient;
   clock: BrowserClock;
   feed: FeedState;
-  removals: Removals;
+  removals: PendingRemovals;
   /** Says something for a few seconds; with `undo`, offers to take it back. */
-  say(message: string, undo?: () => void): void;
+  notify(message: string, undo?: () => void): void;
   /** Asks anew who is logged in. */
   refreshSession(): void;
   acting: ActingDomain;
@@ -40,7 +40,7 @@ export function useConsole(): Console {
   return found;
 }
 
-/** The time in epoch ms, anew every second. */
+/** The current time in epoch ms, updated every second. */
 export function useNow(): number {
   const { clock } = useConsole();
   const [now, setNow] = useState(() => clock.now());

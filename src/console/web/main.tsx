@@ -4,9 +4,9 @@ import { createTheme, MantineProvider } from "@mantine/core";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { mayPass } from "./api/client.ts";
+import { isTransientError } from "./api/client.ts";
 import { App } from "./app.tsx";
-import { WordsProvider } from "./words/use-words.tsx";
+import { TranslationProvider } from "./i18n/use-translation.tsx";
 
 /** What drops down stays inside its landmark, where a screen reader looks for it. */
 const inPlace = { comboboxProps: { withinPortal: false } };
@@ -36,7 +36,7 @@ const queries = new QueryClient({
     // A browser that thinks itself offline may well reach the appliance, above all on the appliance's own screen.
     queries: {
       staleTime: 60_000,
-      retry: (failures, error) => failures < 1 && mayPass(error),
+      retry: (failures, error) => failures < 1 && isTransientError(error),
       refetchOnWindowFocus: false,
       networkMode: "always",
     },
@@ -50,9 +50,9 @@ if (place) {
     <StrictMode>
       <MantineProvider theme={theme} defaultColorScheme="auto">
         <QueryClientProvider client={queries}>
-          <WordsProvider>
+          <TranslationProvider>
             <App />
-          </WordsProvider>
+          </TranslationProvider>
         </QueryClientProvider>
       </MantineProvider>
     </StrictMode>,

@@ -8,265 +8,265 @@ import {
   useLocation,
 } from "@tanstack/react-router";
 import { Suspense } from "react";
-import { Frame } from "./frame/frame.tsx";
-import { LostPage, PageFault } from "./frame/lost-page.tsx";
-import { readTableSearch } from "./list/table-search.ts";
-import NowPage from "./pages/now.tsx";
-import { PageToCome, WithReadings } from "./parts/page-notes.tsx";
-import { WithAllWords } from "./words/use-words.tsx";
+import DashboardPage from "./features/dashboard/dashboard-page.tsx";
+import { AppFrame } from "./frame/app-frame.tsx";
+import { NotFoundPage, PageError } from "./frame/not-found-page.tsx";
+import { FullCatalogue } from "./i18n/use-translation.tsx";
+import { readTableSearch } from "./ui/list/table-search.ts";
+import { PageLoading, PageQueriesProvider } from "./ui/page-status.tsx";
 
 /** The console's addresses; every page but the first is loaded when it is opened. */
 export function createConsoleRouter() {
-  const root = createRootRoute({ component: Surroundings, notFoundComponent: LostPage });
-  const further = createRoute({ getParentRoute: () => root, id: "further", component: FurtherPages });
+  const root = createRootRoute({ component: Layout, notFoundComponent: NotFoundPage });
+  const further = createRoute({ getParentRoute: () => root, id: "further", component: LazyPages });
   const at = <P extends string>(path: P, component: RouteComponent) =>
     createRoute({ getParentRoute: () => further, path, component, validateSearch: readTableSearch });
   const furtherTree = further.addChildren([
     at(
       "/send",
-      lazyRouteComponent(() => import("./pages/send.tsx")),
+      lazyRouteComponent(() => import("./features/notifications/compose-page.tsx")),
     ),
     at(
       "/speak",
-      lazyRouteComponent(() => import("./pages/speak.tsx")),
+      lazyRouteComponent(() => import("./features/live-page/speak-page.tsx")),
     ),
     at(
       "/templates",
-      lazyRouteComponent(() => import("./pages/templates.tsx")),
+      lazyRouteComponent(() => import("./features/notifications/templates-page.tsx")),
     ),
     at(
       "/confirmation-requests",
-      lazyRouteComponent(() => import("./pages/confirmation-requests.tsx")),
+      lazyRouteComponent(() => import("./features/notifications/confirmation-requests-page.tsx")),
     ),
     at(
       "/scenarios",
-      lazyRouteComponent(() => import("./pages/scenarios.tsx")),
+      lazyRouteComponent(() => import("./features/scenarios/scenarios-page.tsx")),
     ),
     at(
       "/scenarios/$scenarioId/start",
-      lazyRouteComponent(() => import("./pages/scenario-start.tsx")),
+      lazyRouteComponent(() => import("./features/scenarios/scenario-start-page.tsx")),
     ),
     at(
       "/launch",
-      lazyRouteComponent(() => import("./pages/launch.tsx")),
+      lazyRouteComponent(() => import("./features/scenarios/launch-page.tsx")),
     ),
     at(
       "/incident-plans",
-      lazyRouteComponent(() => import("./pages/incident-plans.tsx")),
+      lazyRouteComponent(() => import("./features/incidents/incident-plans-page.tsx")),
     ),
     at(
       "/incidents",
-      lazyRouteComponent(() => import("./pages/incidents.tsx")),
+      lazyRouteComponent(() => import("./features/incidents/incidents-page.tsx")),
     ),
     at(
       "/incidents/$incidentId",
-      lazyRouteComponent(() => import("./pages/incident.tsx")),
+      lazyRouteComponent(() => import("./features/incidents/incident-page.tsx")),
     ),
     at(
       "/bulk-uploads",
-      lazyRouteComponent(() => import("./pages/bulk-uploads.tsx")),
+      lazyRouteComponent(() => import("./features/uploads/bulk-uploads-page.tsx")),
     ),
     at(
       "/load-definitions",
-      lazyRouteComponent(() => import("./pages/load-definitions.tsx")),
+      lazyRouteComponent(() => import("./features/uploads/load-definitions-page.tsx")),
     ),
     at(
       "/broadcasts",
-      lazyRouteComponent(() => import("./pages/broadcasts.tsx")),
+      lazyRouteComponent(() => import("./features/notifications/notifications-page.tsx")),
     ),
     at(
       "/broadcasts/$notificationId",
-      lazyRouteComponent(() => import("./pages/broadcast.tsx")),
+      lazyRouteComponent(() => import("./features/notifications/notification-page.tsx")),
     ),
     at(
       "/broadcasts/$notificationId/roll-call",
-      lazyRouteComponent(() => import("./pages/roll-call.tsx")),
+      lazyRouteComponent(() => import("./features/notifications/roll-call-page.tsx")),
     ),
     at(
       "/broadcasts/$notificationId/rooms",
-      lazyRouteComponent(() => import("./pages/broadcast-rooms.tsx")),
+      lazyRouteComponent(() => import("./features/notifications/deliveries-by-room-page.tsx")),
     ),
     at(
       "/devices",
-      lazyRouteComponent(() => import("./pages/devices.tsx")),
+      lazyRouteComponent(() => import("./features/devices/devices-page.tsx")),
     ),
     at(
       "/device-groups",
-      lazyRouteComponent(() => import("./pages/device-groups.tsx")),
+      lazyRouteComponent(() => import("./features/devices/device-groups-page.tsx")),
     ),
     at(
       "/activation-groups",
-      lazyRouteComponent(() => import("./pages/activation-groups.tsx")),
+      lazyRouteComponent(() => import("./features/devices/activation-groups-page.tsx")),
     ),
     at(
       "/clusters",
-      lazyRouteComponent(() => import("./pages/clusters.tsx")),
+      lazyRouteComponent(() => import("./features/call-managers/clusters-page.tsx")),
     ),
     at(
       "/system-health",
-      lazyRouteComponent(() => import("./pages/health.tsx")),
+      lazyRouteComponent(() => import("./features/system/health-page.tsx")),
     ),
     at(
       "/backups",
-      lazyRouteComponent(() => import("./pages/backups.tsx")),
+      lazyRouteComponent(() => import("./features/system/backups-page.tsx")),
     ),
     at(
       "/cloud",
-      lazyRouteComponent(() => import("./pages/cloud.tsx")),
+      lazyRouteComponent(() => import("./features/cloud/cloud-page.tsx")),
     ),
     at(
       "/link-conflicts",
-      lazyRouteComponent(() => import("./pages/link-conflicts.tsx")),
+      lazyRouteComponent(() => import("./features/cloud/sync-conflicts-page.tsx")),
     ),
     at(
       "/appliances",
-      lazyRouteComponent(() => import("./pages/appliances.tsx")),
+      lazyRouteComponent(() => import("./features/cloud/appliances-page.tsx")),
     ),
     at(
       "/activities",
-      lazyRouteComponent(() => import("./pages/activities.tsx")),
+      lazyRouteComponent(() => import("./features/cloud/commands-page.tsx")),
     ),
     at(
       "/settings",
-      lazyRouteComponent(() => import("./pages/settings.tsx")),
+      lazyRouteComponent(() => import("./features/system/settings-page.tsx")),
     ),
     at(
       "/profiles",
-      lazyRouteComponent(() => import("./pages/profiles.tsx")),
+      lazyRouteComponent(() => import("./features/notifications/profiles-page.tsx")),
     ),
     at(
       "/speech",
-      lazyRouteComponent(() => import("./pages/speech.tsx")),
+      lazyRouteComponent(() => import("./features/speech/speech-page.tsx")),
     ),
     at(
       "/chat-groups",
-      lazyRouteComponent(() => import("./pages/chat-groups.tsx")),
+      lazyRouteComponent(() => import("./features/people/chat-groups-page.tsx")),
     ),
     at(
       "/inputs",
-      lazyRouteComponent(() => import("./pages/inputs.tsx")),
+      lazyRouteComponent(() => import("./features/devices/inputs-page.tsx")),
     ),
     at(
       "/places",
-      lazyRouteComponent(() => import("./pages/places.tsx")),
+      lazyRouteComponent(() => import("./features/places/places-page.tsx")),
     ),
     at(
       "/site-roles",
-      lazyRouteComponent(() => import("./pages/site-roles.tsx")),
+      lazyRouteComponent(() => import("./features/places/site-roles-page.tsx")),
     ),
     at(
       "/areas",
-      lazyRouteComponent(() => import("./pages/areas.tsx")),
+      lazyRouteComponent(() => import("./features/areas/areas-page.tsx")),
     ),
     at(
-      "/look",
-      lazyRouteComponent(() => import("./pages/look.tsx")),
+      "/branding",
+      lazyRouteComponent(() => import("./features/branding/branding-page.tsx")),
     ),
     at(
       "/bells",
-      lazyRouteComponent(() => import("./pages/bells.tsx")),
+      lazyRouteComponent(() => import("./features/bells/bells-page.tsx")),
     ),
     at(
       "/bell-print",
-      lazyRouteComponent(() => import("./pages/bell-print.tsx")),
+      lazyRouteComponent(() => import("./features/bells/bell-print-page.tsx")),
     ),
     at(
       "/bell-schedules",
-      lazyRouteComponent(() => import("./pages/bell-schedules.tsx")),
+      lazyRouteComponent(() => import("./features/bells/bell-schedules-page.tsx")),
     ),
     at(
       "/ring-lists",
-      lazyRouteComponent(() => import("./pages/ring-lists.tsx")),
+      lazyRouteComponent(() => import("./features/bells/ring-lists-page.tsx")),
     ),
     at(
       "/scheduled-messages",
-      lazyRouteComponent(() => import("./pages/scheduled-messages.tsx")),
+      lazyRouteComponent(() => import("./features/notifications/scheduled-notifications-page.tsx")),
     ),
     at(
       "/clearings",
-      lazyRouteComponent(() => import("./pages/clearings.tsx")),
+      lazyRouteComponent(() => import("./features/notifications/screen-clearing-page.tsx")),
     ),
     at(
       "/people",
-      lazyRouteComponent(() => import("./pages/people.tsx")),
+      lazyRouteComponent(() => import("./features/people/people-page.tsx")),
     ),
     at(
       "/lists",
-      lazyRouteComponent(() => import("./pages/lists.tsx")),
+      lazyRouteComponent(() => import("./features/people/lists-page.tsx")),
     ),
     at(
       "/security-groups",
-      lazyRouteComponent(() => import("./pages/security-groups.tsx")),
+      lazyRouteComponent(() => import("./features/security/security-groups-page.tsx")),
     ),
     at(
       "/directory-groups",
-      lazyRouteComponent(() => import("./pages/directory-groups.tsx")),
+      lazyRouteComponent(() => import("./features/security/directory-groups-page.tsx")),
     ),
     at(
       "/identity-providers",
-      lazyRouteComponent(() => import("./pages/identity-providers.tsx")),
+      lazyRouteComponent(() => import("./features/security/identity-providers-page.tsx")),
     ),
     at(
       "/provisioning",
-      lazyRouteComponent(() => import("./pages/provisioning.tsx")),
+      lazyRouteComponent(() => import("./features/security/provisioning-page.tsx")),
     ),
     at(
       "/domains",
-      lazyRouteComponent(() => import("./pages/domains.tsx")),
+      lazyRouteComponent(() => import("./features/security/domains-page.tsx")),
     ),
     at(
       "/rights",
-      lazyRouteComponent(() => import("./pages/rights.tsx")),
+      lazyRouteComponent(() => import("./features/security/access-check-page.tsx")),
     ),
     at(
       "/audit",
-      lazyRouteComponent(() => import("./pages/audit.tsx")),
+      lazyRouteComponent(() => import("./features/security/audit-page.tsx")),
     ),
     at(
       "/applications",
-      lazyRouteComponent(() => import("./pages/applications.tsx")),
+      lazyRouteComponent(() => import("./features/security/applications-page.tsx")),
     ),
     at(
       "/webhooks",
-      lazyRouteComponent(() => import("./pages/webhooks.tsx")),
+      lazyRouteComponent(() => import("./features/webhooks/webhooks-page.tsx")),
     ),
     at(
       "/alarms",
-      lazyRouteComponent(() => import("./pages/alarms.tsx")),
+      lazyRouteComponent(() => import("./features/alarms/alarms-page.tsx")),
     ),
     at(
       "/system",
-      lazyRouteComponent(() => import("./pages/system.tsx")),
+      lazyRouteComponent(() => import("./features/system/system-page.tsx")),
     ),
     at(
       "/welcome",
-      lazyRouteComponent(() => import("./pages/welcome.tsx")),
+      lazyRouteComponent(() => import("./features/onboarding/onboarding-page.tsx")),
     ),
   ]);
-  const now = createRoute({ getParentRoute: () => root, path: "/", component: NowPage });
+  const now = createRoute({ getParentRoute: () => root, path: "/", component: DashboardPage });
   const tree = root.addChildren([now, furtherTree]);
-  return createRouter({ routeTree: tree, defaultPreload: "intent", defaultErrorComponent: PageFault });
+  return createRouter({ routeTree: tree, defaultPreload: "intent", defaultErrorComponent: PageError });
 }
 
 /** The page of a wall tablet stands alone; the frame surrounds every other. */
-function Surroundings() {
+function Layout() {
   const { pathname } = useLocation();
-  if (pathname !== "/launch") return <Frame />;
+  if (pathname !== "/launch") return <AppFrame />;
   return (
-    <WithReadings>
+    <PageQueriesProvider>
       <Suspense>
         <Outlet />
       </Suspense>
-    </WithReadings>
+    </PageQueriesProvider>
   );
 }
 
 /** Every page but the first needs words that the first page does without. */
-function FurtherPages() {
+function LazyPages() {
   return (
-    <WithAllWords meanwhile={<PageToCome />}>
+    <FullCatalogue fallback={<PageLoading />}>
       <Outlet />
-    </WithAllWords>
+    </FullCatalogue>
   );
 }
 

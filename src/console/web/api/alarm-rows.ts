@@ -47,7 +47,7 @@ export interface AlarmMuteRow extends Row {
   note: string | null;
 }
 
-/** What a mute would have kept back. */
+/** Messages that a mute would have suppressed. */
 export interface MutePreview {
   total: number;
   withheld: number;

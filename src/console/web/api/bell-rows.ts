@@ -2,7 +2,7 @@ import type { components } from "#client";
 import type { BellScheduleEntry, BellScheduleException } from "../../../resources/bells/bell-fields.ts";
 import type { Named, RowOf } from "./rows.ts";
 
-/** A ring of a ring list, with the names of what it refers to; null where that may not be seen. */
+/** A ring of a ring list, with the names of its references; null where the caller may not see them. */
 export interface RingEntry {
   id: string;
   time: string;
@@ -21,19 +21,19 @@ export type RingListRow = Omit<RowOf<"RingList">, "entries"> & { entries: readon
 export type CycleDay = BellScheduleEntry & { ringListName?: string | null };
 
 /** Days that ring otherwise. */
-export type ExceptionRow = Omit<BellScheduleException, "instead"> & { ringListName?: string | null };
+export type ScheduleExceptionRow = Omit<BellScheduleException, "instead"> & { ringListName?: string | null };
 
 /** When which day rings how. */
 export type BellScheduleRow = Omit<RowOf<"BellSchedule">, "bellScheduleEntries" | "bellScheduleExceptions"> & {
   bellScheduleEntries: readonly CycleDay[];
-  bellScheduleExceptions: readonly ExceptionRow[];
+  bellScheduleExceptions: readonly ScheduleExceptionRow[];
 };
 
-/** How far a ring has come. */
+/** State of a ring. */
 export type RingState = "planned" | "prepared" | "armed" | "started" | "rung" | "late" | "missed" | "skipped";
 
 /** A ring of a schedule. */
-export interface ToldRing {
+export interface RingRow {
   /** Speakers that played it by themselves while the appliance could not be reached. */
   playedAlone?: number;
   id: string;
@@ -47,7 +47,7 @@ export interface ToldRing {
 }
 
 /** One of the next rings of all schedules. */
-export interface NearRing extends ToldRing {
+export interface UpcomingRingRow extends RingRow {
   bellSchedule: Named;
   messageTemplate: Named | null;
 }
@@ -57,25 +57,25 @@ export type DayChangeRow = Omit<RowOf<"BellSchedulesDayChange">, "schedulesAffec
   schedulesAffected: readonly Named[];
 };
 
-/** What a write does to the rings of the next 400 days. */
-export type RingDifference = components["schemas"]["RingDifference"];
+/** Changes that a write makes to the rings of the next 400 days. */
+export type RingChanges = components["schemas"]["RingDifference"];
 
 /** The answer to a rehearsal. */
-export interface DryRund {
-  ringDiff?: RingDifference;
+export interface DryRunResult {
+  ringDiff?: RingChanges;
 }
 
 /** Two rings at one instant on the same devices. */
-export type OverlapRow = RingDifference["overlaps"]["first"][number];
+export type OverlapRow = RingChanges["overlaps"]["first"][number];
 
-/** An address at which a calendar program follows a schedule; `url` is told once. */
-export type FeedRow = RowOf<"BellScheduleFeed"> & { url?: string };
+/** A calendar subscription of a schedule; `url` is returned once, when it is created. */
+export type CalendarFeedRow = RowOf<"BellScheduleFeed"> & { url?: string };
 
 /** A message that is sent at the times of a rule. */
-export type ScheduledRow = RowOf<"ScheduledNotification"> & {
+export type ScheduledNotificationRow = RowOf<"ScheduledNotification"> & {
   messageTemplate?: Named | null;
   nextFireTimes?: readonly string[];
 };
 
 /** Times at which devices are cleared. */
-export type ClearingRow = RowOf<"ClearDevicesSchedule"> & { nextFireTimes?: readonly string[] };
+export type ScreenClearingRow = RowOf<"ClearDevicesSchedule"> & { nextFireTimes?: readonly string[] };

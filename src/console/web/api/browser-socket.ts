@@ -1,7 +1,7 @@
-import type { FeedDeps } from "./live-feed.ts";
+import type { LiveFeedOptions } from "./live-feed.ts";
 
 /** Opens a WebSocket of the browser to the page's own host. */
-export const openSocket: FeedDeps["open"] = (address, on) => {
+export const openSocket: LiveFeedOptions["open"] = (address, on) => {
   const url = new URL(address, location.href);
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
   const socket = new WebSocket(url);

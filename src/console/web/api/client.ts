@@ -1,15 +1,15 @@
 import { CallerError, type ErrorType, type FieldError, UpstreamError } from "../../../lib/errors.ts";
-import { addressOf, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
+import { type RouteFor, type RouteParams, type RouteQuery, routeUrl } from "./routes.ts";
 
 /** A page of a list. */
-export interface Page<T> {
+export interface RowPage<T> {
   total: number;
   next: string | null;
   data: T[];
 }
 
-/** What `createClient` needs. */
-export interface ClientDeps {
+/** Dependencies of `createClient`. */
+export interface ClientOptions {
   fetch(address: string, init: RequestInit): Promise<Response>;
   /** True when nobody has touched the page for a while: what it reads then by itself must not keep the session alive. */
   isUnattended(): boolean;
@@ -19,8 +19,11 @@ export interface ClientDeps {
   domainId?: string | null;
 }
 
-/** The console's door to the API; each call throws CallerError (the API's own fault) or UpstreamError (no answer). */
-export interface Client {
+/**
+ * The console's only access to the API; each call throws CallerError (refused by the API) or UpstreamError (no
+ * response).
+ */
+export interface ApiClient {
   get<T>(route: RouteFor<"get">, params?: RouteParams, query?: RouteQuery): Promise<T>;
   /** A file of the API. */
   bytes(route: RouteFor<"get">, params?: RouteParams, query?: RouteQuery): Promise<Blob>;
@@ -41,10 +44,10 @@ export interface Client {
   /** Where a browser goes to log in by an identity provider, and then to the path `to`. */
   doorTo(providerId: string, to: string): string;
   setUp(admin: SetupInput): Promise<void>;
-  schemas(): Promise<SchemaBook>;
+  schemas(): Promise<FormSchemas>;
 }
 
-/** Where the appliance and the browser stand before anything else is asked. */
+/** First-run and log-in state, readable without a session. */
 export interface SetupState {
   /** There is no administrator yet. */
   needed: boolean;
@@ -59,7 +62,7 @@ export interface SetupState {
   branding: Branding;
 }
 
-/** How the organisation shows itself, with what holds where it says nothing; colours are `#rrggbb`. */
+/** Branding of the organisation, with defaults filled in; colours are `#rrggbb`. */
 export interface Branding {
   companyName: string | null;
   companyEmail: string | null;
@@ -100,8 +103,8 @@ export interface JsonSchema {
   writeOnly?: boolean;
 }
 
-/** What the daemon says of its forms. */
-export interface SchemaBook {
+/** JSON schemas that forms are built from. */
+export interface FormSchemas {
   resources: Readonly<Record<string, { path: string; methods: readonly string[]; schema: JsonSchema }>>;
   /** By the extension's id. */
   extensions: Readonly<Record<string, JsonSchema>>;
@@ -109,8 +112,8 @@ export interface SchemaBook {
   profiles: Readonly<Record<string, JsonSchema>>;
 }
 
-/** Makes the door. Cookies are sent by the browser; what changes something carries the console's header. */
-export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null }: ClientDeps): Client {
+/** Creates the client. The browser sends the session cookie; writes carry the console's CSRF header. */
+export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null }: ClientOptions): ApiClient {
   const acting: Record<string, string> = domainId === null ? {} : { "x-service-domain": domainId };
   const ask = async (
     method: string,
@@ -128,7 +131,7 @@ export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null
     };
     const response = await reach(() => fetch(address, init));
     if (response.status === 401 && address.startsWith("/api/v1/")) onLoggedOut();
-    if (!response.ok) throw await faultOf(response, rightFor(method, address));
+    if (!response.ok) throw await errorKeyOf(response, rightFor(method, address));
     return response;
   };
   const call = async (
@@ -140,26 +143,26 @@ export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null
     return response.status === 204 ? null : reach(() => response.json());
   };
   return {
-    get: <T>(...[route, params, query]: Parameters<Client["get"]>) =>
-      call("GET", addressOf(route, params, query)) as Promise<T>,
-    bytes: async (route, params, query) => (await ask("GET", addressOf(route, params, query))).blob(),
-    post: <T>(...[route, params, body, headers, query]: Parameters<Client["post"]>) =>
-      call("POST", addressOf(route, params, query), body, headers) as Promise<T>,
-    put: <T>(...[route, params, body, query]: Parameters<Client["put"]>) =>
-      call("PUT", addressOf(route, params, query), body) as Promise<T>,
-    putFile: <T>(...[route, params, file]: Parameters<Client["putFile"]>) =>
-      call("PUT", addressOf(route, params), file, {
-        "Content-Type": tableTypeOf(file.name),
+    get: <T>(...[route, params, query]: Parameters<ApiClient["get"]>) =>
+      call("GET", routeUrl(route, params, query)) as Promise<T>,
+    bytes: async (route, params, query) => (await ask("GET", routeUrl(route, params, query))).blob(),
+    post: <T>(...[route, params, body, headers, query]: Parameters<ApiClient["post"]>) =>
+      call("POST", routeUrl(route, params, query), body, headers) as Promise<T>,
+    put: <T>(...[route, params, body, query]: Parameters<ApiClient["put"]>) =>
+      call("PUT", routeUrl(route, params, query), body) as Promise<T>,
+    putFile: <T>(...[route, params, file]: Parameters<ApiClient["putFile"]>) =>
+      call("PUT", routeUrl(route, params), file, {
+        "Content-Type": tableContentType(file.name),
         "X-File-Name": encodeURIComponent(file.name),
       }) as Promise<T>,
     remove: async (route, params, keepalive = false) =>
-      void (await call("DELETE", addressOf(route, params), undefined, {}, { keepalive })),
+      void (await call("DELETE", routeUrl(route, params), undefined, {}, { keepalive })),
     logIn: async (email, password, newPassword) =>
       void (await call("POST", "/api/login", { email, password, newPassword })),
     doorTo: (providerId, to) => `/api/log-in/${providerId}?to=${encodeURIComponent(to)}`,
     setup: () => call("GET", "/api/setup") as Promise<SetupState>,
     setUp: async (admin) => void (await call("POST", "/api/setup", admin)),
-    schemas: () => call("GET", "/api/schema") as Promise<SchemaBook>,
+    schemas: () => call("GET", "/api/schema") as Promise<FormSchemas>,
   };
 }
 
@@ -182,8 +185,8 @@ function rightFor(method: string, address: string): string {
   return `${method.toLowerCase()} ${path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "*")}`;
 }
 
-/** Whether what failed may go well by itself in a moment. */
-export function mayPass(error: unknown): boolean {
+/** Whether a retry may succeed. */
+export function isTransientError(error: unknown): boolean {
   return !(error instanceof CallerError) || ["upstream", "starting", "internal"].includes(error.type);
 }
 
@@ -201,12 +204,12 @@ function isSentAsItIs(body: object | undefined): body is FormData | Blob {
 }
 
 /** Content type of a table by its name: what browsers say of one depends on the programs of the machine. */
-export function tableTypeOf(fileName: string): "text/csv" | "application/zip" | "text/tab-separated-values" {
+export function tableContentType(fileName: string): "text/csv" | "application/zip" | "text/tab-separated-values" {
   if (/\.csv$/i.test(fileName)) return "text/csv";
   return /\.zip$/i.test(fileName) ? "application/zip" : "text/tab-separated-values";
 }
 
-async function faultOf(response: Response, right: string): Promise<CallerError | UpstreamError> {
+async function errorKeyOf(response: Response, right: string): Promise<CallerError | UpstreamError> {
   try {
     const body = (await response.json()) as { type: ErrorType; message: string; errors?: FieldError[] };
     return new CallerError(body.type, body.message, body.errors ?? [], { right });

@@ -1,6 +1,6 @@
 import type { Named, Row } from "./rows.ts";
 
-/** Somebody's place on a list. */
+/** Membership of a distribution list. */
 export interface SubscriptionRow extends Row {
   userId: string;
   distributionListId: string;
@@ -9,7 +9,7 @@ export interface SubscriptionRow extends Row {
   distributionList?: Named | null;
 }
 
-/** One way to reach a person. */
+/** A contact method of a person. */
 export interface UserDeviceRow extends Row {
   type: string;
   name: string | null;
@@ -27,8 +27,8 @@ export interface Invitation {
   expires: string;
 }
 
-/** A token; its value is told once, in the answer to the POST. */
-export interface TokenRow extends Row {
+/** An API token; its value is returned once, in the response to the POST. */
+export interface UserTokenRow extends Row {
   name: string;
   expires: string | null;
   type: string;
@@ -46,7 +46,7 @@ export interface SecurityGroupRow extends Row {
   superGroup: boolean;
 }
 
-/** Somebody's place in a security group. */
+/** Membership of a security group. */
 export interface MemberRow extends Row {
   userId: string;
   securityGroupId: string;
@@ -55,7 +55,7 @@ export interface MemberRow extends Row {
 }
 
 /** Something that a group or a user may do. */
-export interface GrantRow extends Row {
+export interface PermissionRow extends Row {
   /** Domain that it is limited to, with those below; null for wherever one may act. */
   domainId: string | null;
   verb: string;
@@ -73,7 +73,7 @@ export interface EndpointActivityRow extends Row {
 }
 
 /** A line of a plugin's log. */
-export interface LogLine {
+export interface PluginLogLine {
   seq: number;
   at: string;
   level: string;
@@ -81,7 +81,7 @@ export interface LogLine {
   details: string | null;
 }
 
-/** How people join a list by themselves. */
+/** Self-enrolment settings of a list. */
 export interface Campaign {
   welcomeMessage: string | null;
   inactiveMessage: string | null;
@@ -99,14 +99,14 @@ export interface DirectoryGroupRow extends Row {
   memberCount?: number;
 }
 
-/** Somebody's place in a group of a directory. */
+/** Membership of a directory group. */
 export interface DirectoryMemberRow extends Row {
   userId: string;
   user?: (Named & { email: string | null }) | null;
 }
 
 /** What ties a list or a security group to a group of a directory. */
-export interface DirectoryTieRow extends Row {
+export interface DirectoryLinkRow extends Row {
   scimGroupId: string;
   name: string | null;
   memberCount?: number;

@@ -1,7 +1,7 @@
 import type { RowOf } from "./rows.ts";
 
-/** How the appliance stands to its cloud. */
-export interface LinkAnswer {
+/** State of the appliance's link to its cloud. */
+export interface CloudLink {
   role: "hub" | "appliance";
   endpointId: string;
   mode: "cloud" | "lan" | "solo";
@@ -22,7 +22,7 @@ export interface LinkAnswer {
   position: { applied: number; received: number; written: number; taken: number } | null;
 }
 
-/** One field in which a site's change did not stand. */
+/** A field in which the site's change was overridden. */
 export interface ConflictField {
   name: string;
   site: unknown;
@@ -31,7 +31,7 @@ export interface ConflictField {
   presentName: string | null;
 }
 
-/** A change of a site that did not stand. */
+/** A change of a site that was overridden by the cloud. */
 export interface ConflictRow {
   id: string;
   resource: string;
@@ -68,8 +68,8 @@ export interface ApplianceRow {
   alarms: readonly { alarmId: string; type: string; since: string; reasons: readonly string[] }[];
 }
 
-/** The appliances of the organisation, and the version that lies ready for them. */
-export interface AppliancesAnswer {
+/** The appliances of the organisation, and the version offered to them. */
+export interface ApplianceOverview {
   appliances: readonly ApplianceRow[];
   offeredVersion: string | null;
 }
@@ -78,7 +78,7 @@ export interface AppliancesAnswer {
 export type UpgradeRow = RowOf<"ApplianceUpgrade", "counts">;
 
 /** One appliance in it. */
-export type UpgradeTurnRow = RowOf<"ApplianceUpgradeTurn", "endpoint">;
+export type UpgradeStepRow = RowOf<"ApplianceUpgradeTurn", "endpoint">;
 
 /** A code that can still be used. */
 export interface EnrolmentCodeRow {
@@ -90,7 +90,7 @@ export interface EnrolmentCodeRow {
 /** Two appliances of which one takes the other's place. */
 export type FailoverPairRow = RowOf<"FailoverPair">;
 
-/** How an appliance stands to those that cover for it. */
+/** Failover state of the appliance and its peers. */
 export interface FailoverDetails {
   role: "primary" | "backup" | "standalone";
   state: "active" | "standby" | "takeover" | "unreachable";

@@ -1,13 +1,13 @@
 import type { BrowserClock } from "../browser-clock.ts";
 
-/** A row that changed; the row itself is read anew by whoever shows it. */
-export interface Change {
+/** A changed row; the row itself must be read again. */
+export interface RowChange {
   resource: string;
   id: string;
   op: string;
 }
 
-/** Whether what is on the screen follows the appliance; `since` is the epoch ms of the last sign of life. */
+/** Whether the screen is live; `since` is the epoch ms of the last message. */
 export interface FeedState {
   live: boolean;
   since: number;
@@ -18,14 +18,14 @@ export interface FeedSocket {
   close(): void;
 }
 
-/** What `createLiveFeed` needs. */
-export interface FeedDeps {
+/** Dependencies of `createLiveFeed`. */
+export interface LiveFeedOptions {
   /** Domain whose changes are told; the user's first one unless given. */
   domainId?: string | null;
   clock: BrowserClock;
   /** Opens a socket that tells each message, and once that it has ended. */
   open(address: string, on: { message(text: string): void; end(): void }): FeedSocket;
-  onChanges(changes: readonly Change[]): void;
+  onChanges(changes: readonly RowChange[]): void;
   /** The feed can't tell what was missed: everything is stale. */
   onResync(): void;
   onState(state: FeedState): void;
@@ -40,10 +40,13 @@ export interface LiveFeed {
 /** Heartbeats come every 5 s; after two of them missed, nothing on the screen may pass for live. */
 const SILENCE_MS = 11_000;
 const FIRST_RETRY_MS = 500;
-const LONGEST_RETRY_MS = 10_000;
+const MAX_RETRY_MS = 10_000;
 
-/** Makes the feed: resumes after the last sequence number it saw, opens anew with growing patience, and tells its state. */
-export function createLiveFeed(needs: FeedDeps): LiveFeed {
+/**
+ * Creates the feed. It resumes after the last sequence number it saw, reconnects with exponential backoff, and
+ * reports its state.
+ */
+export function createLiveFeed(needs: LiveFeedOptions): LiveFeed {
   const { clock, open, onChanges, onResync, onState, domainId = null } = needs;
   let seq: number | null = null;
   let socket: FeedSocket | null = null;
@@ -77,7 +80,7 @@ export function createLiveFeed(needs: FeedDeps): LiveFeed {
     socket = null;
     onState({ live: false, since });
     watch(retryMs, connect);
-    retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
+    retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
   };
 
   const connect = (): void => {
@@ -105,9 +108,9 @@ export function createLiveFeed(needs: FeedDeps): LiveFeed {
   };
 }
 
-function readMessage(text: string): { seq: number | null; changes: readonly Change[]; resync: boolean } | null {
+function readMessage(text: string): { seq: number | null; changes: readonly RowChange[]; resync: boolean } | null {
   try {
-    const { seq, changes, resync } = JSON.parse(text) as { seq?: number; changes?: Change[]; resync?: boolean };
+    const { seq, changes, resync } = JSON.parse(text) as { seq?: number; changes?: RowChange[]; resync?: boolean };
     return { seq: seq ?? null, changes: changes ?? [], resync: resync === true };
   } catch {
     return null;

@@ -1,6 +1,6 @@
 import type { Named, RowOf } from "./rows.ts";
 
-/** A campus, a plant or another place with an address of its own. */
+/** A campus, a plant or another location with its own address. */
 export type SiteRow = RowOf<"Site">;
 /** A building of a site. */
 export type BuildingRow = RowOf<"Building">;
@@ -9,7 +9,7 @@ export type FloorRow = RowOf<"Floor">;
 /** A part that people play at sites. */
 export type SiteRoleRow = RowOf<"SiteRole">;
 
-/** Who plays a role at a site. */
+/** People assigned to a role at a site. */
 export type SiteRecipientRow = RowOf<"SiteRecipient"> & {
   siteRole: Named | null;
   distributionLists: readonly Named[];
@@ -19,16 +19,16 @@ export type SiteRecipientRow = RowOf<"SiteRecipient"> & {
   collaborationGroups: readonly Named[];
 };
 
-/** Something that starts scenarios, and where it stands. */
+/** An input (panic button or external system) and its location. */
 export type ApiDeviceRow = RowOf<"ApiDevice", "site" | "building" | "floor" | "zone">;
 
 /** A circle on the map. */
 export type AreaRow = RowOf<"AreaOfInterest">;
 
-/** What happens when somebody crosses the edge of an area. */
+/** Action when someone crosses the boundary of an area. */
 export type BoundaryTriggerRow = RowOf<"BoundaryTrigger"> & { messageTemplate?: Named | null };
 
-/** What a trigger did once. */
+/** One execution of a trigger. */
 export type BoundaryActivityRow = RowOf<"BoundaryTriggerActivity"> & { user?: Named | null };
 
 /** How the organisation shows itself. */
@@ -40,7 +40,7 @@ export type ChatGroupRow = RowOf<"CollaborationGroup">;
 /** How messages are sent, channel by channel. */
 export type ProfileRow = RowOf<"NotificationProfile">;
 
-/** What a profile says of one channel. */
+/** Settings of a profile for one channel. */
 export interface ProfileSettingRow {
   /** Id of the extension. */
   id: string;
@@ -52,7 +52,7 @@ export interface ProfileSettingRow {
 
 /** A voice that speaks. */
 export type VoiceRow = RowOf<"TtsVoice">;
-/** A word that is spoken in another way than it is written. */
+/** A word with its pronunciation. */
 export type LexiconRow = RowOf<"TtsLexicon">;
 /** The voice of messages that name none. */
 export type SpeechDefaultRow = RowOf<"TtsDefault">;

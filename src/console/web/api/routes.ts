@@ -1,7 +1,8 @@
 import type { paths } from "#client";
 
-type MethodsOf<P> = { [M in Method & keyof P]: [Exclude<P[M], undefined>] extends [never] ? never : M }[Method &
-  keyof P];
+type MethodsOf<P> = {
+  [M in RouteMethod & keyof P]: [Exclude<P[M], undefined>] extends [never] ? never : M;
+}[RouteMethod & keyof P];
 
 /** The routes that the API's description has below `/v1/`, each with the methods that it serves. */
 type Served = {
@@ -12,8 +13,8 @@ type Served = {
 };
 
 /**
- * Every route of the API that the console calls: below `/api/v1/`, with what it does there and the resource whose
- * changes make its answers stale. A house rule compares the list with the declarations.
+ * Every route below `/api/v1/` that the console calls, with its methods and the resource whose changes invalidate its
+ * responses. A rule test compares the list with the declarations.
  */
 export const ROUTES = {
   session: { resource: "session", methods: ["get", "delete"] },
@@ -164,6 +165,7 @@ export const ROUTES = {
   "scim-groups/{scimGroupId}": { resource: "scim-groups", methods: ["get", "put", "delete"] },
   "scim-groups/{scimGroupId}/members": { resource: "scim-group-members", methods: ["get", "post"] },
   "scim-groups/{scimGroupId}/members/{memberId}": { resource: "scim-group-members", methods: ["delete"] },
+  "users/{userId}/profile": { resource: "users", methods: ["get", "put"] },
   "users/{userId}/password": { resource: "users", methods: ["put"] },
   audit: { resource: "audit-entries", methods: ["get"] },
   "audit/{auditEntryId}": { resource: "audit-entries", methods: ["get"] },
@@ -331,14 +333,14 @@ export const ROUTES = {
   "tts/{audioHash}": { resource: "tts-voices", methods: ["get"] },
 } as const satisfies Served;
 
-/** What is done at a route. */
-export type Method = "get" | "post" | "put" | "delete";
+/** HTTP method of a route. */
+export type RouteMethod = "get" | "post" | "put" | "delete";
 
 /** One of the routes. */
 export type Route = keyof typeof ROUTES;
 
 /** The routes that are called with `M`. */
-export type RouteFor<M extends Method> = {
+export type RouteFor<M extends RouteMethod> = {
   [R in Route]: M extends (typeof ROUTES)[R]["methods"][number] ? R : never;
 }[Route];
 
@@ -349,7 +351,7 @@ export type RouteParams = Readonly<Record<string, string>>;
 export type RouteQuery = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** The address of a route below `/api/v1/`, with its parameters filled in and escaped. */
-export function addressOf(route: Route, params: RouteParams = {}, query: RouteQuery = {}): string {
+export function routeUrl(route: Route, params: RouteParams = {}, query: RouteQuery = {}): string {
   const path = route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

@@ -23,7 +23,7 @@ export interface Named {
   name: string;
 }
 
-/** Whom and what a message would reach, as a draft says. */
+/** Recipients and devices that a draft would reach. */
 export interface Reach {
   recipientCount: number;
   devices: Readonly<Record<string, number>>;
@@ -37,7 +37,7 @@ export interface Reach {
 /** A message that is or was sent. */
 export type NotificationRow = RowOf<"Notification", "initiator" | "distributionLists" | "deviceGroups" | "users">;
 
-/** Who answered, by room; those of no room stand last. `total` and `answered` count all, `more` those who are left out. */
+/** Responses by room; people without a room last. `total` and `answered` count everyone, `more` those left out. */
 export interface RollCall {
   total: number;
   answered: number;
@@ -51,12 +51,12 @@ export interface RollCall {
 }
 
 /** The devices of a message, by room. */
-export interface DeviceRooms {
+export interface DeliveriesByRoom {
   unplaced: number;
   rooms: readonly { room: RoomLocation; devices: readonly PlacedDevice[] }[];
 }
 
-/** How many devices had come how far by a moment. */
+/** Devices per delivery level at a point in time. */
 export interface ProgressPoint {
   at: string;
   sent: number;
@@ -66,7 +66,7 @@ export interface ProgressPoint {
   passedOver: number;
 }
 
-/** What is proven of one device. */
+/** Delivery to one device. */
 export type DeliveryRow = RowOf<"Delivery">;
 
 /** A line of a message's diary. */
@@ -89,7 +89,7 @@ export type GroupRow = RowOf<"DeviceGroup"> & { filters: readonly FilterInput[] 
 /** Which appliance calls which devices. */
 export type ActivationGroupRow = Omit<GroupRow, "endpointIds"> & RowOf<"ActivationGroup">;
 
-/** Who would call a device now. */
+/** Appliance that would call a device now. */
 export interface Activation {
   activationGroupName: string | null;
   endpointName: string | null;
@@ -98,18 +98,18 @@ export interface Activation {
   candidates: readonly { endpointId: string; endpointName: string | null; reachable: boolean }[];
 }
 
-/** What a quiet test found. */
-export interface QuietTest {
+/** Result of a silent connectivity test. */
+export interface ConnectivityTest {
   testedAt: string;
   provenAt: string | null;
   fault: string | null;
 }
 
-/** Who vouches for users at log-in. */
-export type ProviderRow = RowOf<"IdentityProvider">;
+/** An identity provider. */
+export type IdentityProviderRow = RowOf<"IdentityProvider">;
 
-/** What a test of a provider found. */
-export interface ProviderTest {
+/** Result of an identity provider test. */
+export interface IdentityProviderTest {
   ok: boolean;
   checks: readonly { what: string; ok: boolean; code: string; value: string | null; words: string }[];
 }
@@ -120,8 +120,8 @@ export type ClusterRow = RowOf<"CallmgrCluster">;
 /** How an appliance serves a cluster. */
 export type ClusterServerRow = RowOf<"CallmgrOnpremServer">;
 
-/** What a test of a cluster found. */
-export interface ConnectionTest {
+/** Result of a cluster connection test. */
+export interface ClusterTest {
   ok: boolean;
   checks: readonly { what: string; host: string; ok: boolean; needed: boolean; words: string; tookMs: number }[];
 }
@@ -137,7 +137,7 @@ export interface PhoneCache {
 }
 
 /** How long the devices of a model take to begin to sound. */
-export interface ModelDelay {
+export interface StartLatency {
   model: string;
   reports: number;
   medianMs: number;
@@ -163,22 +163,22 @@ export interface HealthSample {
 export type UserRow = RowOf<"User">;
 
 /** A list of people. */
-export type ListRow = RowOf<"DistributionList">;
+export type DistributionListRow = RowOf<"DistributionList">;
 
-/** A message made ready. */
+/** A message template. */
 export type TemplateRow = RowOf<"MessageTemplate">;
 
-/** Somebody who has declined the messages of a template. */
+/** Someone who has opted out of a template. */
 export type OptOutRow = RowOf<"OptOut", "user">;
 
 /** Answers to choose from. */
-export type ConfirmationRow = RowOf<"ConfirmationRequest">;
+export type ConfirmationRequestRow = RowOf<"ConfirmationRequest">;
 
 /** A part that extends the service. */
 export type ExtensionRow = RowOf<"Extension"> & { config: Readonly<Record<string, unknown>> };
 
 /** One setting of the appliance's file; values are JSON. */
-export interface SettingLine {
+export interface FileSetting {
   name: string;
   doc: string;
   value: string;
@@ -191,7 +191,7 @@ export interface SettingLine {
 export interface SettingsAnswer {
   file: string | null;
   fault: string | null;
-  settings: readonly SettingLine[];
+  settings: readonly FileSetting[];
 }
 
 /** The certificate that the appliance shows. */
@@ -203,7 +203,7 @@ export interface CertificateAnswer {
   authority: string;
 }
 
-/** The backups that there are. */
+/** Backups on this appliance. */
 export interface BackupsAnswer {
   folder: string;
   schedule: string | null;
@@ -223,7 +223,7 @@ export type EndpointRow = RowOf<"Endpoint"> & {
   yellowReasons: readonly string[];
 };
 
-/** Whose session it is. */
+/** The current session. */
 export interface SessionRow {
   /** Where the browser goes after the session's end, to log out at the identity provider. */
   logOutPath: string | null;

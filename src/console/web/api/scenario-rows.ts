@@ -1,7 +1,7 @@
 import type { Named, Row, RowOf } from "./rows.ts";
 
 /** A question of a scenario. */
-export interface Question {
+export interface ScenarioQuestion {
   id?: string;
   name: string;
   variable: string;
@@ -12,7 +12,7 @@ export interface Question {
   required: boolean;
 }
 
-/** A message of a scenario; null where the template says it. */
+/** A message of a scenario; null members come from the template. */
 export interface ScenarioMessage {
   id?: string;
   name: string;
@@ -27,14 +27,14 @@ export interface ScenarioMessage {
 /** The levels of a place, widest first. */
 export const PLACE_LEVELS = ["site", "building", "floor", "zone"] as const;
 
-/** A place by its levels; those that are not told are left out. */
-export type Place = { readonly [L in (typeof PLACE_LEVELS)[number]]?: Named };
+/** A place by its ids per level; levels that were not chosen are left out. */
+export type PlaceIds = { readonly [L in (typeof PLACE_LEVELS)[number]]?: Named };
 
-/** A situation made ready. */
+/** A prepared scenario. */
 export type ScenarioRow = Omit<RowOf<"Scenario">, "fields" | "messages"> & {
-  fields: readonly Question[];
+  fields: readonly ScenarioQuestion[];
   messages: readonly ScenarioMessage[];
-  defaultLocation: Place | null;
+  defaultLocation: PlaceIds | null;
 };
 
 /** How many a start would reach, with the first of them. */
@@ -43,10 +43,10 @@ interface Counted {
   first: readonly Named[];
 }
 
-/** A scenario with what a start would do. */
-export type ForeseenScenario = ScenarioRow & {
+/** A scenario with a preview of its start. */
+export type ScenarioPreview = ScenarioRow & {
   preview?: {
-    location: Place | null;
+    location: PlaceIds | null;
     locationText: string;
     messages: readonly {
       messageId: string;
@@ -61,15 +61,15 @@ export type ForeseenScenario = ScenarioRow & {
 };
 
 /** A scenario that was started. */
-export type StartedRow = Omit<RowOf<"ScenarioNotification">, "messagesNotSent"> & {
+export type StartedScenarioRow = Omit<RowOf<"ScenarioNotification">, "messagesNotSent"> & {
   messagesNotSent: readonly { messageId: string; name: string }[] | null;
 };
 
-/** What is done when something happens. */
-export type PlanRow = RowOf<"IncidentPlan">;
+/** A plan for incidents. */
+export type IncidentPlanRow = RowOf<"IncidentPlan">;
 
 /** A file or link of a plan or of an incident. */
-export interface AidRow extends Row {
+export interface IncidentAidRow extends Row {
   name: string;
   type: "file" | "hyperlink";
   hyperlink: string | null;
@@ -80,7 +80,7 @@ export interface AidRow extends Row {
 /** Something that happened or is practised. */
 export type IncidentRow = RowOf<"Incident">;
 
-/** Somebody who is accounted for, or is to be. */
+/** A person on the roster of an incident. */
 export interface RosterEntry {
   userId: string;
   name: string | null;

@@ -15,8 +15,8 @@ export interface AuditRow extends Row {
   hash: string;
 }
 
-/** What a look at the chain of the audit found. */
-export interface AuditVerdict {
+/** Result of the integrity check of the audit log. */
+export interface AuditCheck {
   intact: boolean;
   entries: number;
   last: { number: number; hash: string };
@@ -39,7 +39,7 @@ export interface ApplicationRow extends Row {
 }
 
 /** A web address that is called when rows are written. */
-export interface TriggerRow extends Row {
+export interface WebhookRow extends Row {
   name: string;
   spec: string;
   url: string;
@@ -52,7 +52,7 @@ export interface TriggerRow extends Row {
 }
 
 /** A call of a webhook. */
-export interface TriggerDeliveryRow extends Row {
+export interface WebhookDeliveryRow extends Row {
   event: string;
   resourceId: string | null;
   state: string;
@@ -64,8 +64,8 @@ export interface TriggerDeliveryRow extends Row {
   deliveredAt: string | null;
 }
 
-/** A permission that decides, and where it comes from; `*` stands for everything. */
-export interface DecidingGrant {
+/** The permission that decides, and where it comes from; `*` stands for all permissions. */
+export interface DecidingPermission {
   verb: string;
   spec: string;
   from: "implicit" | "super-group" | "own" | "group";
@@ -75,11 +75,11 @@ export interface DecidingGrant {
   domainId: string | null;
 }
 
-/** Whether somebody may do something, and why. */
-export interface RightsAnswer {
+/** Whether a user may do something, and why. */
+export interface AccessAnswer {
   granted: boolean;
   domainId: string | null;
-  grants: readonly DecidingGrant[];
+  grants: readonly DecidingPermission[];
   missing: readonly string[];
 }
 

@@ -1,5 +1,5 @@
 import type { BrowserClock } from "../browser-clock.ts";
-import type { Change } from "./live-feed.ts";
+import type { RowChange } from "./live-feed.ts";
 
 /** Resources whose rows stand in the answers of another; a change of the first makes the second stale too. */
 const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
@@ -34,23 +34,23 @@ const PAUSE_MS = 1_000;
 const MOST_PAUSES = 10;
 
 /**
- * Tells once per pause which resources are stale by which changes, the first time at once, so that a storm of changes
- * costs one reading per second and the last change is never left out. `refresh` resolves once all is read: where that
- * takes longer than the pause the next one waits, since each would put an end to the one before, and nothing would be
- * seen until the storm is over.
+ * Reports at most once per interval which resources are stale, the first time at once and never losing the last
+ * change, so that a burst costs one refetch per second. `refresh` resolves once everything is read: the next one
+ * waits for it, since a new refetch would cancel the one in flight and the page would show nothing until the burst is
+ * over.
  */
 export function createStaleQueries(
   clock: BrowserClock,
-  refresh: (resource: string, changes: Change[]) => Promise<unknown>,
+  refresh: (resource: string, changes: RowChange[]) => Promise<unknown>,
 ) {
-  const resting = new Map<string, Change[]>();
-  const tell = (resource: string, changes: Change[]): void => {
+  const resting = new Map<string, RowChange[]>();
+  const tell = (resource: string, changes: RowChange[]): void => {
     const waiting = resting.get(resource);
     if (waiting) {
       waiting.push(...changes);
       return;
     }
-    const next: Change[] = [];
+    const next: RowChange[] = [];
     resting.set(resource, next);
     let isRead = false;
     const done = (): void => {
@@ -68,8 +68,8 @@ export function createStaleQueries(
     };
     clock.after(PAUSE_MS, look);
   };
-  return (changes: readonly Change[]): void => {
-    const byResource = new Map<string, Change[]>();
+  return (changes: readonly RowChange[]): void => {
+    const byResource = new Map<string, RowChange[]>();
     for (const change of changes.flatMap(withThoseThatShowIt)) {
       const known = byResource.get(change.resource);
       if (known) known.push(change);
@@ -83,7 +83,7 @@ export function createStaleQueries(
 const BY_NOTIFICATION: ReadonlySet<string> = new Set(["deliveries", "notification-activities", "notifications"]);
 
 /** Which other rows show a changed one is not known, but for what belongs to a notification. */
-function withThoseThatShowIt(change: Change): Change[] {
+function withThoseThatShowIt(change: RowChange): RowChange[] {
   const shown = (SHOWN_IN[change.resource] ?? []).map((resource) => {
     const isNamed = BY_NOTIFICATION.has(change.resource) && BY_NOTIFICATION.has(resource);
     return { resource, id: isNamed ? change.id : "*", op: "update" };

@@ -7,16 +7,16 @@ export type UploadRow = RowOf<"BulkUpload">;
 export type UploadLogRow = RowOf<"BulkUploadLog">;
 
 /** A source that people are loaded from. */
-export type LoadRow = RowOf<"LoadDefinition">;
+export type LoadDefinitionRow = RowOf<"LoadDefinition">;
 
-/** What is wrong with a line of a source; null for the source itself. */
-export interface RunLine {
+/** An error or warning of a source line; null for the source itself. */
+export interface LoadRunMessage {
   line: number | null;
   message: string;
 }
 
-/** One load; `warnings` are about what was passed over. */
-export type LoadRunRow = RowOf<"LoadRun"> & Record<"errors" | "warnings", readonly RunLine[] | null>;
+/** One import run; `warnings` are about skipped entries. */
+export type LoadRunRow = RowOf<"LoadRun"> & Record<"errors" | "warnings", readonly LoadRunMessage[] | null>;
 
 /** A file of an extension. */
 export interface ExtensionFileRow extends Row {

@@ -1,18 +1,18 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 import { useConsole, useNow } from "../console-context.tsx";
-import type { Page } from "./client.ts";
-import type { LinkAnswer } from "./link-rows.ts";
-import { useReading } from "./readings.ts";
+import type { RowPage } from "./client.ts";
+import type { CloudLink } from "./link-rows.ts";
+import { activeNotifications, awaitingApproval } from "./notification-state.ts";
+import { useTrackedQuery } from "./page-queries.ts";
 import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
 import type { EndpointRow, ExtensionRow, NotificationRow } from "./rows.ts";
-import type { RightsAnswer } from "./security-rows.ts";
-import { soundingOf, waitingOf } from "./sounding.ts";
+import type { AccessAnswer } from "./security-rows.ts";
 
 type Readable = RouteFor<"get">;
 
 /** `enabled: false` waits; `refetchInterval` in ms reads again and again, beside what the live feed asks for. */
-interface ReadingOptions {
+interface QueryOptions {
   enabled?: boolean;
   refetchInterval?: number;
 }
@@ -22,10 +22,10 @@ export function useRow<T>(
   route: Readable,
   params: RouteParams = {},
   query: RouteQuery = {},
-  options: ReadingOptions = {},
+  options: QueryOptions = {},
 ) {
   const { client } = useConsole();
-  return useReading(
+  return useTrackedQuery(
     useQuery({
       queryKey: [ROUTES[route].resource, route, params, query],
       queryFn: () => client.get<T>(route, params, query),
@@ -40,18 +40,18 @@ export function useRows<T>(
   route: Readable,
   params: RouteParams = {},
   query: RouteQuery = {},
-  options: ReadingOptions = {},
+  options: QueryOptions = {},
 ) {
-  return useRow<Page<T>>(route, params, query, options);
+  return useRow<RowPage<T>>(route, params, query, options);
 }
 
 /** Whether the one at the console may read a path of the API; false until it is known. */
-export function useMayRead(path: string): boolean {
-  return useRow<RightsAnswer>("permission-explanations", {}, { verb: "get", path }).data?.granted ?? false;
+export function useCanRead(path: string): boolean {
+  return useRow<AccessAnswer>("permission-explanations", {}, { verb: "get", path }).data?.granted ?? false;
 }
 
-/** Does something that changes rows of `resource`, and then reads them anew. */
-export function useChange<I, O>(resource: string, change: (input: I) => Promise<O>) {
+/** Mutation that invalidates the queries of `resource`. */
+export function useRowMutation<I, O>(resource: string, change: (input: I) => Promise<O>) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: change,
@@ -59,16 +59,16 @@ export function useChange<I, O>(resource: string, change: (input: I) => Promise<
   });
 }
 
-const FOLLOWED_EVERY_MS = 3_000;
+const POLL_INTERVAL_MS = 3_000;
 
-/** Reads again every few seconds what the live feed does not tell of a route's answers. */
-export function useFollowing(route: Readable): void {
+/** Polls a route whose changes the live feed does not report. */
+export function usePolling(route: Readable): void {
   const queries = useQueryClient();
   const { clock, feed } = useConsole();
   useEffect(() => {
     if (!feed.live) return;
     const key = [ROUTES[route].resource, route];
-    const reading = clock.every(FOLLOWED_EVERY_MS, () => void queries.invalidateQueries({ queryKey: key }));
+    const reading = clock.every(POLL_INTERVAL_MS, () => void queries.invalidateQueries({ queryKey: key }));
     return () => reading.cancel();
   }, [queries, clock, feed.live, route]);
 }
@@ -76,41 +76,41 @@ export function useFollowing(route: Readable): void {
 /** What forms are drawn from; it stays the same while the daemon runs. */
 export function useSchemas() {
   const { client } = useConsole();
-  return useReading(
+  return useTrackedQuery(
     useQuery({ queryKey: ["schema"], queryFn: () => client.schemas(), staleTime: Number.POSITIVE_INFINITY }),
   );
 }
 
 /** The newest broadcasts, newest first. */
-export function useLastBroadcasts(limit: number, options: ReadingOptions = {}) {
+export function useRecentNotifications(limit: number, options: QueryOptions = {}) {
   return useRows<NotificationRow>("notifications", {}, { draft: false, sort: "-createdAt", limit }, options);
 }
 
 /** What sounds must be seen even where a reading failed or a change was not told. own choice */
-const SOUNDING_READ_EVERY_MS = 10_000;
+const ACTIVE_POLL_MS = 10_000;
 
 /** Broadcasts that are going on. */
-export function useSounding(): readonly NotificationRow[] {
-  const last = useLastBroadcasts(10, { refetchInterval: SOUNDING_READ_EVERY_MS });
-  return soundingOf(last.data?.data ?? [], useNow());
+export function useActiveNotifications(): readonly NotificationRow[] {
+  const last = useRecentNotifications(10, { refetchInterval: ACTIVE_POLL_MS });
+  return activeNotifications(last.data?.data ?? [], useNow());
 }
 
-/** How this appliance stands to its cloud; undefined until it is known. */
-export function useLink(): LinkAnswer | undefined {
-  return useRow<LinkAnswer>("link").data;
+/** State of the link to the cloud; undefined until it is known. */
+export function useCloudLink(): CloudLink | undefined {
+  return useRow<CloudLink>("link").data;
 }
 
 /** Messages that wait for a second person, the oldest first; of a scenario the first one, since they go out together. */
-export function useWaiting(): readonly NotificationRow[] {
+export function useAwaitingApproval(): readonly NotificationRow[] {
   const query = { approval: "waiting", sort: "createdAt", limit: 100 };
-  const { data } = useRows<NotificationRow>("notifications", {}, query, { refetchInterval: SOUNDING_READ_EVERY_MS });
-  return waitingOf(data?.data ?? []);
+  const { data } = useRows<NotificationRow>("notifications", {}, query, { refetchInterval: ACTIVE_POLL_MS });
+  return awaitingApproval(data?.data ?? []);
 }
 
 /** Ends a broadcast; all its devices fall silent. */
-export function useStop() {
+export function useCancelNotification() {
   const { client } = useConsole();
-  return useChange("notifications", (notificationId: string) =>
+  return useRowMutation("notifications", (notificationId: string) =>
     client.post("notifications/{notificationId}/activities", { notificationId }, { type: "abort" }),
   );
 }

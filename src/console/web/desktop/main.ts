@@ -1,19 +1,19 @@
 import { browserClock } from "../browser-clock.ts";
 import { createAlertSound } from "../inbox/alert-sound.ts";
 import { createInboxClient, type Person } from "../inbox/api/client.ts";
-import { invitationIn, openDoor } from "../inbox/door.ts";
 import { element } from "../inbox/element.ts";
+import { invitationIn, showLogIn } from "../inbox/log-in.ts";
+import { inboxMessages } from "../inbox/messages.ts";
 import { browserName } from "../inbox/this-device.ts";
-import { inboxWords } from "../inbox/words.ts";
 import { createScreenClient, runsOf, type Screen, type Screening } from "./screen.ts";
 import "../inbox/inbox.css";
 
 /** Where the browser keeps the desktop's secret. */
-const KEPT = "carillon-desktop";
+const STORED = "carillon-desktop";
 /** After a fault, or an answer that was early and said nothing new, it is asked again. own choice */
-const AGAIN_MS = 1_000;
+const REFRESH_INTERVAL_MS = 1_000;
 
-const words = inboxWords(navigator.languages);
+const words = inboxMessages(navigator.languages);
 const { t } = words;
 const browserFetch = (address: string, init: RequestInit): Promise<Response> => fetch(address, init);
 const client = createInboxClient(browserFetch);
@@ -27,7 +27,7 @@ const [shown, closed] = [new Set<number>(), new Set<number>()];
 
 async function begin(): Promise<void> {
   document.documentElement.lang = words.language;
-  document.title = t("deskTitle");
+  document.title = t("desk-title");
   const code = invitationIn(location.hash);
   if (code !== null) history.replaceState(null, "", location.pathname);
   const token = await registered(await enter(code));
@@ -36,9 +36,9 @@ async function begin(): Promise<void> {
     void document.documentElement.requestFullscreen?.().catch(() => undefined);
   };
   place.replaceChildren(
-    element("h1", {}, t("deskTitle")),
+    element("h1", {}, t("desk-title")),
     state,
-    element("p", {}, element("button", { class: "plain", click: unlock }, t("fullScreen"))),
+    element("p", {}, element("button", { class: "plain", click: unlock }, t("full-screen"))),
     stage,
   );
   await follow(token);
@@ -54,15 +54,15 @@ async function enter(code: string | null): Promise<Person> {
       () => true,
       () => false,
     ));
-  if (!isIn) await openDoor(place, code, { client, words, deviceName });
+  if (!isIn) await showLogIn(place, code, { client, words, deviceName });
   return enter(null);
 }
 
 /** The desktop's secret; the desktop becomes a device of the person unless it is one. */
 async function registered({ userId }: Person): Promise<string> {
-  const kept = localStorage.getItem(KEPT);
+  const kept = localStorage.getItem(STORED);
   const own = kept ? (JSON.parse(kept) as { token: string; deviceIdentifier: string }) : await screens.token();
-  localStorage.setItem(KEPT, JSON.stringify(own));
+  localStorage.setItem(STORED, JSON.stringify(own));
   const devices = await client.devices(userId);
   if (!devices.some(({ deviceIdentifier }) => deviceIdentifier === own.deviceIdentifier)) {
     const { userAgent } = navigator;
@@ -82,7 +82,7 @@ async function follow(token: string): Promise<never> {
     try {
       const screen: Screen = await screens.screen(token, version);
       if (screen.version !== version) draw(screen, token);
-      else if (browserClock.now() - askedAt < AGAIN_MS) await pause();
+      else if (browserClock.now() - askedAt < REFRESH_INTERVAL_MS) await pause();
       ({ version } = screen);
       lostAt = null;
       state.textContent = t("connected");
@@ -95,7 +95,7 @@ async function follow(token: string): Promise<never> {
 }
 
 function pause(): Promise<void> {
-  return new Promise((resolve) => browserClock.after(AGAIN_MS, resolve));
+  return new Promise((resolve) => browserClock.after(REFRESH_INTERVAL_MS, resolve));
 }
 
 function draw({ messages }: Screen, token: string): void {
@@ -159,6 +159,6 @@ function sheet(message: Screening, token: string, redraw: () => void): HTMLEleme
 }
 
 begin().catch(() => {
-  place.replaceChildren(element("h1", {}, t("deskTitle")), element("p", { role: "alert" }, t("unreachable")));
-  browserClock.after(AGAIN_MS * 10, () => location.reload());
+  place.replaceChildren(element("h1", {}, t("desk-title")), element("p", { role: "alert" }, t("unreachable")));
+  browserClock.after(REFRESH_INTERVAL_MS * 10, () => location.reload());
 });

@@ -3,24 +3,24 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import type { SessionRow } from "../api/rows.ts";
-import { useAppliance, useLink } from "../api/use-rows.ts";
+import { useAppliance, useCloudLink } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
-import { EmergencyButton } from "../emergency/emergency-button.tsx";
-import { Chip } from "../parts/level-chip.tsx";
-import { useWords } from "../words/use-words.tsx";
-import { ActingDomain } from "./acting-domain.tsx";
+import { EmergencyButton } from "../features/emergency/emergency-button.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
+import { Chip } from "../ui/status-chip.tsx";
+import { ActingDomainBar } from "./acting-domain-bar.tsx";
 
-const UserSheet = lazy(() => import("./user-sheet.tsx"));
+const AccountSheet = lazy(() => import("../features/account/account-sheet.tsx"));
 
-/** Health, time, search and whoever is logged in. */
+/** Health, time, search and account. */
 export function TopBar({ onSearch }: { onSearch: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <header className="top">
       <EmergencyButton />
-      <HealthWord />
-      <CloudWord />
-      <ActingDomain />
+      <HealthLink />
+      <CloudStatus />
+      <ActingDomainBar />
       <span className="space" />
       <TimeOfDay />
       <Button
@@ -47,9 +47,9 @@ export function TopBar({ onSearch }: { onSearch: () => void }) {
 
 const TONES = { GREEN: "good", YELLOW: "warn", RED: "bad" } as const;
 
-/** The one word for the whole box; leads to its reasons. */
-export function HealthWord() {
-  const { name, t } = useWords();
+/** Overall health; links to its reasons. */
+export function HealthLink() {
+  const { name, t } = useTranslation();
   const appliance = useAppliance();
   if (!appliance) return <span className="soft">{t("health.unknown")}</span>;
   return (
@@ -60,9 +60,9 @@ export function HealthWord() {
 }
 
 /** Said only where there is a cloud, and it is not reached: what is seen may be old. */
-function CloudWord() {
-  const { t } = useWords();
-  const link = useLink();
+function CloudStatus() {
+  const { t } = useTranslation();
+  const link = useCloudLink();
   if (!link?.hub || link.state === "connected") return null;
   return (
     <Link to="/cloud" title={link.reason ?? ""}>
@@ -75,7 +75,7 @@ function CloudWord() {
 function TimeOfDay() {
   const now = useNow();
   const { feed } = useConsole();
-  const { language, t } = useWords();
+  const { language, t } = useTranslation();
   const site = useAppliance()?.clock;
   const timeZone = site?.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   const time = new Intl.DateTimeFormat(language, { timeStyle: "medium", timeZone }).format(now);
@@ -89,7 +89,7 @@ function TimeOfDay() {
 }
 
 function ClockTrust({ synchronised }: { synchronised: boolean | null }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   if (synchronised === null) return <span>{t("clock.unknown")}</span>;
   return synchronised ? (
     <span className="clock-good">✓ {t("clock.synchronised")}</span>
@@ -101,7 +101,7 @@ function ClockTrust({ synchronised }: { synchronised: boolean | null }) {
 }
 
 function UserButton() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [open, setOpen] = useState(false);
   const { data: session } = useQuery<SessionRow | null>({ queryKey: ["session"], enabled: false });
   return (
@@ -109,7 +109,7 @@ function UserButton() {
       <Button variant="default" size="compact-sm" aria-label={t("user.menu")} onClick={() => setOpen(true)}>
         {initialsOf(session?.name ?? "")}
       </Button>
-      <Suspense>{open && session && <UserSheet session={session} onClose={() => setOpen(false)} />}</Suspense>
+      <Suspense>{open && session && <AccountSheet session={session} onClose={() => setOpen(false)} />}</Suspense>
     </>
   );
 }

@@ -2,19 +2,19 @@ import { CallerError } from "../../../lib/errors.ts";
 import { browserClock } from "../browser-clock.ts";
 import { createAlertSound } from "./alert-sound.ts";
 import { createInboxClient, type OwnDevice, type OwnMessage, type OwnOptOut, type Person } from "./api/client.ts";
-import { invitationIn, openDoor } from "./door.ts";
 import { element } from "./element.ts";
+import { invitationIn, showLogIn } from "./log-in.ts";
 import { messageCard, pressButton } from "./message-card.ts";
+import { inboxMessages } from "./messages.ts";
 import {
   browserName,
-  type DeviceDeps,
   type PushState,
   pushState,
   startWorker,
   switchOff,
   switchOn,
+  type ThisDeviceOptions,
 } from "./this-device.ts";
-import { inboxWords } from "./words.ts";
 import "./inbox.css";
 
 /** How often an open page asks for what is new. own choice: a push message makes it ask at once */
@@ -26,7 +26,7 @@ const HEARD_MS = 600_000;
 /** Where the browser keeps that it may tell where it is. */
 const SHARES = "carillon-shares-location";
 
-const words = inboxWords(navigator.languages);
+const words = inboxMessages(navigator.languages);
 const { t } = words;
 const client = createInboxClient((address, init) => fetch(address, init));
 const place = document.getElementById("inbox") as HTMLElement;
@@ -53,7 +53,7 @@ async function enter(code: string | null): Promise<Person> {
       () => true,
       () => false,
     ));
-  if (!isIn) await openDoor(place, code, { client, words, deviceName });
+  if (!isIn) await showLogIn(place, code, { client, words, deviceName });
   const person = await client.person();
   return person ?? enter(null);
 }
@@ -72,7 +72,7 @@ async function show(person: Person): Promise<void> {
       "p",
       { class: "soft" },
       `${person.name} `,
-      element("button", { class: "plain", click: leave }, t("logOut")),
+      element("button", { class: "plain", click: leave }, t("log-out")),
     ),
   );
   const refresh = follow(person, sound);
@@ -147,15 +147,15 @@ function declinedCard(optOuts: readonly OwnOptOut[], takeBack: (id: string) => P
   if (held.length === 0) return [];
   const fault = element("p", { role: "alert", class: "bad" });
   const lines = held.map(({ id, subject }) => {
-    const name = t("takeBackNamed", { subject: subject ?? "" });
+    const name = t("take-back-named", { subject: subject ?? "" });
     return element(
       "p",
       {},
       `${subject ?? ""} `,
-      pressButton(t("takeBack"), () => takeBack(id), { t, fault, name }),
+      pressButton(t("take-back"), () => takeBack(id), { t, fault, name }),
     );
   });
-  const title = t("declinedTitle");
+  const title = t("declined-title");
   return [element("section", { class: "card", "aria-label": title }, element("h2", {}, title), ...lines, fault)];
 }
 
@@ -164,7 +164,7 @@ async function showDevice(
   { userId }: Person,
   sound: ReturnType<typeof createAlertSound>,
 ): Promise<void> {
-  const needs: DeviceDeps = { client, userId, userAgent: navigator.userAgent };
+  const needs: ThisDeviceOptions = { client, userId, userAgent: navigator.userAgent };
   const worker = await startWorker().catch(() => null);
   const sharing = createSharing(userId);
   const button = (word: Parameters<typeof t>[0], press: () => Promise<unknown>): HTMLElement =>
@@ -176,19 +176,19 @@ async function showDevice(
     section.replaceChildren(
       element("h2", {}, t("device")),
       ...(sound.isUnlocked
-        ? [element("p", { class: "soft" }, t("soundIsOn"))]
-        : [button("soundOn", () => sound.unlock().then(() => draw(state)))]),
+        ? [element("p", { class: "soft" }, t("sound-is-on"))]
+        : [button("sound-on", () => sound.unlock().then(() => draw(state)))]),
       ...(state.kind === "unable" ? [element("p", { class: "soft" }, t(state.word))] : []),
-      ...(state.kind === "off" && worker ? [button("pushOn", () => change(switchOn(worker, needs)))] : []),
+      ...(state.kind === "off" && worker ? [button("push-on", () => change(switchOn(worker, needs)))] : []),
       ...(device && worker
         ? [
-            element("p", { class: "soft" }, t("pushIsOn")),
-            button("pushOff", () => change(switchOff(worker, device, needs))),
-            button(sharing.isOn() ? "shareOff" : "shareOn", async () => {
+            element("p", { class: "soft" }, t("push-is-on")),
+            button("push-off", () => change(switchOff(worker, device, needs))),
+            button(sharing.isOn() ? "share-off" : "share-on", async () => {
               sharing.turn(device);
               draw(state);
             }),
-            sharing.isOn() ? element("p", { class: "soft" }, t("shareIs")) : "",
+            sharing.isOn() ? element("p", { class: "soft" }, t("share-is")) : "",
           ]
         : []),
     );
@@ -221,7 +221,7 @@ function createSharing(userId: string) {
       },
       () => {
         stop();
-        trouble.textContent = t("shareDenied");
+        trouble.textContent = t("share-denied");
       },
     );
   };

@@ -1,11 +1,11 @@
 import { CallerError } from "../../../lib/errors.ts";
 import type { OwnMessage } from "./api/client.ts";
 import { element } from "./element.ts";
-import type { InboxWords } from "./words.ts";
+import type { InboxMessages } from "./messages.ts";
 
 /** What a card needs. */
-export interface CardDeps {
-  words: InboxWords;
+export interface MessageCardOptions {
+  words: InboxMessages;
   /** Address of the message's picture. */
   image: string;
   now: number;
@@ -16,7 +16,7 @@ export interface CardDeps {
 }
 
 /** Draws one message with its answers; nothing of it is read as markup. */
-export function messageCard(message: OwnMessage, needs: CardDeps): HTMLElement {
+export function messageCard(message: OwnMessage, needs: MessageCardOptions): HTMLElement {
   const { words, image, now, answer } = needs;
   const { t } = words;
   const isOver = message.abortedAt !== null || (message.expiresAt !== null && Date.parse(message.expiresAt) <= now);
@@ -40,7 +40,7 @@ export function messageCard(message: OwnMessage, needs: CardDeps): HTMLElement {
   );
 }
 
-function declining({ optOutId }: OwnMessage, { words: { t }, decline }: CardDeps): HTMLElement {
+function declining({ optOutId }: OwnMessage, { words: { t }, decline }: MessageCardOptions): HTMLElement {
   if (optOutId !== null) return element("p", { class: "soft" }, t("declined"));
   const fault = element("p", { role: "alert", class: "bad" });
   return element("div", {}, pressButton(t("decline"), decline, { t, fault }), fault);
@@ -50,7 +50,7 @@ function declining({ optOutId }: OwnMessage, { words: { t }, decline }: CardDeps
 export function pressButton(
   label: string,
   work: () => Promise<void>,
-  { t, fault, name }: Pick<InboxWords, "t"> & { fault: HTMLElement; name?: string },
+  { t, fault, name }: Pick<InboxMessages, "t"> & { fault: HTMLElement; name?: string },
 ): HTMLElement {
   const press = (event: Event): void => {
     const button = event.currentTarget as HTMLButtonElement;
@@ -67,8 +67,8 @@ export function pressButton(
 function answers(
   { confirmationRequest, confirmationResponse: given, dynamicReplyText }: OwnMessage,
   isOver: boolean,
-  { t }: InboxWords,
-  answer: CardDeps["answer"],
+  { t }: InboxMessages,
+  answer: MessageCardOptions["answer"],
 ): HTMLElement {
   const fault = element("p", { role: "alert", class: "bad" });
   const press = (option: string) => (event: Event) => {
@@ -79,7 +79,7 @@ function answers(
       button.disabled = false;
       const isLate = error instanceof CallerError && error.type === "conflict";
       const isRefused = error instanceof CallerError;
-      fault.textContent = isLate ? t("tooLate") : isRefused ? t("refused", { why: error.message }) : t("unreachable");
+      fault.textContent = isLate ? t("too-late") : isRefused ? t("refused", { why: error.message }) : t("unreachable");
     });
   };
   const buttons = (confirmationRequest?.options ?? []).map((option) =>

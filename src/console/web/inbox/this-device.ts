@@ -1,6 +1,6 @@
 import { CallerError } from "../../../lib/errors.ts";
 import type { InboxClient, NewDevice, OwnDevice } from "./api/client.ts";
-import type { Word } from "./words.ts";
+import type { InboxMessageKey } from "./messages.ts";
 
 /** Where the service worker lies; it may show messages of the pages below it. */
 const WORKER = "/inbox/worker.js";
@@ -11,10 +11,10 @@ export type PushState =
   | { kind: "off" }
   | { kind: "on"; device: OwnDevice }
   /** In words why not. */
-  | { kind: "unable"; word: Word };
+  | { kind: "unable"; word: InboxMessageKey };
 
 /** What registering needs. */
-export interface DeviceDeps {
+export interface ThisDeviceOptions {
   client: InboxClient;
   userId: string;
   /** What the browser says of itself. */
@@ -32,25 +32,28 @@ export async function startWorker(): Promise<ServiceWorkerRegistration | null> {
  * What this browser does now; a subscription that the appliance no longer knows, or has switched off, is registered anew. What
  * somebody has switched off stays so.
  */
-export async function pushState(worker: ServiceWorkerRegistration | null, needs: DeviceDeps): Promise<PushState> {
-  if (!worker || !("pushManager" in worker)) return { kind: "unable", word: "pushUnable" };
+export async function pushState(
+  worker: ServiceWorkerRegistration | null,
+  needs: ThisDeviceOptions,
+): Promise<PushState> {
+  if (!worker || !("pushManager" in worker)) return { kind: "unable", word: "push-unable" };
   const subscription = await worker.pushManager.getSubscription();
   if (subscription) return register(subscription, needs, false);
-  if (Notification.permission === "denied") return { kind: "unable", word: "pushDenied" };
-  return (await needs.client.pushKey()) === null ? { kind: "unable", word: "pushClosed" } : { kind: "off" };
+  if (Notification.permission === "denied") return { kind: "unable", word: "push-denied" };
+  return (await needs.client.pushKey()) === null ? { kind: "unable", word: "push-closed" } : { kind: "off" };
 }
 
 /** Subscribes this browser and registers it as a device of the person. */
-export async function switchOn(worker: ServiceWorkerRegistration, needs: DeviceDeps): Promise<PushState> {
+export async function switchOn(worker: ServiceWorkerRegistration, needs: ThisDeviceOptions): Promise<PushState> {
   const key = await needs.client.pushKey();
-  if (key === null) return { kind: "unable", word: "pushClosed" };
-  if ((await Notification.requestPermission()) !== "granted") return { kind: "unable", word: "pushDenied" };
+  if (key === null) return { kind: "unable", word: "push-closed" };
+  if ((await Notification.requestPermission()) !== "granted") return { kind: "unable", word: "push-denied" };
   try {
     const subscription = await worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
     return await register(subscription, needs, true);
   } catch (error) {
-    if (!(error instanceof CallerError)) return { kind: "unable", word: "pushUnable" };
-    return { kind: "unable", word: error.type === "limit-exceeded" ? "pushMany" : "unreachable" };
+    if (!(error instanceof CallerError)) return { kind: "unable", word: "push-unable" };
+    return { kind: "unable", word: error.type === "limit-exceeded" ? "push-many" : "unreachable" };
   }
 }
 
@@ -58,7 +61,7 @@ export async function switchOn(worker: ServiceWorkerRegistration, needs: DeviceD
 export async function switchOff(
   worker: ServiceWorkerRegistration,
   device: OwnDevice,
-  { client, userId }: DeviceDeps,
+  { client, userId }: ThisDeviceOptions,
 ): Promise<PushState> {
   await (await worker.pushManager.getSubscription())?.unsubscribe();
   await client.removeDevice(userId, device.id);
@@ -67,11 +70,11 @@ export async function switchOff(
 
 async function register(
   subscription: PushSubscription,
-  { client, userId, userAgent }: DeviceDeps,
+  { client, userId, userAgent }: ThisDeviceOptions,
   isWanted: boolean,
 ): Promise<PushState> {
   const { endpoint, keys } = subscription.toJSON();
-  if (!endpoint || !keys?.p256dh || !keys.auth) return { kind: "unable", word: "pushUnable" };
+  if (!endpoint || !keys?.p256dh || !keys.auth) return { kind: "unable", word: "push-unable" };
   const known = (await client.devices(userId)).find((each) => each.deviceIdentifier === endpoint);
   const clientIdentifier = `${keys.p256dh}.${keys.auth}`;
   if (known) {

@@ -38,7 +38,7 @@ interface Message {
 const scope = globalThis as unknown as WorkerScope;
 const RECEIPT = "/x/web-push/receipt";
 /** Browsers show no more. */
-const MOST_ACTIONS = 2;
+const MAX_ACTIONS = 2;
 const DRILL = scope.navigator.languages[0]?.startsWith("de") ? "Übung" : "Drill";
 
 scope.addEventListener("install", (event) => event.waitUntil(scope.skipWaiting()));
@@ -59,7 +59,7 @@ scope.addEventListener("notificationclick", (event) => {
 async function show(message: Message): Promise<void> {
   const { id, subject, body, drill, emergency, options, sentAt } = message;
   const more = {
-    actions: options.slice(0, MOST_ACTIONS).map((option) => ({ action: option, title: option })),
+    actions: options.slice(0, MAX_ACTIONS).map((option) => ({ action: option, title: option })),
     renotify: true,
     timestamp: sentAt,
     vibrate: emergency ? [400, 200, 400, 200, 400] : [200],

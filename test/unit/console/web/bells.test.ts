@@ -1,20 +1,25 @@
 import { describe, expect, it } from "vitest";
 import type { BellScheduleRow } from "../../../../src/console/web/api/bell-rows.ts";
-import { bodyOfChange, newDraft } from "../../../../src/console/web/bells/change-draft.ts";
-import { dayKindsOf } from "../../../../src/console/web/bells/day-kinds.ts";
-import { dayIn, daysOfMonth, monthsFrom, weekOf } from "../../../../src/console/web/bells/day-names.ts";
-import { cronOf, simpleRuleOf } from "../../../../src/console/web/bells/rule-draft.ts";
+import {
+  dayInZone,
+  daysOfMonth,
+  monthsFrom,
+  weekOf,
+} from "../../../../src/console/web/features/bells/calendar-dates.ts";
+import { cycleDayTypes } from "../../../../src/console/web/features/bells/cycle-day-types.ts";
+import { dayChangeRequest, newDayChangeDraft } from "../../../../src/console/web/features/bells/day-change-draft.ts";
+import { cronOf, weeklyRuleOf } from "../../../../src/console/web/features/bells/recurrence-rule.ts";
 import {
   BLOCK_PX,
+  blockPositions,
   blocksOf,
   HOUR_PX,
-  hoursOf,
+  hourRangeOf,
   nextInstantOf,
-  placesOf,
   type ScheduleRing,
-  shifted,
-} from "../../../../src/console/web/bells/week-blocks.ts";
-import { markOf, markOfAll } from "../../../../src/console/web/bells/year-marks.ts";
+  shiftTime,
+} from "../../../../src/console/web/features/bells/week-layout.ts";
+import { combinedDayMarker, dayMarkerOf } from "../../../../src/console/web/features/bells/year-markers.ts";
 
 const ring = (bellScheduleId: string, localTime: string, more: Partial<ScheduleRing> = {}): ScheduleRing => ({
   ...{ id: `${bellScheduleId} ${localTime}`, at: `2026-03-02T${localTime}.000Z`, localDate: "2026-03-02", localTime },
@@ -41,11 +46,11 @@ describe("the week of bells", () => {
 
   it("places blocks at their time, or below the one before", () => {
     const times = ["08:30:00", "08:35:00", "12:00:00"].map((localTime) => ({ localTime }));
-    const hours = hoursOf(times);
+    const hours = hourRangeOf(times);
     expect(hours).toEqual({ first: 8, end: 16 });
-    expect(hoursOf([{ localTime: "06:10:00" }, { localTime: "21:30:00" }])).toEqual({ first: 6, end: 22 });
-    expect(placesOf(times, hours)).toEqual([HOUR_PX / 2, HOUR_PX / 2 + BLOCK_PX, 4 * HOUR_PX]);
-    expect([shifted("08:58:30", 5), shifted("00:02:00", -5), shifted("23:58:00", 5)]).toEqual([
+    expect(hourRangeOf([{ localTime: "06:10:00" }, { localTime: "21:30:00" }])).toEqual({ first: 6, end: 22 });
+    expect(blockPositions(times, hours)).toEqual([HOUR_PX / 2, HOUR_PX / 2 + BLOCK_PX, 4 * HOUR_PX]);
+    expect([shiftTime("08:58:30", 5), shiftTime("00:02:00", -5), shiftTime("23:58:00", 5)]).toEqual([
       ...["09:03:30", "00:00:00", "23:59:59"],
     ]);
   });
@@ -55,7 +60,7 @@ describe("the week of bells", () => {
     expect(weekOf("2019-12-31")[0]).toBe("2019-12-30");
     expect(daysOfMonth("2028-02")).toHaveLength(29);
     expect(monthsFrom("2025-09-14").filter((_, at) => at % 4 === 0)).toEqual(["2025-09", "2026-01", "2026-05"]);
-    expect(dayIn("Pacific/Auckland", Date.parse("2026-03-02T12:00:00Z"))).toBe("2026-03-03");
+    expect(dayInZone("Pacific/Auckland", Date.parse("2026-03-02T12:00:00Z"))).toBe("2026-03-03");
   });
 });
 
@@ -71,18 +76,18 @@ const SCHEDULE = {
 
 describe("the year of bells", () => {
   it("marks each day by its cycle and its exceptions", () => {
-    const mark = (day: string) => markOf(SCHEDULE, `2026-03-${day}`).mark;
+    const mark = (day: string) => dayMarkerOf(SCHEDULE, `2026-03-${day}`).mark;
     expect(["03", "04", "05", "09", "11"].map(mark)).toEqual(["outside", "rings", "silent", "silent", "rings"]);
     expect(["16", "17", "18", "19", "20"].map(mark)).toEqual([
       ...["no-bells", "no-bells", "changed", "otherwise", "silent"],
     ]);
     const other = { ...SCHEDULE, bellScheduleExceptions: [] };
-    expect(markOfAll([other, SCHEDULE], "2026-03-16")).toEqual({ mark: "no-bells", why: "Fair" });
-    expect(markOfAll([], "2026-03-16")).toEqual({ mark: "outside", why: null });
+    expect(combinedDayMarker([other, SCHEDULE], "2026-03-16")).toEqual({ mark: "no-bells", why: "Fair" });
+    expect(combinedDayMarker([], "2026-03-16")).toEqual({ mark: "outside", why: null });
   });
 
   it("tells which days ring which list", () => {
-    expect(dayKindsOf(SCHEDULE)).toEqual([
+    expect(cycleDayTypes(SCHEDULE)).toEqual([
       { ringListId: "normal", weeks: [{ week: 0, days: [0, 2] }] },
       { ringListId: "short", weeks: [{ week: 1, days: [2] }] },
     ]);
@@ -90,29 +95,34 @@ describe("the year of bells", () => {
 });
 
 describe("a change of a day", () => {
-  const draft = newDraft("2026-03-05", []);
+  const draft = newDayChangeDraft("2026-03-05", []);
 
   it("begins with an hour later for all schedules", () => {
     const body = { kind: "delay", minutes: 60, startDate: "2026-03-05", endDate: "2026-03-05", allBellSchedules: true };
-    expect(bodyOfChange(draft)).toEqual({ isLasting: false, body });
+    expect(dayChangeRequest(draft)).toEqual({ isLasting: false, body });
   });
 
   it("is nothing while something is missing", () => {
-    expect(bodyOfChange({ ...draft, minutes: 0 })).toBeNull();
-    expect(bodyOfChange({ ...draft, kind: "mute", until: "" })).toBeNull();
-    expect(bodyOfChange({ ...draft, kind: "other-day" })).toBeNull();
-    expect(bodyOfChange({ ...draft, all: false })).toBeNull();
-    expect(bodyOfChange({ ...draft, startDate: "" })).toBeNull();
+    expect(dayChangeRequest({ ...draft, minutes: 0 })).toBeNull();
+    expect(dayChangeRequest({ ...draft, kind: "mute", until: "" })).toBeNull();
+    expect(dayChangeRequest({ ...draft, kind: "other-day" })).toBeNull();
+    expect(dayChangeRequest({ ...draft, all: false })).toBeNull();
+    expect(dayChangeRequest({ ...draft, startDate: "" })).toBeNull();
   });
 
   it("sends what its kind asks for alone", () => {
-    const chosen = { ...newDraft("2026-03-05", ["a"]), endDate: "2026-03-06", from: "09:00:00", description: "Maths" };
+    const chosen = {
+      ...newDayChangeDraft("2026-03-05", ["a"]),
+      endDate: "2026-03-06",
+      from: "09:00:00",
+      description: "Maths",
+    };
     const shared = { startDate: "2026-03-05", endDate: "2026-03-06", description: "Maths", bellScheduleIds: ["a"] };
-    expect(bodyOfChange({ ...chosen, kind: "mute-hours" })?.body).toEqual({
+    expect(dayChangeRequest({ ...chosen, kind: "mute-hours" })?.body).toEqual({
       ...{ kind: "mute-hours", from: "09:00:00", until: "12:00:00", ...shared },
     });
-    expect(bodyOfChange({ ...chosen, kind: "no-bells" })?.body).toEqual({ kind: "no-bells", ...shared });
-    expect(bodyOfChange({ ...chosen, kind: "exception", ringListId: "x" })).toEqual({
+    expect(dayChangeRequest({ ...chosen, kind: "no-bells" })?.body).toEqual({ kind: "no-bells", ...shared });
+    expect(dayChangeRequest({ ...chosen, kind: "exception", ringListId: "x" })).toEqual({
       ...{ isLasting: true, body: { ringListId: "x", ...shared } },
     });
   });
@@ -124,12 +134,12 @@ describe("a simple rule", () => {
     ["15 5 18 ? * *", "15 5 18 * * ?", { time: "18:05:15", days: [0, 1, 2, 3, 4, 5, 6] }],
     ["0 0 9 ? * SAT,SUN", "0 0 9 ? * sun,sat", { time: "09:00:00", days: [5, 6] }],
   ])("is read and written: %s", (written, given, rule) => {
-    expect(simpleRuleOf(given)).toEqual(rule);
+    expect(weeklyRuleOf(given)).toEqual(rule);
     expect(cronOf(rule)).toBe(written);
   });
 
   it.each(["0 0 9 1 * ?", "0 0/5 9 ? * MON", "0 0 9 ? * SAT#1", "0 0 9 ? * FRI-MON", "0 0 9 ? * MON 2031", "RRULE:x"])(
     "is not what says more: %s",
-    (cron) => expect(simpleRuleOf(cron)).toBeNull(),
+    (cron) => expect(weeklyRuleOf(cron)).toBeNull(),
   );
 });

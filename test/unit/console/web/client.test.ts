@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createClient } from "../../../../src/console/web/api/client.ts";
-import { addressOf } from "../../../../src/console/web/api/routes.ts";
+import { routeUrl } from "../../../../src/console/web/api/routes.ts";
 import { CallerError, UpstreamError } from "../../../../src/lib/errors.ts";
 
 interface Call {
@@ -36,8 +36,8 @@ const fault = (status: number, type: string) => () =>
 
 describe("the client", () => {
   it("fills and escapes addresses", () => {
-    expect(addressOf("users/{userId}", { userId: "a/b" })).toBe("/api/v1/users/a%2Fb");
-    expect(addressOf("users", {}, { q: "a&b", limit: 5, sort: undefined, ids: ["x", "y"] })).toBe(
+    expect(routeUrl("users/{userId}", { userId: "a/b" })).toBe("/api/v1/users/a%2Fb");
+    expect(routeUrl("users", {}, { q: "a&b", limit: 5, sort: undefined, ids: ["x", "y"] })).toBe(
       "/api/v1/users?q=a%26b&limit=5&ids%5B%5D=x&ids%5B%5D=y",
     );
   });

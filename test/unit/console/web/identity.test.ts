@@ -1,25 +1,29 @@
 import { describe, expect, it } from "vitest";
 import type { ExtensionRow } from "../../../../src/console/web/api/rows.ts";
-import { addressesIn } from "../../../../src/console/web/pages/addresses.ts";
-import { differencesOf, valueText } from "../../../../src/console/web/pages/audit-difference.ts";
-import { grantFor, grantSentence, keyOf } from "../../../../src/console/web/pages/grant-words.ts";
-import { pluginSentence, pluginTone, pluginWord } from "../../../../src/console/web/pages/plugin-words.ts";
+import { parseEmailAddresses } from "../../../../src/console/web/features/people/email-addresses.ts";
+import {
+  pluginStateText,
+  pluginStatusText,
+  pluginTone,
+} from "../../../../src/console/web/features/plugins/plugin-text.ts";
+import { auditDiff, valueText } from "../../../../src/console/web/features/security/audit-diff.ts";
+import {
+  permissionFor,
+  permissionKey,
+  permissionText,
+} from "../../../../src/console/web/features/security/permission-text.ts";
+import { compileCatalogue } from "../../../../src/console/web/i18n/compile-catalogue.ts";
+import en from "../../../../src/console/web/i18n/en.json" with { type: "json" };
+import { createTranslator } from "../../../../src/console/web/i18n/translator.ts";
 import {
   endOfDay,
-  fromLocalText,
+  fromDateTimeInput,
   lastDayOf,
   startOfDay,
-  toLocalText,
-} from "../../../../src/console/web/parts/local-moment.ts";
-import { en } from "../../../../src/console/web/words/en.ts";
-import { fill } from "../../../../src/console/web/words/format.ts";
-import type { Words } from "../../../../src/console/web/words/words.ts";
+  toDateTimeInput,
+} from "../../../../src/console/web/ui/local-time.ts";
 
-const catalogue: Readonly<Record<string, string>> = en;
-const words = {
-  t: (key, values = {}) => fill(catalogue[key] ?? key, values, "en"),
-  name: (family, value) => catalogue[`${family}.${value}`] ?? value,
-} as Words;
+const translator = createTranslator("en", compileCatalogue(en));
 
 const THINGS = {
   users: { path: "/users", methods: ["get", "post", "put", "delete"] },
@@ -40,14 +44,14 @@ describe("a permission in words", () => {
     ["post", "/users/*/clone", "Copy people"],
     ["get", "/nowhere/*/at-all", "get /nowhere/*/at-all"],
   ])("%s %s", (verb, spec, sentence) => {
-    expect(grantSentence({ verb, spec }, THINGS, words)).toBe(sentence);
+    expect(permissionText({ verb, spec }, THINGS, translator)).toBe(sentence);
   });
 
   it("is made from a verb and a thing, and known whatever its spelling", () => {
-    expect(grantFor("get", "/users/{userId}/devices")).toEqual({ verb: "get", spec: "/users/*/devices/*" });
-    expect(grantFor("post", "/users")).toEqual({ verb: "post", spec: "/users" });
-    expect(keyOf({ verb: "post", spec: "/users/*" })).toBe(keyOf({ verb: "post", spec: "/users" }));
-    expect(keyOf({ verb: "get", spec: "/users/*" })).not.toBe(keyOf({ verb: "get", spec: "/users" }));
+    expect(permissionFor("get", "/users/{userId}/devices")).toEqual({ verb: "get", spec: "/users/*/devices/*" });
+    expect(permissionFor("post", "/users")).toEqual({ verb: "post", spec: "/users" });
+    expect(permissionKey({ verb: "post", spec: "/users/*" })).toBe(permissionKey({ verb: "post", spec: "/users" }));
+    expect(permissionKey({ verb: "get", spec: "/users/*" })).not.toBe(permissionKey({ verb: "get", spec: "/users" }));
   });
 });
 
@@ -61,26 +65,26 @@ describe("a plugin's state in words", () => {
   it("says why it failed, when it is tried again and how often it may fail", () => {
     const failed = row("restarting", { reason: "it threw: x", failures: 3, nextTryAt: "2026-01-01T00:00:04.500Z" });
     const now = Date.parse("2026-01-01T00:00:00Z");
-    expect(pluginSentence(failed, now, words)).toBe(
-      "Failed: it threw: x. Tried again in 5 s; failure 3 of 5 before it is given up.",
+    expect(pluginStatusText(failed, now, translator)).toBe(
+      "Failed: it threw: x. Next attempt in 5 s (failure 3 of 5).",
     );
-    expect(pluginSentence(failed, now + 60_000, words)).toContain("in 0 s");
+    expect(pluginStatusText(failed, now + 60_000, translator)).toContain("in 0 s");
   });
 
   it.each<[Status["state"], Partial<Status>, string, string]>([
     ["running", {}, "", "good"],
     ["running", { health: "degraded", reason: "two phones are silent" }, "two phones are silent", "warn"],
-    ["stopped", { health: "down", reason: "it threw: x" }, "until somebody restarts it", "bad"],
-    ["disabled", { health: "down", reason: "Field config.host is required." }, "Switched on, but it cannot run", ""],
-    ["absent", { health: "down" }, "not on this appliance", "bad"],
+    ["stopped", { health: "down", reason: "it threw: x" }, "Restart it manually", "bad"],
+    ["disabled", { health: "down", reason: "Field config.host is required." }, "Enabled, but cannot run", ""],
+    ["absent", { health: "down" }, "Not installed on this appliance", "bad"],
   ])("%s %j", (state, more, sentence, tone) => {
-    expect(pluginSentence(row(state, more), 0, words)).toContain(sentence);
+    expect(pluginStatusText(row(state, more), 0, translator)).toContain(sentence);
     expect(pluginTone(row(state, more))).toBe(tone);
   });
 
   it("names trouble before it names running", () => {
-    expect(pluginWord(row("running", { health: "degraded" }))).toBe("degraded");
-    expect(pluginWord({ status: null })).toBe("absent");
+    expect(pluginStateText(row("running", { health: "degraded" }))).toBe("degraded");
+    expect(pluginStateText({ status: null })).toBe("absent");
   });
 });
 
@@ -88,13 +92,13 @@ describe("what an audit entry changed", () => {
   it("are the members that differ, without the row's books", () => {
     const before = { id: "1", name: "Choir", updatedAt: "a", isShared: false, note: null };
     const after = { id: "1", name: "Big choir", updatedAt: "b", isShared: false, note: "", tags: ["x"] };
-    expect(differencesOf(before, after)).toEqual([
+    expect(auditDiff(before, after)).toEqual([
       { field: "name", before: "Choir", after: "Big choir" },
       { field: "tags", before: undefined, after: ["x"] },
     ]);
-    expect(differencesOf(null, { name: "Choir" })).toEqual([{ field: "name", before: undefined, after: "Choir" }]);
-    expect(differencesOf({ name: "Choir" }, null)).toEqual([{ field: "name", before: "Choir", after: undefined }]);
-    expect(differencesOf(null, null)).toEqual([]);
+    expect(auditDiff(null, { name: "Choir" })).toEqual([{ field: "name", before: undefined, after: "Choir" }]);
+    expect(auditDiff({ name: "Choir" }, null)).toEqual([{ field: "name", before: "Choir", after: undefined }]);
+    expect(auditDiff(null, null)).toEqual([]);
   });
 
   it("is read as text, moments as people write them", () => {
@@ -113,9 +117,9 @@ describe("what an audit entry changed", () => {
 describe("moments in fields", () => {
   it("go to local text and back", () => {
     const iso = new Date(2026, 4, 31, 8, 30).toISOString();
-    expect(toLocalText(iso)).toBe("2026-05-31T08:30");
-    expect(fromLocalText("2026-05-31T08:30")).toBe(iso);
-    expect([toLocalText(null), fromLocalText(""), fromLocalText("nonsense")]).toEqual(["", null, null]);
+    expect(toDateTimeInput(iso)).toBe("2026-05-31T08:30");
+    expect(fromDateTimeInput("2026-05-31T08:30")).toBe(iso);
+    expect([toDateTimeInput(null), fromDateTimeInput(""), fromDateTimeInput("nonsense")]).toEqual(["", null, null]);
   });
 
   it("hold a last day that is over with its night", () => {
@@ -129,7 +133,7 @@ describe("moments in fields", () => {
 
 describe("addresses as they are pasted", () => {
   it("are found whatever stands between them, each once", () => {
-    expect(addressesIn('Anna <anna@example.org>; "ben@example.org",\tanna@example.org\nno address')).toEqual([
+    expect(parseEmailAddresses('Anna <anna@example.org>; "ben@example.org",\tanna@example.org\nno address')).toEqual([
       ...["anna@example.org", "ben@example.org"],
     ]);
   });

@@ -1,8 +1,8 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, describe, expect, it } from "vitest";
-import { freshen } from "../../../../src/console/web/list/fresh-lists.ts";
-import { pagesAround } from "../../../../src/console/web/list/list-pages.ts";
-import { filterQuery, readTableSearch } from "../../../../src/console/web/list/table-search.ts";
+import { pagesAround } from "../../../../src/console/web/ui/list/list-pages.ts";
+import { refreshLists } from "../../../../src/console/web/ui/list/refresh-lists.ts";
+import { filterQuery, readTableSearch } from "../../../../src/console/web/ui/list/table-search.ts";
 
 type User = { id: string; name: string; note: string };
 
@@ -34,7 +34,7 @@ function scene() {
   };
   const page = (n: number) => queries.getQueryData<{ data: User[] }>([...list, "page", n])?.data ?? [];
   const change = (...changes: [id: string, op?: string][]) =>
-    freshen(
+    refreshLists(
       { queries, client: client as never },
       "users",
       changes.map(([id, op = "update"]) => ({ resource: "users", id, op })),
@@ -103,7 +103,9 @@ describe("a change of what a list shows", () => {
     const off = observer.subscribe(() => undefined);
     await observer.refetch();
     const of = (id: string) =>
-      freshen({ queries: cache, client: null as never }, "deliveries", [{ resource: "deliveries", id, op: "update" }]);
+      refreshLists({ queries: cache, client: null as never }, "deliveries", [
+        { resource: "deliveries", id, op: "update" },
+      ]);
     const before = told.length;
     await of("b");
     expect(told).toHaveLength(before);

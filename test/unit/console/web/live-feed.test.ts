@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Change, createLiveFeed, type FeedState } from "../../../../src/console/web/api/live-feed.ts";
+import { createLiveFeed, type FeedState, type RowChange } from "../../../../src/console/web/api/live-feed.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
 type On = Parameters<Parameters<typeof createLiveFeed>[0]["open"]>[1];
@@ -7,7 +7,7 @@ type On = Parameters<Parameters<typeof createLiveFeed>[0]["open"]>[1];
 function scene() {
   const clock = createFakeClock();
   const opened: { address: string; on: On; closed: boolean }[] = [];
-  const changes: Change[] = [];
+  const changes: RowChange[] = [];
   const states: FeedState[] = [];
   let resyncs = 0;
   const feed = createLiveFeed({

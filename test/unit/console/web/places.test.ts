@@ -1,26 +1,37 @@
 import { describe, expect, it } from "vitest";
-import { bodyOf, draftOf, isWhole, movedTo, sizedTo } from "../../../../src/console/web/areas/area-draft.ts";
-import { graticuleOf, latitudeText, longitudeText } from "../../../../src/console/web/areas/graticule.ts";
-import { brandedColors, isReadableColor } from "../../../../src/console/web/branding-colors.ts";
-import { bodyWith, type FormField, withinOf, withValue } from "../../../../src/console/web/parts/form-fields.ts";
-import { levelOf, paramsOf, pathsAbove, readPath } from "../../../../src/console/web/places/levels.ts";
-import { boundaryOf, boxAround, typedBox } from "../../../../src/console/web/places/plan-box.ts";
 import {
+  areaBody,
+  areaDraftOf,
+  isAreaComplete,
+  withCenter,
+  withRadius,
+} from "../../../../src/console/web/features/areas/area-draft.ts";
+import { brandedColors, isReadableColor } from "../../../../src/console/web/features/branding/branding-colors.ts";
+import {
+  centerOf,
   cornersOf,
   measuresOf,
-  middleOf,
-  onPlan,
   outlineOf,
-  positionAt,
-  readGround,
-} from "../../../../src/console/web/places/plan-ground.ts";
+  parseGeoreference,
+  toPlanPoint,
+  toPosition,
+} from "../../../../src/console/web/features/places/georeference.ts";
+import {
+  parentPaths,
+  parsePlacePath,
+  placeLevelOf,
+  placeRouteParams,
+} from "../../../../src/console/web/features/places/place-levels.ts";
+import { boundaryOf, boxAround, typedBox } from "../../../../src/console/web/features/places/plan-box.ts";
+import { bodyWith, type FormField, parentIds, withValue } from "../../../../src/console/web/ui/form/form-fields.ts";
+import { graticuleOf, latitudeText, longitudeText } from "../../../../src/console/web/ui/map/graticule.ts";
 
 const MEASURES = { longitude: 9.75, latitude: 47.5, widthM: 120, heightM: 80, turnedBy: 30 };
 
 describe("a plan on the ground", () => {
   it("lies as it was measured, however it is turned", () => {
     for (const turnedBy of [-135, 0, 30, 90, 179]) {
-      const ground = readGround(cornersOf({ ...MEASURES, turnedBy }));
+      const ground = parseGeoreference(cornersOf({ ...MEASURES, turnedBy }));
       const found = ground && measuresOf(ground);
       expect(found).toMatchObject({ widthM: 120, heightM: 80, turnedBy, longitude: 9.75, latitude: 47.5 });
     }
@@ -38,11 +49,11 @@ describe("a plan on the ground", () => {
     const corners = cornersOf(MEASURES);
     const [topLeft, topRight, bottomRight, bottomLeft] = corners;
     for (const origins of [corners, [topLeft, topRight, bottomLeft]]) {
-      const ground = readGround(origins);
+      const ground = parseGeoreference(origins);
       if (!ground || !bottomRight) throw new Error("no ground");
-      const corner = onPlan(bottomRight, ground);
+      const corner = toPlanPoint(bottomRight, ground);
       expect([corner.x, corner.y].map((part) => Math.round(part * 1e6) / 1e6)).toEqual([1, 1]);
-      const at = onPlan(positionAt({ x: 0.25, y: 0.75 }, ground), ground);
+      const at = toPlanPoint(toPosition({ x: 0.25, y: 0.75 }, ground), ground);
       expect([at.x, at.y].map((part) => Math.round(part * 1e6) / 1e6)).toEqual([0.25, 0.75]);
     }
   });
@@ -66,11 +77,11 @@ describe("a plan on the ground", () => {
       ],
     ],
   ])("is not known from %j", (origins) => {
-    expect(readGround(origins)).toBeNull();
+    expect(parseGeoreference(origins)).toBeNull();
   });
 
   it("takes outlines in parts of the plan and as GeoJSON", () => {
-    const ground = readGround(cornersOf({ ...MEASURES, turnedBy: 0 }));
+    const ground = parseGeoreference(cornersOf({ ...MEASURES, turnedBy: 0 }));
     const parts = [
       [0, 0],
       [1, 0],
@@ -78,7 +89,7 @@ describe("a plan on the ground", () => {
     ];
     const outline = outlineOf(parts, null);
     expect(outline).toEqual(parts.map(([x, y]) => ({ x, y })));
-    expect(middleOf(outline ?? []).x).toBeCloseTo(2 / 3);
+    expect(centerOf(outline ?? []).x).toBeCloseTo(2 / 3);
     const polygon = { type: "Feature", geometry: { type: "Polygon", coordinates: [cornersOf(MEASURES)] } };
     expect(outlineOf(polygon, ground)).toHaveLength(4);
     expect(outlineOf(polygon, null)).toBeNull();
@@ -97,10 +108,13 @@ describe("a plan on the ground", () => {
 
 describe("a place in the address", () => {
   it("names its kind, its ids and all that it lies in", () => {
-    const path = readPath("s/b/f");
-    expect([levelOf(path), paramsOf(path)]).toEqual(["floor", { siteId: "s", buildingId: "b", floorId: "f" }]);
-    expect(pathsAbove(path)).toEqual([["s"], ["s", "b"]]);
-    expect([readPath(undefined), readPath("a/b/c/d/e").length]).toEqual([[], 4]);
+    const path = parsePlacePath("s/b/f");
+    expect([placeLevelOf(path), placeRouteParams(path)]).toEqual([
+      "floor",
+      { siteId: "s", buildingId: "b", floorId: "f" },
+    ]);
+    expect(parentPaths(path)).toEqual([["s"], ["s", "b"]]);
+    expect([parsePlacePath(undefined), parsePlacePath("a/b/c/d/e").length]).toEqual([[], 4]);
   });
 });
 
@@ -126,17 +140,17 @@ describe("a drawn area", () => {
   const draft = { name: "Yard", latitude: 1, longitude: 2, radiusInM: 30, syncedDeviceTypes: ["mobile"] };
 
   it("is sent as it was read", () => {
-    expect(draftOf(bodyOf(draft) as never)).toEqual(draft);
+    expect(areaDraftOf(areaBody(draft) as never)).toEqual(draft);
   });
 
   it("stays on the earth and within what areas may have", () => {
-    expect(movedTo(draft, 91, 190.123456789)).toMatchObject({ latitude: 90, longitude: -169.876543 });
-    expect([sizedTo(draft, 0.2).radiusInM, sizedTo(draft, 2e6).radiusInM]).toEqual([1, 1_000_000]);
-    expect([isWhole(draft), isWhole({ ...draft, name: " " }), isWhole({ ...draft, latitude: Number.NaN })]).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    expect(withCenter(draft, 91, 190.123456789)).toMatchObject({ latitude: 90, longitude: -169.876543 });
+    expect([withRadius(draft, 0.2).radiusInM, withRadius(draft, 2e6).radiusInM]).toEqual([1, 1_000_000]);
+    expect([
+      isAreaComplete(draft),
+      isAreaComplete({ ...draft, name: " " }),
+      isAreaComplete({ ...draft, latitude: Number.NaN }),
+    ]).toEqual([true, false, false]);
   });
 });
 
@@ -169,8 +183,8 @@ describe("a form of rows within rows", () => {
     expect(withValue(fields, values, "siteId", "a")).toEqual(values);
     const [, building = fields[0], floor = building] = fields;
     if (!building || !floor) throw new Error("no fields");
-    expect(withinOf(floor, values)).toEqual({ siteId: "a", buildingId: "b" });
-    expect(withinOf(floor, { siteId: "a", buildingId: null })).toBeNull();
+    expect(parentIds(floor, values)).toEqual({ siteId: "a", buildingId: "b" });
+    expect(parentIds(floor, { siteId: "a", buildingId: null })).toBeNull();
   });
 
   it("is sent as JSON, or as a form when there is a file", () => {

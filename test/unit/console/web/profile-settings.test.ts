@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { JsonSchema } from "../../../../src/console/web/api/client.ts";
-import { settingBody, settingFields } from "../../../../src/console/web/pages/profile-settings.ts";
+import { settingBody, settingFields } from "../../../../src/console/web/features/notifications/profile-settings.ts";
 
 const words: Record<string, string> = { "setting.volume": "Lautstärke", "setting-value.Low": "Leise" };
 const name = (family: string, value: string): string => words[`${family}.${value}`] ?? value;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { encodeWav, RECORDING_HZ } from "../../../../src/console/web/recording/wav.ts";
-import { meterLevel, waveformOf, waveformPath } from "../../../../src/console/web/recording/waveform.ts";
+import { encodeWav, RECORDING_HZ } from "../../../../src/console/web/ui/recording/wav.ts";
+import { meterLevel, waveformOf, waveformPath } from "../../../../src/console/web/ui/recording/waveform.ts";
 import { decodeWav } from "../../../../src/media/wav.ts";
 
 describe("a recording", () => {

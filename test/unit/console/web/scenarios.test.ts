@@ -1,44 +1,46 @@
 import { describe, expect, it } from "vitest";
-import { tableTypeOf } from "../../../../src/console/web/api/client.ts";
-import type { Question, ScenarioRow, TimelineEntry } from "../../../../src/console/web/api/scenario-rows.ts";
+import { tableContentType } from "../../../../src/console/web/api/client.ts";
+import type { ScenarioQuestion, ScenarioRow, TimelineEntry } from "../../../../src/console/web/api/scenario-rows.ts";
 import type { LoadRunRow, UploadRow } from "../../../../src/console/web/api/upload-rows.ts";
 import {
+  entryLabel,
   entrySentence,
   entryTone,
-  entryWord,
   sinceText,
-} from "../../../../src/console/web/incidents/timeline-words.ts";
-import { configWith, LICENCE_FILTERS, licenceDraft } from "../../../../src/console/web/pages/licence-definition.ts";
-import { withBlanks } from "../../../../src/console/web/parts/blanks.ts";
-import { launchOrder } from "../../../../src/console/web/scenarios/launch-order.ts";
-import { moved } from "../../../../src/console/web/scenarios/part-order.ts";
-import { placeWords } from "../../../../src/console/web/scenarios/place-words.ts";
+} from "../../../../src/console/web/features/incidents/timeline-text.ts";
+import { placeName } from "../../../../src/console/web/features/places/place-name.ts";
+import { launchOrder } from "../../../../src/console/web/features/scenarios/launch-order.ts";
+import { withPlaceholders } from "../../../../src/console/web/features/scenarios/placeholders.ts";
 import {
   answersOf,
-  isReady,
-  NOTHING_TOLD,
+  canStart,
+  EMPTY_START,
   needsPlace,
-  openQuestions,
   startBody,
+  unansweredQuestions,
   variableFrom,
-} from "../../../../src/console/web/scenarios/start.ts";
-import { inkOn } from "../../../../src/console/web/scenarios/tile-ink.ts";
-import { runCounts, runTone } from "../../../../src/console/web/uploads/run-words.ts";
-import { isUnderWay, paceOf, sizeWords, uploadTone } from "../../../../src/console/web/uploads/upload-words.ts";
-import { en } from "../../../../src/console/web/words/en.ts";
-import { fill, momentsOf } from "../../../../src/console/web/words/format.ts";
-import type { Words } from "../../../../src/console/web/words/words.ts";
+} from "../../../../src/console/web/features/scenarios/start-draft.ts";
+import { textColorOn } from "../../../../src/console/web/features/scenarios/text-color.ts";
+import {
+  configWith,
+  LICENCE_FILTERS,
+  licenceDraft,
+} from "../../../../src/console/web/features/system/licence-definition.ts";
+import { runCounts, runTone } from "../../../../src/console/web/features/uploads/load-run-text.ts";
+import {
+  isUploadActive,
+  sizeText,
+  uploadPace,
+  uploadTone,
+} from "../../../../src/console/web/features/uploads/upload-text.ts";
+import { compileCatalogue } from "../../../../src/console/web/i18n/compile-catalogue.ts";
+import en from "../../../../src/console/web/i18n/en.json" with { type: "json" };
+import { createTranslator } from "../../../../src/console/web/i18n/translator.ts";
+import { moveItem } from "../../../../src/console/web/ui/form/move-item.ts";
 
-const catalogue: Readonly<Record<string, string>> = en;
-const words: Words = {
-  language: "en",
-  t: (key, values = {}) => fill(en[key], values, "en"),
-  name: (family, value) => catalogue[`${family}.${value}`] ?? value,
-  moments: momentsOf("en"),
-  setLanguage: () => undefined,
-};
+const translator = createTranslator("en", compileCatalogue(en));
 
-const question = (part: Partial<Question>): Question => ({
+const question = (part: Partial<ScenarioQuestion>): ScenarioQuestion => ({
   ...{ id: "a", name: "Which door?", variable: "door", type: "option", options: ["North"], rank: 0, required: true },
   ...part,
 });
@@ -55,19 +57,19 @@ describe("a start", () => {
       question({ id: "a", rank: 1 }),
       question({ id: "c", type: "site" }),
     ];
-    const told = { ...NOTHING_TOLD, answers: { a: " North ", b: " ", c: "x" } };
+    const told = { ...EMPTY_START, answers: { a: " North ", b: " ", c: "x" } };
     expect(answersOf(scenario({ fields }), told)).toEqual([{ fieldId: "a", answer: "North" }]);
   });
 
   it("is ready once what is required is answered, the place is told and the PIN is whole", () => {
     const row = scenario({ fields: [question({})], locationEnabled: true, confirmationType: "pin" });
-    expect(isReady(row, NOTHING_TOLD)).toBe(false);
-    expect(openQuestions(row, NOTHING_TOLD)).toEqual(["Which door?"]);
+    expect(canStart(row, EMPTY_START)).toBe(false);
+    expect(unansweredQuestions(row, EMPTY_START)).toEqual(["Which door?"]);
     const told = { answers: { a: "North" }, place: { site: { id: "1", name: "North" } }, pin: "1234" };
-    expect(isReady(row, told)).toBe(true);
-    expect(isReady(row, { ...told, pin: "123" })).toBe(false);
-    expect(needsPlace(scenario({ locationEnabled: true, defaultSiteId: "1" }), NOTHING_TOLD)).toBe(false);
-    expect(isReady(scenario({}), NOTHING_TOLD)).toBe(true);
+    expect(canStart(row, told)).toBe(true);
+    expect(canStart(row, { ...told, pin: "123" })).toBe(false);
+    expect(needsPlace(scenario({ locationEnabled: true, defaultSiteId: "1" }), EMPTY_START)).toBe(false);
+    expect(canStart(scenario({}), EMPTY_START)).toBe(true);
   });
 
   it("sends the narrowest place alone, and no PIN or place that nobody asked for", () => {
@@ -79,7 +81,7 @@ describe("a start", () => {
       ...{ scenarioId: "s", drill: false, fields: [] },
       ...{ location: { floor: { id: "3" } }, confirmationPin: "1234" },
     });
-    expect(placeWords(place)).toBe("North, Ground");
+    expect(placeName(place)).toBe("North, Ground");
   });
 
   it("calls answers by the words of their question", () => {
@@ -94,11 +96,11 @@ describe("a start", () => {
 
 describe("tiles", () => {
   it("have ink that can be read on any colour", () => {
-    expect(inkOn("#ffffff")).toBe("#000000");
-    expect(inkOn("#000000")).toBe("#ffffff");
-    expect(inkOn("#b01d24")).toBe("#ffffff");
-    expect(inkOn("#ffcc00")).toBe("#000000");
-    expect(inkOn("red")).toBe("#000000");
+    expect(textColorOn("#ffffff")).toBe("#000000");
+    expect(textColorOn("#000000")).toBe("#ffffff");
+    expect(textColorOn("#b01d24")).toBe("#ffffff");
+    expect(textColorOn("#ffcc00")).toBe("#000000");
+    expect(textColorOn("red")).toBe("#000000");
   });
 
   it("stand with emergencies first, without what other systems start", () => {
@@ -110,8 +112,8 @@ describe("tiles", () => {
       row("Robot", { type: "integration" }),
     ];
     expect(launchOrder(rows).map(({ name }) => name)).toEqual(["Fire", "Bus", "Storm"]);
-    expect(moved(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
-    expect(moved(["a", "b", "c"], 0, 1)).toEqual(["b", "a", "c"]);
+    expect(moveItem(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
+    expect(moveItem(["a", "b", "c"], 0, 1)).toEqual(["b", "a", "c"]);
   });
 });
 
@@ -124,14 +126,18 @@ describe("the time line of an incident", () => {
 
   it("tells what happened in words, devices and people by number and name", () => {
     const devices = entry({ kind: "devices", what: "failed", count: 5, names: ["Hall", "Gym"] });
-    expect([entryTone(devices), entryWord(devices, words), entrySentence(devices, words)]).toEqual([
+    expect([entryTone(devices), entryLabel(devices, translator), entrySentence(devices, translator)]).toEqual([
       ...["bad", "Failed", "5 devices: Hall, Gym …"],
     ]);
     expect(entryTone(entry({ kind: "devices", what: "skipped" }))).toBe("warn");
     const note = entry({ words: "Room 214" });
-    expect([entryTone(note), entryWord(note, words), entrySentence(note, words)]).toEqual(["", "Note", "Room 214"]);
+    expect([entryTone(note), entryLabel(note, translator), entrySentence(note, translator)]).toEqual([
+      "",
+      "Note",
+      "Room 214",
+    ]);
     const answer = entry({ kind: "answers", what: "Safe", names: ["Anna"] });
-    expect([entryWord(answer, words), entrySentence(answer, words)]).toEqual(["Safe", "1 person: Anna"]);
+    expect([entryLabel(answer, translator), entrySentence(answer, translator)]).toEqual(["Safe", "1 person: Anna"]);
     expect(entryTone(entry({ what: "all-clear" }))).toBe("good");
     expect(sinceText("2026-03-03T08:01:07.000Z", "2026-03-03T08:00:00.000Z")).toBe("+1:07");
   });
@@ -142,24 +148,24 @@ describe("uploads and loads", () => {
 
   it("know their pace once there is any", () => {
     const now = Date.parse("2026-03-03T08:00:10.000Z");
-    expect(paceOf(upload, now)).toEqual({ perSecond: 100, seconds: 30 });
-    expect(paceOf({ ...upload, percentage: 0 }, now)).toBeNull();
-    expect(paceOf({ ...upload, startedAt: null }, now)).toBeNull();
+    expect(uploadPace(upload, now)).toEqual({ perSecond: 100, seconds: 30 });
+    expect(uploadPace({ ...upload, percentage: 0 }, now)).toBeNull();
+    expect(uploadPace({ ...upload, startedAt: null }, now)).toBeNull();
   });
 
   it("are under way from their file to their end", () => {
-    expect(isUnderWay({ status: "PENDING", fileId: null })).toBe(false);
-    expect(isUnderWay({ status: "PENDING", fileId: "x" })).toBe(true);
-    expect(isUnderWay({ status: "COMPLETE", fileId: "x" })).toBe(false);
+    expect(isUploadActive({ status: "PENDING", fileId: null })).toBe(false);
+    expect(isUploadActive({ status: "PENDING", fileId: "x" })).toBe(true);
+    expect(isUploadActive({ status: "COMPLETE", fileId: "x" })).toBe(false);
     const tones = (["success", "COMPLETE", "ERROR", "RUNNING"] as UploadRow["status"][]).map((status) =>
       uploadTone({ status }),
     );
     expect(tones).toEqual(["good", "good", "bad", ""]);
-    expect([sizeWords(0), sizeWords(1_200), sizeWords(3_400_000)]).toEqual(["0 kB", "2 kB", "3.4 MB"]);
+    expect([sizeText(0), sizeText(1_200), sizeText(3_400_000)]).toEqual(["0 kB", "2 kB", "3.4 MB"]);
   });
 
   it("take the kind of a table from its name", () => {
-    expect(["a.TSV", "b.csv", "c.zip", "d"].map(tableTypeOf)).toEqual([
+    expect(["a.TSV", "b.csv", "c.zip", "d"].map(tableContentType)).toEqual([
       ...["text/tab-separated-values", "text/csv", "application/zip", "text/tab-separated-values"],
     ]);
   });
@@ -202,6 +208,8 @@ describe("licence filters", () => {
 
 it("a message says in brackets what is still open", () => {
   const questions = [{ variable: "which_door", name: "Which door?" }];
-  expect(withBlanks("Go to {{ which_door }} of {{main_hall}}", questions)).toBe("Go to [Which door?] of [main hall]");
-  expect(withBlanks("Lockdown: North", questions)).toBe("Lockdown: North");
+  expect(withPlaceholders("Go to {{ which_door }} of {{main_hall}}", questions)).toBe(
+    "Go to [Which door?] of [main hall]",
+  );
+  expect(withPlaceholders("Lockdown: North", questions)).toBe("Lockdown: North");
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ORDINARY_DAY, ringsOfDay } from "../../../../src/console/web/bells/school-day.ts";
+import { ORDINARY_DAY, ringsOfDay } from "../../../../src/console/web/features/bells/school-day.ts";
 
 describe("an ordinary school day", () => {
   it("rings at the beginning and at the end of each lesson", () => {

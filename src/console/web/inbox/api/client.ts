@@ -103,7 +103,7 @@ export function createInboxClient(fetch: (address: string, init: RequestInit) =>
     const response = await fetch(address, { ...init, credentials: "same-origin" }).catch((error) => {
       throw new UpstreamError("upstream", "", {}, error);
     });
-    if (!response.ok) throw await faultOf(response);
+    if (!response.ok) throw await errorKeyOf(response);
     return response.status === 204 ? null : response.json();
   };
   const read = <T>(address: string): Promise<T> => ask("GET", address) as Promise<T>;
@@ -145,7 +145,7 @@ export function createInboxClient(fetch: (address: string, init: RequestInit) =>
   };
 }
 
-async function faultOf(response: Response): Promise<CallerError | UpstreamError> {
+async function errorKeyOf(response: Response): Promise<CallerError | UpstreamError> {
   const said = (await response.json().catch(() => ({}))) as { type?: string; message?: string };
   if (response.status >= 500) return new UpstreamError("upstream", said.message ?? "");
   return new CallerError((said.type ?? "invalid-value") as CallerError["type"], said.message ?? "");

@@ -1,0 +1,88 @@
+import { Button, PasswordInput, TextInput } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { CallerError } from "../../../../lib/errors.ts";
+import type { SetupState } from "../../api/client.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { LogInHeader, SupportContact } from "../branding/branding.tsx";
+import { LogInError } from "./log-in-error.tsx";
+import "@mantine/core/styles/PasswordInput.css";
+
+/** Log-in page. */
+export default function LogInPage() {
+  const { t } = useTranslation();
+  const { client, refreshSession } = useConsole();
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  const [newPassword, setNewPassword] = useState("");
+  const [mustRenew, setMustRenew] = useState(false);
+  const ways = useQuery<SetupState>({ queryKey: ["setup"], enabled: false }).data;
+  const doors = ways?.doors ?? [];
+  const isEmail = !ways?.takesLoginNames;
+  const logIn = useMutation({
+    mutationFn: () => client.logIn(email, password, mustRenew ? newPassword : undefined),
+    onSuccess: refreshSession,
+    onError: (error) => {
+      if (error instanceof CallerError && error.faults[0]?.field === "newPassword") setMustRenew(true);
+    },
+  });
+  return (
+    <main className="alone">
+      <form
+        className="card"
+        onSubmit={(event) => {
+          event.preventDefault();
+          logIn.mutate();
+        }}
+      >
+        <LogInHeader />
+        {doors.map(({ id, name }) => (
+          <Button key={id} component="a" variant="default" href={client.doorTo(id, currentPath())}>
+            {t("log-in.by", { name })}
+          </Button>
+        ))}
+        {ways?.takesPasswords === false && <p className="soft">{t("log-in.break-glass")}</p>}
+        {ways?.takesPasswords && doors.length > 0 && <p className="soft">{t("log-in.or")}</p>}
+        <TextInput
+          label={t(isEmail ? "field.email" : "log-in.login")}
+          type={isEmail ? "email" : "text"}
+          autoComplete="username"
+          required
+          data-autofocus
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+        <PasswordInput
+          label={t("field.password")}
+          autoComplete="current-password"
+          required
+          visibilityToggleButtonProps={{ "aria-label": t("form.reveal") }}
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+        />
+        {mustRenew ? (
+          <PasswordInput
+            label={t("field.newPassword")}
+            description={t("log-in.renew")}
+            autoComplete="new-password"
+            required
+            visibilityToggleButtonProps={{ "aria-label": t("form.reveal") }}
+            value={newPassword}
+            onChange={(event) => setNewPassword(event.currentTarget.value)}
+          />
+        ) : null}
+        <LogInError error={logIn.error} refused="log-in.refused" />
+        <Button type="submit" loading={logIn.isPending}>
+          {t("log-in")}
+        </Button>
+        <SupportContact />
+      </form>
+    </main>
+  );
+}
+
+/** Where somebody wanted to be. */
+function currentPath(): string {
+  return `${location.pathname}${location.search}`;
+}

@@ -1,0 +1,33 @@
+import type { TimelineEntry } from "../../api/scenario-rows.ts";
+import { elapsedText } from "../../i18n/format.ts";
+import type { Translator } from "../../i18n/translator.ts";
+
+/** The sign of an entry: "good", "warn", "bad" or "". */
+export function entryTone({ kind, what }: Pick<TimelineEntry, "kind" | "what">): string {
+  // What was passed over on purpose is no fault.
+  if (kind === "devices") return what === "skipped" ? "warn" : ["failed", "expired"].includes(what) ? "bad" : "good";
+  if (kind === "message" || what === "start-incident") return "warn";
+  return what === "all-clear" || what === "end-incident" ? "good" : "";
+}
+
+/** Label of a timeline entry. */
+export function entryLabel({ kind, what }: Pick<TimelineEntry, "kind" | "what">, { t, name }: Translator): string {
+  if (kind === "devices") return name("level", what);
+  if (kind === "answers") return what;
+  if (kind === "message") return t("timeline.sent");
+  return name(kind === "step" ? "step" : "activity", what);
+}
+
+/** Text of a timeline entry: note, or how many and who. */
+export function entrySentence(entry: TimelineEntry, { t }: Translator): string {
+  const { kind, count, names, words } = entry;
+  if (kind !== "devices" && kind !== "answers") return words ?? "";
+  const more = count > names.length ? " …" : "";
+  const who = names.length === 0 ? "" : `: ${names.join(", ")}${more}`;
+  return `${t(kind === "devices" ? "timeline.devices" : "timeline.people", { count })}${who}`;
+}
+
+/** Time since the incident began, as `+0:07`. */
+export function sinceText(at: string, beganAt: string): string {
+  return `+${elapsedText(Date.parse(at) - Date.parse(beganAt))}`;
+}

@@ -1,0 +1,126 @@
+import { useEffect, useState } from "react";
+import type { NotificationRow, Reach, TemplateRow } from "../../api/rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { type NotificationDraft, notificationBody, notificationFormData, recordingOf } from "./notification-draft.ts";
+
+interface RecipientPreviewProps {
+  message: NotificationDraft;
+  template: TemplateRow | null;
+  onDevices(devices: number | null): void;
+}
+
+const PAUSE_MS = 400;
+/** A recording that is longer than a minute is not sent for a look at it: what is told of the time is without it. */
+const MAX_BYTES = 2_000_000;
+
+/** Recipients of the draft, by a debounced preview of the appliance. */
+export function RecipientPreview({ message, template, onDevices }: RecipientPreviewProps) {
+  const { t } = useTranslation();
+  const { reach, error, pending } = useReach(message, template);
+  const devices = reach ? Object.values(reach.devices).reduce((sum, n) => sum + n, 0) : null;
+  useEffect(() => onDevices(devices), [devices, onDevices]);
+  return (
+    <section className="card" aria-live="polite" aria-busy={pending} aria-label={t("reach.title")}>
+      <h2>{t("reach.title")}</h2>
+      {!reach && !error && <p className="soft">{t("reach.choose")}</p>}
+      <ErrorLine error={error} />
+      {reach && <ReachFigures reach={reach} devices={devices ?? 0} />}
+    </section>
+  );
+}
+
+function ReachFigures({ reach, devices }: { reach: Reach; devices: number }) {
+  const { t, name } = useTranslation();
+  return (
+    <>
+      <p className="reach-line">
+        <strong>{t("reach.line", { count: devices })}</strong>
+        {reach.offline.count > 0 && <span>{t("reach.line-offline", { count: reach.offline.count })}</span>}
+        {reach.inUse > 0 && <span>{t("reach.line-in-use", { count: reach.inUse })}</span>}
+        {reach.expectedSeconds !== null && <span>{t("reach.line-expected", { count: reach.expectedSeconds })}</span>}
+      </p>
+      <dl className="facts">
+        {Object.entries(reach.devices).map(([type, n]) => (
+          <Fact key={type} head={name("type", type)} value={String(n)} />
+        ))}
+        <Fact head={t("reach.people")} value={String(reach.recipientCount)} />
+        <Fact head={t("reach.sound")} value={t("seconds", { count: reach.soundSeconds })} />
+        {reach.expectedSeconds !== null && (
+          <Fact head={t("reach.expected")} value={t("seconds", { count: reach.expectedSeconds })} />
+        )}
+        {reach.inUse > 0 && <Fact head={t("reach.in-use")} value={String(reach.inUse)} />}
+      </dl>
+      {reach.offline.count > 0 && (
+        <details>
+          <summary>
+            <span className="chip warn">{t("reach.doubtful", { count: reach.offline.count })}</span>
+          </summary>
+          <ul>
+            {reach.offline.devices.map((device) => (
+              <li key={device.id}>
+                {device.name}: {device.reason}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {reach.notReached.map(({ reason, count }) => (
+        <p key={reason}>
+          <span className="chip bad">{t("reach.not", { count: count })}</span> {reason}
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Fact({ head, value }: { head: string; value: string }) {
+  return (
+    <>
+      <dt>{head}</dt>
+      <dd>{value}</dd>
+    </>
+  );
+}
+
+function useReach(message: NotificationDraft, template: TemplateRow | null) {
+  const { client, clock } = useConsole();
+  const [state, setState] = useState<{ reach: Reach | null; error: unknown; pending: boolean }>({
+    reach: null,
+    error: null,
+    pending: false,
+  });
+  const wanted = message.deviceGroupIds.length + message.distributionListIds.length > 0;
+  const asked = wanted
+    ? JSON.stringify(notificationBody({ ...message, subject: "–", body: "" }, template, true))
+    : null;
+  const recording = recordingOf(message);
+  const audio = recording && recording.size <= MAX_BYTES ? recording : null;
+  useEffect(() => {
+    if (asked === null) return setState({ reach: null, error: null, pending: false });
+    let wantedStill = true;
+    setState((old) => ({ ...old, pending: true }));
+    const ask = async () => {
+      try {
+        const body = JSON.parse(asked) as Record<string, unknown>;
+        const draft = await client.post<NotificationRow>(
+          "notifications",
+          {},
+          audio ? notificationFormData(body, audio) : body,
+        );
+        if (wantedStill) setState({ reach: draft.progress.preview ?? null, error: null, pending: false });
+        // A preview is a row like any other; nobody looks at it again.
+        await client.remove("notifications/{notificationId}", { notificationId: draft.id });
+      } catch (error) {
+        if (wantedStill) setState({ reach: null, error, pending: false });
+      }
+    };
+    const timer = clock.after(PAUSE_MS, () => void ask());
+    return () => {
+      wantedStill = false;
+      timer.cancel();
+    };
+  }, [client, clock, asked, audio]);
+  return state;
+}

@@ -1,0 +1,89 @@
+import { Button, PasswordInput } from "@mantine/core";
+import { useState } from "react";
+import { useRowMutation } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
+import "../../ui/input-styles.ts";
+
+/** Sets a password; sessions of the account end. */
+export function PersonPassword({ userId }: { userId: string }) {
+  const translator = useTranslation();
+  const { t } = translator;
+  const { client, notify } = useConsole();
+  const [password, setPassword] = useState("");
+  const set = useRowMutation<void, void>("users", async () => {
+    await client.put("users/{userId}/password", { userId }, { password });
+    setPassword("");
+    notify(t("person.password-set"));
+  });
+  return (
+    <details>
+      <summary>{t("person.set-password")}</summary>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          set.mutate();
+        }}
+      >
+        <PasswordField
+          label={t("person.new-password")}
+          hint={t("person.password-hint")}
+          value={password}
+          error={fieldErrorText(set.error, "password", translator)}
+          onChange={setPassword}
+        />
+        <ErrorLine error={set.error} />
+        <div>
+          <Button type="submit" disabled={password === ""} loading={set.isPending}>
+            {t("person.set-password")}
+          </Button>
+        </div>
+      </form>
+    </details>
+  );
+}
+
+/** The password that a new account begins with; none is given to it by an empty field. */
+export function FirstPassword({ values, change, error }: CustomFieldProps) {
+  const translator = useTranslation();
+  return (
+    <PasswordField
+      label={translator.t("person.first-password")}
+      hint={translator.t("person.first-password-hint")}
+      value={String(values.password ?? "")}
+      error={fieldErrorText(error, "password", translator)}
+      onChange={(password) => change({ password: password === "" ? undefined : password })}
+    />
+  );
+}
+
+/** What the API takes, so that no account is made whose password it refuses then. */
+const MIN_LENGTH = 8;
+const LIMIT = 1_024;
+
+interface PasswordFieldProps {
+  label: string;
+  hint: string;
+  value: string;
+  error: string | null;
+  onChange(value: string): void;
+}
+
+function PasswordField({ label, hint, value, error, onChange }: PasswordFieldProps) {
+  const { t } = useTranslation();
+  return (
+    <PasswordInput
+      {...{ label, value, error }}
+      description={hint}
+      minLength={MIN_LENGTH}
+      maxLength={LIMIT}
+      autoComplete="new-password"
+      visibilityToggleButtonProps={{ "aria-label": t("form.reveal") }}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}

@@ -1,0 +1,72 @@
+import type { LoadDefinitionRow } from "../../api/upload-rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ListPage } from "../../ui/list/list-page.tsx";
+import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
+import { Chip } from "../../ui/status-chip.tsx";
+import { LoadFile } from "./load-file.tsx";
+import { LoadRuns } from "./load-runs.tsx";
+import { MappingField } from "./mapping-field.tsx";
+
+const TYPES = ["table", "oneroster"] as const;
+
+/** Sources outside that people and their lists come from, again and again. */
+export default function LoadDefinitionsPage() {
+  const { t, name } = useTranslation();
+  return (
+    <ListPage<LoadDefinitionRow>
+      tabs="system"
+      title={t("load.title")}
+      add={t("load.add")}
+      none={t("load.none")}
+      route="load-definitions"
+      columns={[
+        { id: "type", head: t("field.type"), width: "1fr", cell: (row) => name("load-type", row.type) },
+        { id: "from", head: t("load.from"), width: "1.5fr", cell: (row) => row.path ?? row.fileName ?? "–" },
+        { id: "schedule", head: t("field.schedule"), width: "1fr", cell: (row) => row.schedule ?? t("load.by-hand") },
+        {
+          id: "state",
+          head: t("field.status"),
+          width: "8rem",
+          side: true,
+          cell: (row) => (row.disabled ? <Chip tone="warn">{t("load.off")}</Chip> : ""),
+        },
+      ]}
+      sheet={(id, onClose) => <LoadSheet key={id} id={id} onClose={onClose} />}
+    />
+  );
+}
+
+function LoadSheet({ id, onClose }: { id: string; onClose: () => void }) {
+  const { t, name } = useTranslation();
+  return (
+    <RowSheet
+      id={id}
+      item="load-definitions/{loadDefinitionId}"
+      newTitle={t("load.add")}
+      onClose={onClose}
+      initial={{ type: "table" }}
+      fields={[
+        { name: "name" },
+        { name: "type", choices: TYPES.map((value) => ({ value, label: name("load-type", value) })) },
+        { name: "path", kind: "text", hint: t("load.path-hint") },
+        {
+          name: "mapping",
+          kind: "own",
+          shown: ({ type }) => type === "table",
+          draw: ({ values, change }) => (
+            <MappingField value={values.mapping} onChange={(mapping) => change({ mapping })} />
+          ),
+        },
+        { name: "schedule", hint: t("load.schedule-hint") },
+        { name: "removalThreshold", hint: t("load.threshold-hint") },
+        { name: "disabled", hint: t("load.disabled-hint") },
+      ]}
+      tabs={[
+        { id: "file", label: t("upload.file"), content: <LoadFile loadDefinitionId={id} /> },
+        { id: "runs", label: t("load.runs"), content: <LoadRuns loadDefinitionId={id} /> },
+      ]}
+    >
+      {id !== NEW && <LoadRuns loadDefinitionId={id} most={1} />}
+    </RowSheet>
+  );
+}

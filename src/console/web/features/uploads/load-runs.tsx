@@ -1,0 +1,131 @@
+import { Button } from "@mantine/core";
+import type { LoadRunMessage, LoadRunRow } from "../../api/upload-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import type { MessageKey } from "../../i18n/message-keys.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { Chip } from "../../ui/status-chip.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { isRunActive, runCounts, runTone } from "./load-run-text.ts";
+
+const MOST_RUNS = 20;
+const MOST_UNFOLDED = 5;
+
+interface RunsProps {
+  loadDefinitionId: string;
+  most?: number;
+}
+
+/** Loads from a source, newest first, and the ways to begin one: to try it, or in earnest. */
+export function LoadRuns({ loadDefinitionId, most = MOST_RUNS }: RunsProps) {
+  const { t } = useTranslation();
+  const { client } = useConsole();
+  const params = { loadDefinitionId };
+  const runs = useRows<LoadRunRow>("load-definitions/{loadDefinitionId}/runs", params, {
+    limit: most,
+    sort: "-createdAt",
+  });
+  const begin = useRowMutation<object, void>("load-runs", async (body) => {
+    await client.post("load-definitions/{loadDefinitionId}/runs", params, body);
+  });
+  const rows = runs.data?.data ?? [];
+  const isBusy = begin.isPending || (rows[0] !== undefined && isRunActive(rows[0]));
+  return (
+    <section className="stack" aria-label={t("load.runs")} aria-live="polite">
+      <div className="row">
+        <Button loading={isBusy} onClick={() => begin.mutate({ dryRun: true })}>
+          {t("load.try")}
+        </Button>
+        <Button variant="default" disabled={isBusy} onClick={() => begin.mutate({})}>
+          {t("load.now")}
+        </Button>
+      </div>
+      <ErrorLine error={runs.error ?? begin.error} />
+      {runs.data && rows.length === 0 && <p className="soft">{t("load.no-runs")}</p>}
+      <ul className="plain lined">
+        {rows.map((run, at) => (
+          <li key={run.id} className="stack">
+            <Run run={run} />
+            {at === 0 && run.state === "stopped" && (
+              <ConfirmRemovals
+                run={run}
+                busy={isBusy}
+                onConfirm={() => begin.mutate({ confirmed: true, dryRun: run.dryRun })}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Run({ run }: { run: LoadRunRow }) {
+  const translator = useTranslation();
+  const { t, name } = translator;
+  return (
+    <>
+      <div className="row">
+        <Chip tone={runTone(run)}>{name("run-state", run.state)}</Chip>
+        {run.dryRun && <span>{t("load.was-try")}</span>}
+        <span className="soft">
+          <Timestamp at={run.createdAt} />
+        </span>
+      </div>
+      {run.reason && run.state !== "stopped" && <p>{run.reason}</p>}
+      {!isRunActive(run) && (
+        <dl className="facts">
+          {runCounts(run).map(({ key, n }) => (
+            <div key={key} className="fact">
+              <dt>{t(key)}</dt>
+              <dd>{n}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      <RunLines lines={run.errors} word="load.errors" />
+      <RunLines lines={run.warnings} word="load.warnings" />
+    </>
+  );
+}
+
+/** What is wrong with lines of the source; many are folded up. */
+function RunLines({ lines, word }: { lines: readonly LoadRunMessage[] | null; word: MessageKey }) {
+  const { t } = useTranslation();
+  if (!lines?.length) return null;
+  return (
+    <details open={lines.length <= MOST_UNFOLDED}>
+      <summary>{t(word, { count: lines.length })}</summary>
+      <ul className="plain">
+        {lines.map(({ line, message }, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line may have several faults
+          <li key={at}>{line === null ? message : t("load.error-line", { line, message })}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+interface ConfirmRemovalsProps {
+  run: LoadRunRow;
+  busy: boolean;
+  onConfirm(): void;
+}
+
+/** A load that would remove too many: nothing was changed; is the file whole? */
+function ConfirmRemovals({ run, busy, onConfirm }: ConfirmRemovalsProps) {
+  const { t } = useTranslation();
+  return (
+    <div className="card stop-question" role="alert">
+      <h3>{t("load.stopped-title", { count: run.usersRemoved })}</h3>
+      {run.reason && <p>{run.reason}</p>}
+      <p>{t("load.stopped-text")}</p>
+      <div className="row">
+        <Button variant="default" c="var(--bad)" disabled={busy} onClick={onConfirm}>
+          {run.dryRun ? t("load.try-anyway") : t("load.remove-anyway", { count: run.usersRemoved })}
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,55 @@
+import { CallerError, UpstreamError } from "../../../lib/errors.ts";
+import type { Translator } from "./translator.ts";
+
+/** What went wrong and what to do, in words; the API's own sentence where it says more. */
+export function errorText(error: unknown, { t, name }: Translator): string {
+  if (error instanceof UpstreamError)
+    return t(error.type === "outcome-unknown" ? "error.maybe-sent" : "error.unreachable");
+  if (!(error instanceof CallerError)) return t("error.internal");
+  const right = error.context.right;
+  if (isForbidden(error) && typeof right === "string") return t("error.lacking", { right });
+  if (isSentAlready(error)) return t("error.sent-already");
+  const faults = error.faults.filter(({ field }) => field !== null);
+  if (faults.length > 0) {
+    return faults
+      .map((fault) => fieldErrorMessage(fault.field ?? "", fault.type, fault.message, { t, name }))
+      .join(" ");
+  }
+  const known = name("error", error.type);
+  return known === error.type ? error.message || t("error.internal") : known;
+}
+
+/** Whether somebody lacks a right, so that trying again is of no use. */
+export function isForbidden(error: unknown): boolean {
+  return error instanceof CallerError && error.type === "forbidden";
+}
+
+/** Whether an all-clear was refused because it has been sent: asked once more, it goes with `again`. */
+export function isSentAlready(error: unknown): boolean {
+  return (
+    error instanceof CallerError && error.type === "conflict" && error.faults.some(({ field }) => field === "again")
+  );
+}
+
+/** The words for one field, or null when it is not at fault. */
+export function fieldErrorText(error: unknown, field: string, translator: Translator): string | null {
+  if (!(error instanceof CallerError)) return null;
+  // A form may hold the inner fields of one field of the row: `config.host` is its `host`.
+  const fault = error.faults.find((each) => each.field === field || each.field?.endsWith(`.${field}`));
+  return fault ? fieldErrorMessage(field, fault.type, fault.message, translator) : null;
+}
+
+function fieldErrorMessage(
+  field: string,
+  type: string,
+  message: string,
+  { t, name }: Pick<Translator, "t" | "name">,
+): string {
+  // The API names the first of the five fields that may say who gets a message.
+  if (type === "required" && field === "distributionListIds") return t("error.nobody");
+  const label = name("field", field.slice(field.lastIndexOf(".") + 1));
+  if (type === "required") return t("error.field-required", { label });
+  // The API says after its first sentence what it expects; that part is worth more than any general word.
+  const detail = /^Field \S+ is not valid\.\s*(.*)$/s.exec(message)?.[1] ?? message;
+  return `${t("error.field-invalid", { label })} ${detail}`.trim();
+}

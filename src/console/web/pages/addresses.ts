@@ -1,4 +1,0 @@
-/** The e-mail addresses in a text, whatever stands between them; each once. */
-export function addressesIn(text: string): string[] {
-  return [...new Set(text.match(/[^\s,;<>"]+@[^\s,;<>"]+/g) ?? [])];
-}

@@ -1,8 +1,0 @@
-import type { ScenarioRow } from "../api/scenario-rows.ts";
-
-/** What stands on the tiles: emergencies first, then by name; what other systems start is no tile. */
-export function launchOrder<T extends Pick<ScenarioRow, "type" | "emergency" | "name">>(rows: readonly T[]): T[] {
-  return rows
-    .filter(({ type }) => type !== "integration")
-    .sort((a, b) => Number(b.emergency) - Number(a.emergency) || a.name.localeCompare(b.name));
-}
