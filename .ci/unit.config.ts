@@ -7,4 +7,4 @@ import tests from "./vitest.config.ts";
  */
 const unit = mergeConfig(tests, defineConfig({}));
 
-export default { ...unit, test: { ...unit.test, include: ["test/unit/**/*.test.ts"], globalSetup: [] } };
+export default { ...unit, test: { ...unit.test, include: ["test/{unit,rules}/**/*.test.ts"], globalSetup: [] } };

@@ -40,9 +40,11 @@ export function addAudit(program: Command, terminal: Terminal, finish: (exitCode
     });
 }
 
-async function verify(dataDir: string, range: AuditRange): Promise<AuditVerification> {
-  const result = (await runControlCommand(dataDir, "audit.verify", { ...range }, systemClock)) as AuditVerification;
-  return result.finished ? result : verify(dataDir, { ...range, after: result.last });
+async function verify(dataDir: string, { checkpoint, ...range }: AuditRange): Promise<AuditVerification> {
+  const args = { ...range, ...(checkpoint && { noted: checkpoint }) };
+  const result = (await runControlCommand(dataDir, "audit.verify", args, systemClock)) as AuditVerification;
+  if (result.finished) return result;
+  return verify(dataDir, { ...range, ...(checkpoint && { checkpoint }), after: result.last });
 }
 
 function readNoted(text: string): AuditVerification["last"] {

@@ -127,7 +127,7 @@ function createEndpoints(deps: ApiDeps): Endpoint[] {
   });
 }
 
-/** Handles everything outside the router: host check, console files, handbook, plugin routes, SCIM and the `_method` override. */
+/** Handles everything outside the router: host check, console, handbook, plugin routes, SCIM, the `_method` override. */
 async function serveUnrouted(
   context: ParameterizedContext<RequestState>,
   next: Next,

@@ -92,5 +92,8 @@ async function readImage(folder: URL, name: string): Promise<HttpResponse | null
 /** Names of regular files; none if the folder is missing. */
 async function fileNames(folder: URL, wanted: RegExp): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  return entries.filter((entry) => entry.isFile() && wanted.test(entry.name)).map(({ name }) => name).sort();
+  return entries
+    .filter((entry) => entry.isFile() && wanted.test(entry.name))
+    .map(({ name }) => name)
+    .sort();
 }

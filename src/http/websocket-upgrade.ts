@@ -15,6 +15,7 @@ import { parseQuery, type Query, textParameter } from "./query/query.ts";
 /** Handler of upgrade requests. */
 export type WebSocketUpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
+/** Dependencies of the WebSocket upgrade. */
 export interface WebSocketUpgradeDeps {
   access: AccessControl;
   settings: Pick<Settings, "listen" | "api">;

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../lib/json.ts";
 import {
   COMMON_ATTRIBUTES,
   ENTERPRISE_SCHEMA,
@@ -120,11 +121,6 @@ export function normalizePrimary(values: readonly ScimDocument[], newer: readonl
   const lastNew = values.findLastIndex((value) => value.primary === true && newer.includes(value));
   const last = lastNew < 0 ? values.findLastIndex(({ primary }) => primary === true) : lastNew;
   return values.map((value, at) => (value.primary === true && at !== last ? { ...value, primary: false } : value));
-}
-
-/** True for a JSON object. */
-export function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function stripUrn(urn: string, path: string): string | null {

@@ -1,10 +1,5 @@
-import {
-  type AttributeTarget,
-  isJsonObject,
-  resolveAttribute,
-  type ScimDocument,
-  type ScimResourceType,
-} from "./document.ts";
+import { isJsonObject } from "../lib/json.ts";
+import { type AttributeTarget, resolveAttribute, type ScimDocument, type ScimResourceType } from "./document.ts";
 import type { ScimFilter, ScimLiteral, ScimOperator } from "./filter-parser.ts";
 import { findAttribute, type ScimAttribute } from "./schemas.ts";
 import { ScimRequestError } from "./scim-error.ts";

@@ -1,5 +1,5 @@
 import { isUuid } from "../lib/ids.ts";
-import { isJsonObject } from "./document.ts";
+import { isJsonObject } from "../lib/json.ts";
 import { parseScimFilter, type ScimFilter } from "./filter-parser.ts";
 import type { PatchOperation } from "./patch.ts";
 import { GROUP_SCHEMA_URN } from "./schemas.ts";

@@ -1,8 +1,8 @@
+import { isJsonObject } from "../lib/json.ts";
 import {
   type AttributeTarget,
   assertDocumentSize,
   findExtension,
-  isJsonObject,
   normalizePrimary,
   parseAttributeValue,
   parseSingleValue,

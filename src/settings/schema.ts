@@ -189,7 +189,7 @@ export const settingsSchema = z
       })
       .prefault({})
       .describe(
-        "The appliance uses a certificate of its own certificate authority (CA) until another one is installed with `carillon tls install`.",
+        "The appliance uses a certificate of the built-in certificate authority (CA) until another one is installed with `carillon tls install`.",
       ),
     failover: z
       .strictObject({

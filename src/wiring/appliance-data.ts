@@ -34,7 +34,8 @@ export interface ApplianceDataOptions {
   onFatal: (error: unknown) => void;
   /** See `StoreOptions`. */
   shared?: SharedLog;
-  follows?: boolean;
+  /** See `StoreOptions`. */
+  isFollower?: boolean;
   /** Reserves disk space for emergencies. */
   keepsDiskReserve?: boolean;
 }

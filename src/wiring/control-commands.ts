@@ -8,7 +8,7 @@ import type { PluginHost } from "../plugin-host/plugin-host.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
-import { verifyAudit } from "../store/audit-chain.ts";
+import { type AuditRange, verifyAudit } from "../store/audit-chain.ts";
 import type { Store } from "../store/store.ts";
 
 /** A token as the command line shows it; times in ISO 8601. */
@@ -86,8 +86,13 @@ export function createControlCommands({
       await store.update(users, found.id, { lock: null, ...breakGlassFields }, by, own);
       return { id: found.id, user: found.email ?? found.name };
     },
-    /** AuditRange -> AuditVerification, at most MAX_VERIFIED_ENTRIES entries per call. */
-    "audit.verify": (range) => verifyAudit(store, clock, { ...range, maxEntries: MAX_VERIFIED_ENTRIES }),
+    /** `{after?, noted?}` (see AuditRange) -> AuditVerification, at most MAX_VERIFIED_ENTRIES entries per call. */
+    "audit.verify": ({ noted, ...range }) =>
+      verifyAudit(store, clock, {
+        ...range,
+        ...(noted !== undefined && { checkpoint: noted as NonNullable<AuditRange["checkpoint"]> }),
+        maxEntries: MAX_VERIFIED_ENTRIES,
+      }),
   };
 }
 

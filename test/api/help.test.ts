@@ -1,10 +1,11 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
 
 let api: ApiFixture;
 beforeAll(async () => {
-  api = await openApi();
+  api = await openApi(makeTempDir());
 });
 afterAll(() => api.close());
 
@@ -60,14 +61,17 @@ describe("the handbook at /help/", () => {
     expect((await get("/help/bells", { "if-none-match": String(etag) })).status).toBe(304);
   });
 
-  it.each(["/help/absent", "/help/../../package.json", "/help/..%2f..%2fpackage.json", "/help/order.json", "/help/%00"])(
-    "answers 404 to %s",
-    async (path) => {
-      const { status, text } = await get(path);
-      expect([status, text.includes('"dependencies"')]).toEqual([404, false]);
-      expect(text).toContain("Page not found");
-    },
-  );
+  it.each([
+    "/help/absent",
+    "/help/../../package.json",
+    "/help/..%2f..%2fpackage.json",
+    "/help/order.json",
+    "/help/%00",
+  ])("answers 404 to %s", async (path) => {
+    const { status, text } = await get(path);
+    expect([status, text.includes('"dependencies"')]).toEqual([404, false]);
+    expect(text).toContain("Page not found");
+  });
 
   it("is read-only and checks the host", async () => {
     const { status, headers } = await get("/help/", {}, "POST");

@@ -36,7 +36,7 @@ describe("the command alarms", () => {
     expect(told.err.join()).toContain("carillon alarms acknowledge sis_loader_failed");
 
     const said = await carillon("acknowledge", "sis_loader_failed", "--note", "File is asked for");
-    expect([said.exitCode, said.out]).toEqual([EXIT.ok, ["sis_loader_failed is acknowledged by Administrator."]]);
+    expect([said.exitCode, said.out]).toEqual([EXIT.ok, ["sis_loader_failed acknowledged by Administrator."]]);
     expect((await active())[0]).toContain("Administrator (File is asked for)");
     expect((await carillon("list")).err).toEqual([]);
     const again = await carillon("acknowledge", ALARM_IDS.sis_loader_failed, "--json");
@@ -50,6 +50,6 @@ describe("the command alarms", () => {
       ...[EXIT.usage, expect.stringContaining("Alarm fire not found. Existing alarms: ")],
     ]);
     const calm = await carillon("acknowledge", "token_expiration");
-    expect([calm.exitCode, calm.err.join()]).toEqual([EXIT.failure, expect.stringContaining("not active")]);
+    expect([calm.exitCode, calm.err.join()]).toEqual([EXIT.failure, expect.stringContaining("Only an active alarm")]);
   });
 });

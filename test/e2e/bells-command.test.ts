@@ -34,7 +34,7 @@ describe("the commands bells preview and diff", () => {
     const monday = await bells("preview", "--day", "2031-09-01");
     expect([monday.exitCode, monday.err, monday.out]).toEqual([EXIT.ok, [], [expect.stringContaining("08:00:00")]]);
     const tuesday = await bells("preview", "--day", "2031-09-02");
-    expect([tuesday.out, tuesday.err]).toEqual([[], ["Nothing rings on 2031-09-02."]]);
+    expect([tuesday.out, tuesday.err]).toEqual([[], ["No rings on 2031-09-02."]]);
     const differ = await bells("diff", "--day", "2031-09-01", "--other", "2031-09-02");
     expect([differ.exitCode, differ.out]).toEqual([EXIT.failure, [expect.stringMatching(/^\+ .*08:00:00/)]]);
     expect(await bells("diff", "--day", "2031-09-01", "--other", "2031-09-08")).toMatchObject({ exitCode: EXIT.ok });

@@ -29,7 +29,7 @@ it("an installed certificate is said to be shown where it is, and else what is m
   const settings = "tls: {listen: 127.0.0.1:0}\nnetwork: {multicastInterface: 127.0.0.1}\n";
   const secure = await startTestDaemon({ settings, after: plain });
   try {
-    expect(await install(plain.dataDir)).toBe("The running daemon shows it from now on.");
+    expect(await install(plain.dataDir)).toBe("The running daemon uses the certificate from now on.");
   } finally {
     await secure.stop();
   }

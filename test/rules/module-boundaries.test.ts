@@ -23,11 +23,26 @@ describe("modules", () => {
     ["the process entry", "src/wiring/a.ts", "../main.ts", "main.ts (layer Infinity) is not below wiring (layer 12)"],
     ["from a file outside the modules", "src/loose.ts", "./lib/b.ts", "only main.ts may lie outside the modules"],
     ["the simulator", "src/cli/a.ts", "../tools/simulator/b.ts", "nothing may import the simulator"],
-    ["the product from the simulator", "src/tools/simulator/a.ts", "../../media/b.ts", "the simulator may import lib only"],
+    [
+      "the product from the simulator",
+      "src/tools/simulator/a.ts",
+      "../../media/b.ts",
+      "the simulator may import lib only",
+    ],
     ["tests", "src/http/a.ts", "../../test/support/b.ts", "product code must not import from outside src/"],
     ["plugins", "src/plugin-host/a.ts", "../../plugins/x/index.ts", "product code must not import from outside src/"],
-    ["the plugin API by its alias", "src/plugin-host/a.ts", "#plugin-api", "the plugin API is imported by its relative"],
-    ["from a nested folder", "src/http/actions/a.ts", "../../wiring/b.ts", "wiring (layer 12) is not below http (layer 11)"],
+    [
+      "the plugin API by its alias",
+      "src/plugin-host/a.ts",
+      "#plugin-api",
+      "the plugin API is imported by its relative",
+    ],
+    [
+      "from a nested folder",
+      "src/http/actions/a.ts",
+      "../../wiring/b.ts",
+      "wiring (layer 12) is not below http (layer 11)",
+    ],
   ])("must not import %s", (_case, path, specifier, violation) => {
     expect(layerViolations(importing(path, specifier))).toEqual([expect.stringContaining(violation)]);
   });

@@ -49,7 +49,9 @@ export function packageViolations(tree: SourceTree): RuleViolation[] {
     const owner = name
       ? PACKAGE_OWNERS.find(({ packages }) => packages.some((each) => matches(each, name)))
       : undefined;
-    return !owner || owner.folders.some((folder) => folder.test(path)) ? null : `${name} does not belong into this module`;
+    return !owner || owner.folders.some((folder) => folder.test(path))
+      ? null
+      : `${name} does not belong into this module`;
   };
   return [...eachImport(tree, "src/", check), ...eachImport(tree, "plugins/", check)];
 }

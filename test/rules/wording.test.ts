@@ -3,9 +3,12 @@ import { fixtureTree, readSourceTree } from "./source-tree.ts";
 import { dialect, duplicateExports, logCalls, unresolvedSources } from "./wording.ts";
 
 const product = readSourceTree(["src", "plugins"], (path) => /\.(tsx?|md|json)$/.test(path));
-const server = new Map([...product].filter(([path]) => path.startsWith("src/") && !path.startsWith("src/console/web/")));
-const docs = readSourceTree(["docs", "config", "README.md"].filter((path) => path !== "README.md"), (path) =>
-  /\.(md|yaml)$/.test(path),
+const server = new Map(
+  [...product].filter(([path]) => path.startsWith("src/") && !path.startsWith("src/console/web/")),
+);
+const docs = readSourceTree(
+  ["docs", "config", "README.md"].filter((path) => path !== "README.md"),
+  (path) => /\.(md|yaml)$/.test(path),
 );
 
 /** The same words for both ends of one protocol, which must not import each other. */

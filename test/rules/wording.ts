@@ -32,9 +32,13 @@ export function dialect(tree: SourceTree, rules = DIALECT): RuleViolation[] {
 }
 
 /** `@source` tags that cite a file which the repository does not have, or nothing. */
-export function unresolvedSources(tree: SourceTree, exists = (path: string) => existsSync(join(ROOT, path))): RuleViolation[] {
+export function unresolvedSources(
+  tree: SourceTree,
+  exists = (path: string) => existsSync(join(ROOT, path)),
+): RuleViolation[] {
   return typescriptOf(tree).flatMap(([path, text]) =>
-    [...text.matchAll(/@source\b([^\n]*)/g)].flatMap(({ 1: rest = "", index }) => {
+    // A citation may begin on the next line of its comment.
+    [...text.matchAll(/@source\b[ \t]*(?:\n[ \t]*\*(?!\/)[ \t]*)?([^\n]*)/g)].flatMap(({ 1: rest = "", index }) => {
       const line = text.slice(0, index).split("\n").length;
       const cited = rest.replace(/\*\/.*$/, "").trim();
       if (cited === "") return [`${path}:${line}: @source cites nothing`];

@@ -57,7 +57,7 @@ export const certificateActions: readonly Action[] = [
   {
     method: "delete",
     at: "certificate",
-    doc: "Removes the installed certificate; the appliance uses one of its own CA again.",
+    doc: "Removes the installed certificate; the appliance uses a certificate of the built-in CA again.",
     response,
     handle: async ({ deps }) => presentCertificate(await deps.maintenance.certificate.remove()),
   },

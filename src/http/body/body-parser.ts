@@ -59,10 +59,12 @@ export function decodeUtf8(bytes: string): string {
   }
 }
 
+/** Error of a body that cannot be parsed. */
 export function malformedBody(): CallerError {
   return new CallerError("invalid-value", "The body is malformed or truncated.");
 }
 
+/** Error of a body whose fields exceed the size limit. */
 export function bodyTooLarge(): CallerError {
   return new CallerError("too-large", `The body must have at most ${MAX_REQUEST_BODY_BYTES} bytes without its files.`);
 }

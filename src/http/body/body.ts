@@ -85,6 +85,7 @@ export function decodeBody(body: RawBody, { decoder }: BodyParserPlan): Record<s
   return body.kind === "json" ? decoder.json(body.value) : decoder.form(body.value as Record<string, unknown>);
 }
 
+/** Error of a body in a media type that the endpoint does not accept. */
 export function unsupportedMediaType(message: string): CallerError {
   return new CallerError("unsupported-media-type", message);
 }

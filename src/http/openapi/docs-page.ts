@@ -20,7 +20,7 @@ export function renderDocsOverview(document: OpenApiDocument): string {
   const intro = String(document.info.description).split("\n").map(escaped).join("<br>");
   return renderDocsPage(
     "Carillon API",
-    `<p>${intro}</p><p><a href="/api/v1/openapi.json">OpenAPI 3.1 document</a></p>
+    `<p>${intro}</p><p><a href="/api/v1/openapi.json">OpenAPI 3.1 document</a> · <a href="/help/">Administrator handbook</a></p>
 <table><thead><tr><th>Family</th><th>Operations</th></tr></thead><tbody>${rows.join("")}</tbody></table>`,
   );
 }

@@ -48,10 +48,12 @@ export function sharedParameters(names: readonly string[]): Parameter[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
+/** Parameters that select the domain of a request. */
 export function domainParameters(): Parameter[] {
   return sharedParameters(DOMAIN_PARAMETERS);
 }
 
+/** References to the shared parameters of these headers. */
 export function headerParameters(names: readonly HeaderName[]): Parameter[] {
   return sharedParameters(names);
 }

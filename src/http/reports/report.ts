@@ -7,6 +7,7 @@ import type { Query } from "../query/query.ts";
 /** A table cell; timestamps are ISO strings. */
 export type ReportCell = string | number | boolean | null;
 
+/** Dependencies of the reports. */
 export interface ReportDeps {
   store: Store;
   clock: Clock;

@@ -1,7 +1,7 @@
 import { CallerError } from "../../lib/errors.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
+import { isJsonObject } from "../../lib/json.ts";
 import { SCIM_LIMITS } from "../../scim/discovery.ts";
-import { isJsonObject } from "../../scim/document.ts";
 import { ScimRequestError } from "../../scim/scim-error.ts";
 import type { ScimServer } from "../../scim/server.ts";
 import { isBug } from "../error-response.ts";

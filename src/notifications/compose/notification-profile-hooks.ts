@@ -1,5 +1,6 @@
 import { ConflictError, type FieldError, notFound, validationError } from "../../lib/errors.ts";
 import { isUuid } from "../../lib/ids.ts";
+import { isJsonObject } from "../../lib/json.ts";
 import deviceGroups from "../../resources/devices/device-groups.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/on-premises-extension.ts";
@@ -8,7 +9,7 @@ import notificationProfiles from "../../resources/profiles/notification-profiles
 import type { RowOf } from "../../schema/resource.ts";
 import type { ActorContext, PresentContext, ResourceHooks, Store, StoreReader } from "../../store/store.ts";
 import { buildVisibilitySql } from "../../store/visibility-sql.ts";
-import { isJsonObject, type ProfileSchema, type ProfileSchemaLookup, type ProfileSetting } from "./profile-settings.ts";
+import type { ProfileSchema, ProfileSchemaLookup, ProfileSetting } from "./profile-settings.ts";
 import { ONPREM_SCHEMA, QUEUED_FAILURE_GROUP, queuedFailureGroupOf } from "./sending-profile.ts";
 
 /**

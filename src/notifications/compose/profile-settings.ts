@@ -1,4 +1,5 @@
 import { type FieldError, invalidValue } from "../../lib/errors.ts";
+import { isJsonObject } from "../../lib/json.ts";
 import type { Field } from "../../schema/field.ts";
 import { compileValidator } from "../../schema/validator.ts";
 
@@ -66,8 +67,4 @@ export function mergeExtensionSettings(
     settings.set(id, { id, disabled: before?.disabled ?? false, value: { ...before?.value, ...value } });
   }
   return [...settings.values()];
-}
-
-export function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

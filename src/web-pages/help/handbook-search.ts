@@ -55,6 +55,7 @@ function excerptOf(text: string, words: readonly string[]): string[] {
   // Whole words only.
   const from = start === 0 ? 0 : text.indexOf(" ", start) + 1;
   const end = from + EXCERPT_LENGTH;
-  const cut = text.length <= end ? text.slice(from) : `${text.slice(from, Math.max(text.lastIndexOf(" ", end), from))} …`;
+  const cut =
+    text.length <= end ? text.slice(from) : `${text.slice(from, Math.max(text.lastIndexOf(" ", end), from))} …`;
   return `${from === 0 ? "" : "… "}${cut}`.split(pattern);
 }

@@ -71,7 +71,10 @@ interface HelpContent {
   query?: string;
 }
 
-function renderHelp(pages: readonly HandbookPage[], { title, content, current, query = "" }: HelpContent): HttpResponse {
+function renderHelp(
+  pages: readonly HandbookPage[],
+  { title, content, current, query = "" }: HelpContent,
+): HttpResponse {
   const header = html`${PRODUCT_LOGO}<a href="/help/">Administrator handbook</a> <a href="#contents">Contents</a> <a href="/">Console</a><form action="/help/search" role="search"><label for="q">Search the handbook</label><input id="q" name="q" type="search" maxlength="${String(MAX_QUERY_LENGTH)}" placeholder="Search the handbook" value="${query}"><button>Search</button></form>`;
   return renderHtmlPage({
     language: "en",

@@ -37,15 +37,15 @@ const DIVERGED_MARKER = "parted";
 /** Precedes the history id while the first node uploads its rows. */
 const UPLOADING_MARKER = "bringing ";
 
-/** Opens the data directory as a replica; with `follows`, only other nodes write to it. */
+/** Opens the data directory as a replica; with `isFollower`, only other nodes write to it. */
 export async function openReplica(
   shared: SharedLog,
   { dataDir, clock, log }: Pick<ReplicaOptions, "dataDir" | "clock" | "log">,
-  follows: boolean,
+  isFollower: boolean,
 ): Promise<ApplianceData> {
   const onFault = (error: unknown): void => log.error({ event: "replica.failed", err: error }, "local replica failed");
   return openApplianceData({
-    ...{ dataDir, clock, log, tables: INTERNAL_TABLES, hooks: {}, shared, follows, onFatal: onFault },
+    ...{ dataDir, clock, log, tables: INTERNAL_TABLES, hooks: {}, shared, isFollower, onFatal: onFault },
     declarations: await loadDeclarations([BUILT_IN_DECLARATIONS]),
     events: createEvents(onFault),
   });

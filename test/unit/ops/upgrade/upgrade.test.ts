@@ -397,7 +397,9 @@ describe("a remote upgrade", () => {
       expect(pendingUpgradeRequest(dataDir)).toBeNull();
     }
     const newest = ordered("none");
-    await expect(newest.daemon(undefined, "0.3.0")).rejects.toThrow("0.2.0 is not newer than 0.3.0");
+    await expect(newest.daemon(undefined, "0.3.0")).rejects.toThrow(
+      "0.2.0 is not newer than the running version 0.3.0",
+    );
   });
 
   it.skipIf(process.getuid?.() !== 0)("leads root nowhere by links that the daemon's user put there", () => {
