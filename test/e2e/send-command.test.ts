@@ -28,7 +28,7 @@ describe("the commands device and send", () => {
     const zone = ["device", "zone", "hall", "--group", "239.255.31.9", "--name"];
     for (const name of ["Hal", "Hall"]) expect(await carillon(...zone, name)).toMatchObject({ exitCode: EXIT.ok });
     const listed = await carillon("device", "list");
-    expect(listed.out.map((line) => line.split(/ {2,}/))).toEqual([["zone:hall", "Hall", "not tried yet"]]);
+    expect(listed.out.map((line) => line.split(/ {2,}/))).toEqual([["zone:hall", "Hall", "no message yet"]]);
     const sent = await carillon("send", "Fire drill", "--tone", "chime", "--drill", "--all-devices");
     expect([sent.exitCode, sent.out[1]?.split(/ {2,}/)]).toEqual([EXIT.ok, ["Hall", "zone:hall", "sent"]]);
     const again = await carillon("send", "Fire drill", "--drill", "--to", "All devices", "--json");

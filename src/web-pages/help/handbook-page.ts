@@ -72,7 +72,7 @@ function markdownToHtml(markdown: string): string {
       // Scrollable, so the keyboard must reach them.
       code: ({ text }) => `<pre tabindex="0"><code>${escaped(text.replaceAll("&", "&amp;"))}</code></pre>\n`,
       table(token) {
-        return `<div class="table" role="region" aria-label="Table" tabindex="0">${table.call(this, token)}</div>`;
+        return `<div class="table" role="group" aria-label="Table" tabindex="0">${table.call(this, token)}</div>`;
       },
     },
   });
