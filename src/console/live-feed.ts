@@ -5,36 +5,39 @@ import type { Principal } from "../auth/principal.ts";
 import type { ChangedRow } from "../webhooks/change-feed/change-broadcaster.ts";
 import type { ChangeFeed, ChangeSubscription } from "../webhooks/change-feed/change-feed.ts";
 
-/** Who wants to follow, and from where. */
+/** A subscriber and its starting point. */
 export interface Follower {
   principal: Principal;
-  /** Position in the change feed up to which all is known, null for none. */
+  /** Last known position in the change feed; null for none. */
   since: number | null;
   /** Acting domain; null for the user's first one. */
   domainId: string | null;
 }
 
-/** Tells consoles over WebSockets what changes. */
+/** Sends changes to consoles over WebSockets. */
 export interface LiveFeed {
-  /** Makes a WebSocket of a request that was judged. Throws TooManyRequests when there are too many. */
+  /** Upgrades an authorized request to a WebSocket. Throws TooManyRequestsError if there are too many. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer, follower: Follower): void;
   /** Ends all connections. */
   stop(): void;
 }
 
 const MOST_SILENT = 3;
-/** Whoever lets so many bytes wait is cut off: a new connection catches up in one message. own choice: 1 MiB */
+/** A client with more pending bytes is disconnected: a new connection catches up in one message. */
 const MOST_WAITING_BYTES = 1_048_576;
-/** Nobody has anything to say here. */
+/** Clients have nothing to send on this socket. */
 const MOST_PAYLOAD_BYTES = 1_024;
-/** Close codes. @source RFC 6455 §7.4; 4401 is our own: log in again */
+/** Close codes. @source RFC 6455 §7.4; 4401 is private: log in again */
 const CLOSE = { goingAway: 1001, sessionEnded: 4401 } as const;
 
-/** Opens the live feed: `{seq, changes}` when something changed, `{seq}` every 5 s, `{seq, resync: true}` to who missed too much. */
+/**
+ * Creates the live feed: `{seq, changes}` after changes, `{seq}` every 5 s, `{seq, resync: true}` to a client that missed
+ * too much.
+ */
 export function createLiveFeed(feed: ChangeFeed): LiveFeed {
   const server = new WebSocketServer({ noServer: true, maxPayload: MOST_PAYLOAD_BYTES, perMessageDeflate: false });
   const sockets = new Set<WebSocket>();
-  /** Many consoles are told the same. */
+  /** Many consoles receive the same array, which is serialized once. */
   const texts = new WeakMap<readonly ChangedRow[], string>();
 
   function textOf(seq: number, changes: readonly ChangedRow[]): string {
@@ -65,7 +68,7 @@ export function createLiveFeed(feed: ChangeFeed): LiveFeed {
       joined.unsubscribe();
       sockets.delete(socket);
     });
-    // What is wrong with a connection ends it, and nobody else minds.
+    // A connection error ends only this connection.
     socket.on("error", () => undefined);
     socket.on("pong", () => {
       silent = 0;

@@ -7,45 +7,44 @@ import { createStreamingResampler, LIVE_VOICE_RATES_HZ } from "../media/resample
 import type { LivePageHandle, LivePageState, NotificationService } from "../notifications/notification-service.ts";
 import type { ActorContext } from "../store/store.ts";
 
-/** Where people speak live, by a WebSocket each. */
+/** Live paging: one WebSocket for each speaker. */
 export interface LivePageDoor {
-  /** Makes a WebSocket of the request of somebody who may speak live. */
+  /** Upgrades the request of a user who may send live pages. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer, by: ActorContext): void;
-  /** Ends all connections; what was said is sent to its end. */
+  /** Ends all connections; audio that was received is still sent. */
   stop(): void;
 }
 
-/** What the door needs. */
 export interface LivePageDoorDeps {
   notificationService: Pick<NotificationService, "speak">;
   clock: Clock;
-  /** An error as the API would answer it. */
+  /** An error as the API returns it. */
   explain(error: unknown): object;
 }
 
-/** What of a message belongs to speaking alone; the rest needs the right to send. */
+/** Fields that need only the permission for live pages; others need the permission to send notifications. */
 const SPOKEN_MEMBERS = new Set(["subject", "alertTone", "deviceGroupIds", "drill", "priority", "expiration"]);
 
-/** The first message of who speaks. */
+/** First message of the speaker. */
 interface Opening {
   /** As the body of `POST /notifications`. */
   notification: Record<string, unknown>;
-  /** Samples a second of what follows. */
+  /** Sample rate of the audio that follows. */
   rateHz: number;
 }
 
-/** A second of sound at the highest rate. */
+/** One second of audio at the highest rate. */
 const MOST_PAYLOAD_BYTES = 2 * Math.max(...LIVE_VOICE_RATES_HZ);
-/** Whoever has a right now may have lost it later: the page is opened at once, or never. own choice */
+/** Time to open the page after the upgrade: permissions are checked at the upgrade and may be revoked later. */
 const LONGEST_WAIT_MS = 10_000;
-/** Close codes. @source RFC 6455 §7.4; 4400 is our own: the page was refused in words */
+/** Close codes. @source RFC 6455 §7.4; 4400 is private: the page was refused with a message */
 const CLOSE = { normal: 1000, goingAway: 1001, refused: 4400 } as const;
 
 /**
- * Opens the door. Who speaks sends `{"notification": {…}, "rateHz": 48000}`, then the voice as binary messages of signed
- * 16-bit samples, little-endian, one channel, and `{"finished": true}` at the end; going away ends a page too. The answers:
- * `{"state": "calling", "notificationId", "seconds"}`, `{"state": "speak", "inMs"}`, `{"state": "over", "reason"}`, or
- * `{"state": "refused", "error"}` with the error as the API gives it. own choice
+ * Creates the WebSocket server for live pages. The client sends `{"notification": {…}, "rateHz": 48000}`, then audio as
+ * binary messages of signed 16-bit samples, little-endian, one channel, and `{"finished": true}` at the end; closing the
+ * connection ends the page too. The server sends `{"state": "calling", "notificationId", "seconds"}`,
+ * `{"state": "speak", "inMs"}`, `{"state": "over", "reason"}`, or `{"state": "refused", "error"}` with the API's error.
  */
 export function createLivePageDoor(needs: LivePageDoorDeps): LivePageDoor {
   const server = new WebSocketServer({ noServer: true, maxPayload: MOST_PAYLOAD_BYTES, perMessageDeflate: false });
@@ -55,7 +54,7 @@ export function createLivePageDoor(needs: LivePageDoorDeps): LivePageDoor {
       server.handleUpgrade(request, socket, head, (opened) => {
         sockets.add(opened);
         opened.on("close", () => sockets.delete(opened));
-        // What is wrong with a connection ends it, and the page with it.
+        // A connection error ends the connection and its page.
         opened.on("error", () => undefined);
         serve(opened, by, needs);
       });
@@ -93,7 +92,7 @@ function serve(socket: WebSocket, by: ActorContext, needs: LivePageDoorDeps): vo
   const finish = (): void => void page?.then((speaking) => speaking.finish()).catch(() => undefined);
   socket.on("message", (data, isBinary) => {
     try {
-      // What is said before the page is accepted is lost like what is said before its tone has ended.
+      // Audio before the page is accepted is dropped, like audio before the end of its tone.
       if (isBinary) hear?.(data);
       else if (page === null) open(String(data));
       else finish();
@@ -126,7 +125,7 @@ function openingOf(text: string, { scope }: ActorContext): Opening {
   }
   const message = notification as Record<string, unknown>;
   if (message.audio !== undefined) throw invalidValue("notification.audio", "What is spoken live has no recording.");
-  // Who may speak to devices may not therefore write to people, or raise an alarm.
+  // Permission to speak to devices includes neither messages to people nor emergencies.
   const isMore = message.priority === "critical" || Object.keys(message).some((name) => !SPOKEN_MEMBERS.has(name));
   if (isMore && !scope.allows("post", "/notifications")) throw forbidden();
   return { notification: message, rateHz };
@@ -137,12 +136,12 @@ function objectOf(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw invalidValue("notification", "The first message is a JSON object.");
 }
 
-/** A byte too many is left out. */
+/** An odd last byte is dropped. */
 function samplesOf(data: RawData): Float32Array {
   const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as Buffer);
   const samples = new Float32Array(bytes.length >> 1);

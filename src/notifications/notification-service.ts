@@ -98,7 +98,7 @@ export interface SimulatedDelivery {
   volume: DeliveryProfile["volume"];
   /** Deadline, epoch ms. */
   notAfter: number;
-  /** The audio, G.711 µ-law in whole packets; null where there is none or nobody hears it. */
+  /** The audio, G.711 µ-law in whole packets; null if there is none or no recipient hears it. */
   sound: Uint8Array | null;
 }
 

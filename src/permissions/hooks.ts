@@ -40,7 +40,7 @@ import { createUserPresenter } from "./user-presenter.ts";
 export type BoundHooks = readonly [resource: AnyResource, hooks: ResourceHooks];
 
 /**
- * Hooks that prevent privilege escalation and lock-out. Nobody can delegate more than their own rights, by a
+ * Hooks that prevent privilege escalation and lock-out. No one can delegate more than their own rights, by a
  * permission, a membership, a link to a directory group, a token or a domain, nor lock a user with more rights. The
  * organisation never loses its last member of a super group, nor the last one who can log in.
  * @source docs/decisions/0401-permission-rules.md

@@ -47,7 +47,7 @@ function fillFilter(filter: string, values: Readonly<Record<string, string>>): s
 /**
  * Directory provider (LDAP 3, Active Directory): a login searches the user, then binds as the entry found. Groups are
  * those that list the user as a member.
- * @source RFC 4511, RFC 4513 §5.1.2 (an empty password binds as nobody and is never sent)
+ * @source RFC 4511, RFC 4513 §5.1.2 (an empty password binds anonymously and is never sent)
  */
 export function createLdapProvider(row: IdentityProviderRow, deps: ProviderDeps): Provider {
   const { userFilter } = row;

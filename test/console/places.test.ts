@@ -83,7 +83,7 @@ describe("places in the console", () => {
     expect([properties.radiusInM, geometry.coordinates[0] > 9.7471 + 0.0002]).toEqual([200, true]);
     expect(geometry.coordinates[1]).toBeCloseTo(47.4979, 4);
     await page.getByRole("tab", { name: "Inside now" }).click();
-    await page.getByText("Nobody is inside now.").waitFor();
+    await page.getByText("No one is inside now.").waitFor();
     const phone = await made("POST", `/users/${ids.head}/devices`, { type: "Android", name: "Phone" });
     const [longitude, latitude] = geometry.coordinates;
     await made("POST", `/users/${ids.head}/devices/${phone.id}/locations`, { longitude, latitude });

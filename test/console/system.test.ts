@@ -118,7 +118,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     await page.getByRole("button", { name: "Server severely degraded" }).click();
     const sheet = page.locator("[role=dialog]").first();
     await sheet.getByRole("tab", { name: "Messages" }).click();
-    await sheet.getByText("Nobody is notified yet.").waitFor();
+    await sheet.getByText("No one is notified yet.").waitFor();
     await sheet.getByRole("button", { name: "Notify administrators" }).click();
     await sheet.getByText("When it is resolved").waitFor();
     await sheet.getByText("When it becomes active").waitFor();

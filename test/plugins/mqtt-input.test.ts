@@ -127,7 +127,7 @@ describe("mqtt-input", () => {
     const cut = await partly.said(({ reason }) => reason?.includes("connection closed") === true);
     expect(cut).toMatchObject({ state: "down" });
     for (const [brokerUrl, words] of [
-      [null, "no broker"],
+      [null, "brokerUrl must be set"],
       ["http://example.org", "mqtt://"],
       ["example", "mqtt://"],
     ])

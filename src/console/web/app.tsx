@@ -47,7 +47,7 @@ export function App() {
     (next: string | null) => {
       storeActingDomain(next);
       setDomainId(next);
-      // What was read in one domain must not be taken for what another shows.
+      // Rows of one domain must not be shown in another.
       queries.removeQueries({ predicate: ({ queryKey }) => !SAME_EVERYWHERE.has(String(queryKey[0])) });
     },
     [queries],
@@ -69,7 +69,7 @@ export function App() {
   const loggedIn = Boolean(session.data);
   const isLoggedOut = session.data === null;
   const { resetLanguage } = useTranslation();
-  // The log-in page is for whoever comes next, not for whoever has left.
+  // The log-in page uses the language of the browser again, not that of the previous user.
   useEffect(() => {
     if (isLoggedOut) resetLanguage();
   }, [isLoggedOut, resetLanguage]);
@@ -125,7 +125,7 @@ interface LiveFeedSubscription {
   asIfAlone: UserActivity["inBackground"];
 }
 
-/** What the feed brings nobody has asked for, though somebody may be at the page. */
+/** Updates from the feed are not requested by the user, even if one is active. */
 function useLiveFeed(
   { loggedIn, client, domainId, asIfAlone }: LiveFeedSubscription,
   onState: (state: FeedState) => void,
@@ -140,7 +140,7 @@ function useLiveFeed(
       open: openSocket,
       onState(state) {
         onState(state);
-        // The daemon also cuts whose session has ended; whoever asks learns which it is.
+        // The daemon also disconnects a client whose session has ended; reading the session tells the two apart.
         if (!state.live) asIfAlone(() => void queries.invalidateQueries({ queryKey: ["session"] }));
         else if (!wasLive) asIfAlone(() => void queries.invalidateQueries({ predicate: hasFailed }));
         wasLive = state.live;

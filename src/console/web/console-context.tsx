@@ -13,7 +13,7 @@ export interface Console {
   removals: PendingRemovals;
   /** Says something for a few seconds; with `undo`, offers to take it back. */
   notify(message: string, undo?: () => void): void;
-  /** Asks anew who is logged in. */
+  /** Reads the session again. */
   refreshSession(): void;
   acting: ActingDomain;
 }
@@ -22,7 +22,7 @@ export interface Console {
 export interface ActingDomain {
   /** Null for the user's first one. */
   domainId: string | null;
-  /** From now on acts there: all that is shown is read anew. */
+  /** Switches the acting domain; everything shown is read again. */
   actIn(domainId: string | null): void;
 }
 

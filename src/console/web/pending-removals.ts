@@ -20,7 +20,7 @@ export interface PendingRemovals {
   onChange(fn: () => void): () => void;
 }
 
-/** Time to take a removal back. @source console.md, Manners */
+/** Time to undo a removal. @source docs/decisions/0041-console.md */
 export const UNDO_MS = 10_000;
 
 /**

@@ -248,7 +248,7 @@ export function createConsoleRouter() {
   return createRouter({ routeTree: tree, defaultPreload: "intent", defaultErrorComponent: PageError });
 }
 
-/** The page of a wall tablet stands alone; the frame surrounds every other. */
+/** The page of a wall tablet has no frame; every other page has one. */
 function Layout() {
   const { pathname } = useLocation();
   if (pathname !== "/launch") return <AppFrame />;

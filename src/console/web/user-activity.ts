@@ -2,13 +2,13 @@ import type { BrowserClock } from "./browser-clock.ts";
 
 /** Whether someone uses the page, so that background requests do not extend the session. */
 export interface UserActivity {
-  /** True when nobody has touched the page for a while, and within `asIfAlone`. */
+  /** True if there was no input for a while, and within `inBackground`. */
   isIdle(): boolean;
-  /** Whatever `fn` begins to read at once, nobody has asked for, though somebody may be there. */
+  /** Marks requests that `fn` starts synchronously as background requests, even if a user is active. */
   inBackground<T>(fn: () => T): T;
 }
 
-/** A page that nobody has touched for so long reads on its own account. */
+/** Without input for this long, requests of the page count as background requests. */
 const ATTENDED_MS = 15_000;
 
 /** Watches user activity for the lifetime of the page; active at first. */

@@ -12,7 +12,7 @@ export interface TwoPersonRule {
   withinMs: number;
 }
 
-/** Sources that are people. A panic button is exempt: whoever presses it may be alone. */
+/** Sources that are people. A panic button is exempt: the person who presses it may be alone. */
 const USER_SOURCES: ReadonlySet<NotificationSource> = new Set(["api", "incident", "standard-scenario"]);
 /** Share of all devices from which a message is an all-call. */
 const ALL_CALL_RATIO = 0.9;
@@ -52,7 +52,7 @@ async function isAllCall(
   return targets.length >= ALL_CALL_RATIO * all;
 }
 
-/** Fields of a message that waits for approval; it expires when nobody approves it. */
+/** Fields of a message that waits for approval; it expires unless someone approves it. */
 export function awaitingApproval(now: number, { withinMs }: TwoPersonRule) {
   return { stage: "approval", approval: "waiting", expiresAt: now + withinMs } as const;
 }

@@ -5,7 +5,10 @@ import type { Tables } from "../drizzle-tables.ts";
 import type { InternalTable } from "../store.ts";
 import { buildTableLayout, encodeColumnValue, ignoresCase, type TableLayout } from "../table-layout.ts";
 
-/** The store's own tables beside those of declarations and rooms. @source interfaces.md, Writing and reading; replication.md 3 */
+/**
+ * Tables of the store itself, beside those of declarations and rooms.
+ * @source docs/decisions/0017-store.md, docs/decisions/0040-replication.md
+ */
 const STORE_TABLES = `
 CREATE TABLE IF NOT EXISTS store_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS changes (
@@ -46,7 +49,7 @@ function withAuditTable({ catalogue, layouts }: Tables): readonly TableLayout[] 
   return catalogue.has(auditEntries.name) ? layouts : [...layouts, buildTableLayout(auditEntries, catalogue)];
 }
 
-/** A whole table at once: SQLite reads its whole schema anew for every column added later. */
+/** A whole table at once: SQLite reads its whole schema again for every column added later. */
 function createTable(db: Database.Database, tables: Tables, layout: TableLayout): void {
   const columns = ["pk INTEGER PRIMARY KEY", "id TEXT NOT NULL UNIQUE", "created_at INTEGER NOT NULL"];
   columns.push(

@@ -8,8 +8,9 @@ body{display:block;padding:0;background:var(--card)}
 main{max-width:76rem;margin:0 auto;padding:16px 24px 48px;border-radius:0;display:grid;gap:8px 40px;grid-template-columns:minmax(0,1fr)}
 header{flex-wrap:wrap;gap:8px 16px}
 header form{display:flex;gap:8px;margin-left:auto;flex:0 1 24rem}
-header input{margin:0;padding:6px 10px;min-width:0}
-header button{width:auto;margin:0;padding:6px 16px}
+header input{margin:0;padding:6px 10px;min-width:0;font-weight:400}
+::placeholder{color:var(--soft);opacity:1}
+header button{width:auto;flex:none;margin:0;padding:6px 16px}
 header label{position:absolute;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%)}
 nav{font-size:.95rem}
 nav h2{font-size:1rem;margin:16px 0 4px}
@@ -27,7 +28,7 @@ th,td{text-align:left;vertical-align:top;padding:4px 12px 4px 0;border-bottom:1p
 img{max-width:100%;height:auto}
 mark{background:none;color:inherit;font-weight:700;text-decoration:underline}
 .hits{padding-left:1.5rem}.hits p{margin:0 0 16px}
-@media(min-width:60rem){main{grid-template-columns:16rem minmax(0,1fr)}header{grid-column:1/-1}nav{grid-column:1;grid-row:2}article{grid-column:2;grid-row:2}}
+@media(min-width:60rem){main{grid-template-columns:16rem minmax(0,1fr)}header{grid-column:1/-1}header a[href="#contents"]{display:none}nav{grid-column:1;grid-row:2}article{grid-column:2;grid-row:2}}
 @page{margin:15mm}
 @media print{:root{--page:#fff;--card:#fff;--line:#767e91;--ink:#000;--soft:#333;--accent:#000}nav,header form{display:none}main{display:block;max-width:none;padding:0}pre,.table{overflow:visible}pre{white-space:pre-wrap}h2,h3{break-after:avoid}tr,pre{break-inside:avoid}}
 `;

@@ -57,7 +57,7 @@ export const readThroughput: BenchmarkRow = {
 function figuresOf(loads: Loads): BenchmarkFigure[] {
   const rate = (name: keyof Loads): number => median(loads[name].map(({ perSecond }) => perSecond));
   const p99 = (name: keyof Loads): number => median(loads[name].map((load) => load.p99));
-  const against = "node:http and prepared SQLite, nobody asked who it is";
+  const against = "node:http and prepared SQLite, without authentication";
   const unit = "a second";
   return [
     atLeast({ what: "a row by its id", ours: rate("one"), limit: rate("rawOne"), against, unit }, 0.4),

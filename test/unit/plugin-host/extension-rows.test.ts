@@ -42,7 +42,7 @@ describe("extension rows", () => {
   it("refuses to delete rows of plugins and appliances", async () => {
     const { store } = await open({ p: {} });
     await expect(store.remove(extensions, extensionIdOf("p"), anyActor)).rejects.toThrow("Disable it instead");
-    await expect(store.remove(extensions, ONPREM_EXTENSION_ID, anyActor)).rejects.toThrow("appliances stand behind");
+    await expect(store.remove(extensions, ONPREM_EXTENSION_ID, anyActor)).rejects.toThrow("represents the appliances");
     const other = await store.create(extensions, { name: "Elsewhere" }, anyActor);
     await store.remove(extensions, other.id, anyActor);
   });

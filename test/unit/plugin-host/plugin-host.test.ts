@@ -204,6 +204,21 @@ describe("a manual restart", () => {
   });
 });
 
+describe("disabled plugins", () => {
+  it("are logged in one debug line at start-up, and again when one is disabled later", async () => {
+    const off = { manifest: { enabledByDefault: false } };
+    const { logged, change } = await open({ p: {}, q: off, r: off });
+    const disabled = () =>
+      logged()
+        .split("\n")
+        .filter((line) => line.includes("plugin.disabled"))
+        .map((line) => JSON.parse(line) as { level: string; plugins?: string[]; plugin?: string; reason?: string });
+    expect(disabled()).toMatchObject([{ level: "debug", plugins: ["q", "r"] }]);
+    await change("p", { disabled: true });
+    expect(disabled()[1]).toMatchObject({ level: "info", plugin: "p", reason: "disabled" });
+  });
+});
+
 describe("a plugin's own health", () => {
   it("is reported on change", async () => {
     const { plugin, ctx } = remote();

@@ -5,7 +5,7 @@ export interface AlarmRow extends Row {
   type: string;
   status: "OK" | "ACTIVE";
   muted: boolean;
-  /** When somebody said that it is seen to; null while nobody does. */
+  /** When someone acknowledged it; null until then. */
   acknowledgedAt: string | null;
   acknowledgedBy: string | null;
   acknowledgementNote: string | null;

@@ -11,7 +11,7 @@ export interface RowPage<T> {
 /** Dependencies of `createClient`. */
 export interface ClientOptions {
   fetch(address: string, init: RequestInit): Promise<Response>;
-  /** True when nobody has touched the page for a while: what it reads then by itself must not keep the session alive. */
+  /** True if there was no user input for a while: background requests must not keep the session alive. */
   isUnattended(): boolean;
   /** The session has ended, or there was none. */
   onLoggedOut(): void;
@@ -166,9 +166,9 @@ export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null
   };
 }
 
-/** Marks a send that may be asked for twice and is done once. */
+/** Header of a request that is executed once even if it is sent twice. */
 const KEY = "Idempotency-Key";
-/** Nobody waits longer for what is read, or sent under a key, so that asking again does no harm. own choice */
+/** Timeout of reads and of requests with an idempotency key, which can be retried safely. */
 const ANSWER_MS = 60_000;
 
 async function reach<T>(ask: () => Promise<T>): Promise<T> {

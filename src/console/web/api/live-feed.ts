@@ -20,10 +20,10 @@ export interface FeedSocket {
 
 /** Dependencies of `createLiveFeed`. */
 export interface LiveFeedOptions {
-  /** Domain whose changes are told; the user's first one unless given. */
+  /** Domain whose changes are sent; the user's first one by default. */
   domainId?: string | null;
   clock: BrowserClock;
-  /** Opens a socket that tells each message, and once that it has ended. */
+  /** Opens a socket; calls `message` for each message and `end` once when it has closed. */
   open(address: string, on: { message(text: string): void; end(): void }): FeedSocket;
   onChanges(changes: readonly RowChange[]): void;
   /** The feed can't tell what was missed: everything is stale. */

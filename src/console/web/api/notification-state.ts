@@ -5,7 +5,7 @@ export type NotificationState = "waiting" | "ready" | "going" | "finished" | "st
 
 /** Fields that the state is derived from. */
 export interface NotificationProgress extends Pick<NotificationRow, "abortedAt"> {
-  /** Whether a second person lets it go out; null where nobody is asked. */
+  /** State of the approval by a second person; null if none is required. */
   approval?: NotificationRow["approval"];
   /** When a bell is to be heard, which is made ready before its time, at `createdAt`. */
   soundsAt?: string | null;

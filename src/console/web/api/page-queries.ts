@@ -6,7 +6,7 @@ export interface PageQuery {
   isWaiting: boolean;
   /** Why it could not be read; null unless so. */
   error: unknown;
-  /** Reads it anew. */
+  /** Reads it again. */
   again(): void;
 }
 

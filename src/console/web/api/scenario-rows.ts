@@ -5,7 +5,7 @@ export interface ScenarioQuestion {
   id?: string;
   name: string;
   variable: string;
-  /** `site` is what older clients answer instead of telling a location; nobody edits or is asked it here. */
+  /** `site` is what older clients send instead of a location; the console neither asks nor edits it. */
   type: "option" | "text" | "site";
   options: readonly string[];
   rank?: number;

@@ -28,9 +28,9 @@ const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
   "scim-group-members": ["scim-groups", "security-group-scim-groups", "distribution-list-scim-groups"],
 };
 
-/** Most often that one resource is read anew: a broadcast to thousands changes hundreds of rows a second. */
+/** Minimum interval between two reads of a resource: a notification to thousands changes hundreds of rows a second. */
 const PAUSE_MS = 1_000;
-/** So many pauses a reading may take before it is given up for the next one. own choice */
+/** A read that takes longer than this many intervals is abandoned for the next one. */
 const MOST_PAUSES = 10;
 
 /**
@@ -79,10 +79,10 @@ export function createStaleQueries(
   };
 }
 
-/** What is told by the id of its notification. */
+/** Resources whose changes carry the id of their notification. */
 const BY_NOTIFICATION: ReadonlySet<string> = new Set(["deliveries", "notification-activities", "notifications"]);
 
-/** Which other rows show a changed one is not known, but for what belongs to a notification. */
+/** Rows that show the changed one: only those of a notification are known by id. */
 function withThoseThatShowIt(change: RowChange): RowChange[] {
   const shown = (SHOWN_IN[change.resource] ?? []).map((resource) => {
     const isNamed = BY_NOTIFICATION.has(change.resource) && BY_NOTIFICATION.has(resource);

@@ -86,10 +86,10 @@ export function useRecentNotifications(limit: number, options: QueryOptions = {}
   return useRows<NotificationRow>("notifications", {}, { draft: false, sort: "-createdAt", limit }, options);
 }
 
-/** What sounds must be seen even where a reading failed or a change was not told. own choice */
+/** Active messages must be visible even after a failed read or a missed change. */
 const ACTIVE_POLL_MS = 10_000;
 
-/** Broadcasts that are going on. */
+/** Active notifications. */
 export function useActiveNotifications(): readonly NotificationRow[] {
   const last = useRecentNotifications(10, { refetchInterval: ACTIVE_POLL_MS });
   return activeNotifications(last.data?.data ?? [], useNow());

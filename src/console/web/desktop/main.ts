@@ -10,7 +10,7 @@ import "../inbox/inbox.css";
 
 /** Where the browser keeps the desktop's secret. */
 const STORED = "carillon-desktop";
-/** After a fault, or an answer that was early and said nothing new, it is asked again. own choice */
+/** Pause before the next request after an error or an early response without news. */
 const REFRESH_INTERVAL_MS = 1_000;
 
 const words = inboxMessages(navigator.languages);
@@ -109,7 +109,7 @@ function draw({ messages }: Screen, token: string): void {
     sound.play(message.emergency && !message.drill ? "emergency" : "routine");
   }
   const [front] = open;
-  // Behind the first one nobody sees anything.
+  // The first message hides the others.
   if (front) void screens.shown(token, front.deliveryId).catch(() => undefined);
 }
 

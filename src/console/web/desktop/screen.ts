@@ -19,9 +19,9 @@ interface Scroll {
   repetitions: number | null;
 }
 
-/** own choice: read with ease on a wall */
+/** Characters per second; easy to read on a wall display. */
 const USUAL_SPEED = 8;
-/** A faster text would flicker. own choice */
+/** Characters per second; a faster text flickers. */
 const MOST_SPEED = 50;
 
 /** How long one run of so many characters takes, and how many there are; the last may be a part of one. */

@@ -46,7 +46,7 @@ function fieldErrorMessage(
   { t, name }: Pick<Translator, "t" | "name">,
 ): string {
   // The API names the first of the five fields that may say who gets a message.
-  if (type === "required" && field === "distributionListIds") return t("error.nobody");
+  if (type === "required" && field === "distributionListIds") return t("error.no-recipients");
   const label = name("field", field.slice(field.lastIndexOf(".") + 1));
   if (type === "required") return t("error.field-required", { label });
   // The API says after its first sentence what it expects; that part is worth more than any general word.

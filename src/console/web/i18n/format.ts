@@ -16,7 +16,7 @@ export interface DateFormats {
   full(at: number): string;
 }
 
-/** The words for moments in a language; making them anew for each row would cost more than drawing it. */
+/** Date formats of a language; creating them for each row would cost more than rendering it. */
 export function dateFormats(language: Language): DateFormats {
   const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   const short = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });

@@ -1,4 +1,4 @@
-/** Tones of an alert: Hz, and how often they come. Of our own making. own choice */
+/** Tones of an alert (Hz) and their repetitions; composed for Carillon. */
 const TONES = {
   routine: { notesHz: [659, 523], times: 1 },
   emergency: { notesHz: [960, 770], times: 6 },

@@ -17,13 +17,13 @@ import {
 } from "./this-device.ts";
 import "./inbox.css";
 
-/** How often an open page asks for what is new. own choice: a push message makes it ask at once */
+/** Poll interval of an open page; a push message triggers a poll at once. */
 const ASK_MS = 10_000;
-/** A position is told at most so often. own choice */
+/** Minimum interval between two position reports. */
 const TELL_MS = 60_000;
-/** A message older than that makes no sound when the page comes back. own choice */
+/** An older message makes no sound when the page becomes visible again. */
 const HEARD_MS = 600_000;
-/** Where the browser keeps that it may tell where it is. */
+/** Storage key of the consent to share the position. */
 const SHARES = "carillon-shares-location";
 
 const words = inboxMessages(navigator.languages);
@@ -35,7 +35,7 @@ const list = element("section", { "aria-label": t("title"), "aria-live": "polite
 const declined = element("div");
 const trouble = element("p", { role: "status", class: "bad" });
 
-/** Shows the page to whoever has logged in, and asks who that is before. */
+/** Reads the session, then shows the page to the user. */
 async function begin(): Promise<void> {
   document.documentElement.lang = words.language;
   document.title = t("title");
@@ -83,7 +83,7 @@ async function show(person: Person): Promise<void> {
   await showDevice(device, person, sound);
 }
 
-/** Draws messages and makes new ones heard; the function asks for them anew. */
+/** Shows messages and plays a sound for new ones; the returned function polls at once. */
 function follow({ userId }: Person, sound: ReturnType<typeof createAlertSound>): () => void {
   const known = new Set<string>();
   let drawn = "";
@@ -116,7 +116,7 @@ function follow({ userId }: Person, sound: ReturnType<typeof createAlertSound>):
     if (document.visibilityState === "visible") {
       for (const { id, readTimestamp } of messages) if (readTimestamp === null) await client.setRead(userId, id);
     }
-    // What was declined changes with what the messages say of it.
+    // Opt-outs change together with the messages.
     if (isNew) drawDeclined(await client.optOuts(userId));
     drawn = state;
   };

@@ -29,8 +29,8 @@ export async function startWorker(): Promise<ServiceWorkerRegistration | null> {
 }
 
 /**
- * What this browser does now; a subscription that the appliance no longer knows, or has switched off, is registered anew. What
- * somebody has switched off stays so.
+ * Push state of this browser. A subscription that the appliance no longer knows or has disabled is registered again. A
+ * subscription that a user has disabled stays disabled.
  */
 export async function pushState(
   worker: ServiceWorkerRegistration | null,

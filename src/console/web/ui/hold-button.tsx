@@ -10,12 +10,12 @@ interface HoldButtonProps {
   onHeld(): void;
 }
 
-/** How long a finger has to stay: longer than any slip, short enough for the worst minute. own choice */
+/** Time to hold: longer than any slip, short enough for an emergency. */
 const HOLD_MS = 1_500;
-/** Time for the second press of those who can't hold. own choice */
+/** Time for the second press of users who cannot hold. */
 const ARMED_MS = 8_000;
 
-/** A finger that slides so far, in px, wants to let go; one that shakes does not. own choice */
+/** Distance in px from which a sliding finger cancels; a shaking one stays below it. */
 const SLID_PX = 64;
 
 type State = "rest" | "holding" | "armed" | "held";

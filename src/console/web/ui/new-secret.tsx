@@ -13,7 +13,7 @@ interface NewSecretRowProps<T> {
   route: RouteFor<"post">;
   title: string;
   fields: readonly FieldOverrides[];
-  /** Members of every new row that nobody is asked for. */
+  /** Fields of every new row that are not in the form. */
   fixed?: Readonly<Record<string, unknown>>;
   onClose(): void;
   /** What the answer tells once. */

@@ -57,7 +57,7 @@ export function MissingPermissions() {
   );
 }
 
-/** From here on rights are gathered, as nobody reads that many sentences. */
+/** From this number of missing permissions on, they are shown as a count with a folded list. */
 const MANY = 2;
 
 /** Each only once, however many readings failed alike. */

@@ -123,7 +123,7 @@ describe("a form", () => {
   it("is drawn from a JSON Schema", () => {
     const fields = fieldsOf({
       properties: {
-        user: { type: "string", maxLength: 64, description: "Who. own choice: me." },
+        user: { type: "string", maxLength: 64, description: "Who." },
         password: { type: "string", writeOnly: true },
         id: { type: "string", readOnly: true },
         retries: { anyOf: [{ type: "integer", minimum: 1, maximum: 9 }, { type: "null" }] },
@@ -143,7 +143,7 @@ describe("a form", () => {
       "names:lines",
       "rest:json",
     ]);
-    expect(fields[0]).toMatchObject({ required: true, hint: "Who. Me.", max: 64 });
+    expect(fields[0]).toMatchObject({ required: true, hint: "Who.", max: 64 });
     expect(fields[2]).toMatchObject({ min: 1, max: 9 });
   });
 

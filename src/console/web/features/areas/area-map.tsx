@@ -9,7 +9,7 @@ import "./areas.css";
 
 interface AreaMapProps extends MapEvents {
   areas: readonly AreaRow[];
-  /** The area that is drawn anew; null for a new one, or none. */
+  /** The area that is redrawn; null for a new one or none. */
   drawnId: string | null;
   draft: AreaDraft | null;
   background: MapBackground;

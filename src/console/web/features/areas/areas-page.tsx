@@ -72,7 +72,7 @@ function useDraft(open: string | undefined, row: AreaRow | null, map: EditableMa
   const [draft, setDraft] = useState<AreaDraft | null>(null);
   const saved = useMemo(() => row && areaDraftOf(row), [row]);
   const isThere = saved !== null;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is drawn stays while the row is read anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the drawing stays while the row is read again
   useEffect(() => {
     if (!map) return;
     if (open === NEW) {

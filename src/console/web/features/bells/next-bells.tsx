@@ -55,7 +55,7 @@ export default function NextBells() {
   }, [clock, feed.live, refetch]);
   const moments = momentsOf(found.data?.data ?? [], now);
   const isEmpty = found.data !== undefined && moments.length === 0;
-  // Whoever may see no schedule is told of no rings, which does not mean that there are none.
+  // A user who cannot see any schedule receives no rings, although there may be some.
   const schedules = useRows("bell-schedules", {}, { limit: 1 }, { enabled: isEmpty });
   return (
     <section className="card">

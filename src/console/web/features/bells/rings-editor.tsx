@@ -110,7 +110,7 @@ function Who({ entry, name, onChange }: Pick<EntryProps, "entry" | "onChange"> &
   const { t } = useTranslation();
   const { messageTemplateId, deviceGroupIds, distributionListIds } = entry;
   const n = deviceGroupIds.length + distributionListIds.length;
-  // A long list would draw hundreds of fields that nobody opens.
+  // A long list would render hundreds of fields that stay closed.
   const [isOpen, setOpen] = useState(false);
   return (
     <details className="entry-who" onToggle={(event) => setOpen(event.currentTarget.open)}>

@@ -31,7 +31,7 @@ export function useDryRunDiff<T extends object>(body: object | null, ask: (body:
     gcTime: 0,
   });
   const isThere = wanted !== null && asked !== null;
-  // What was counted for another day is not shown beside this one.
+  // The result of another day is not shown for this one.
   const isOfThis = asked === wanted && !found.isPlaceholderData;
   return {
     answer: isThere && isOfThis && !found.error ? (found.data ?? null) : null,

@@ -133,7 +133,7 @@ function shownState({ state, rings }: CalendarBlock, nextAt: number | null): Dis
 
 const STEP_MIN = 5;
 
-/** Follows a pointer up and down in steps of five minutes; `onEnd` is told how far, 0 for a click. */
+/** Follows a pointer up and down in steps of five minutes; `onEnd` receives the distance, 0 for a click. */
 function useDrag(mayMove: boolean, onEnd: (minutes: number) => void) {
   const from = useRef<number | null>(null);
   const ended = useRef(false);

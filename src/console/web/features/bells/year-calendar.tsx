@@ -6,7 +6,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { daysOfMonth, dayText, monthsFrom, monthText, weekdayNames, weekOf } from "./calendar-dates.ts";
 import { combinedDayMarker, type DayMarker } from "./year-markers.ts";
 
-/** A shape for each kind of day that is told apart, beside its colour. */
+/** Shape of each day marker, in addition to its colour. */
 const SIGNS: Readonly<Record<DayMarker, string>> = {
   outside: "",
   silent: "",

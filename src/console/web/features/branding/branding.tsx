@@ -3,7 +3,7 @@ import type { Branding, SetupState } from "../../api/client.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { brandedColors } from "./branding-colors.ts";
 
-/** How the organisation shows itself, as it was told when the console began; undefined until then. */
+/** Branding of the organisation as read when the console started; undefined until then. */
 function useBranding(): Branding | undefined {
   return useQuery<SetupState>({ queryKey: ["setup"], enabled: false }).data?.branding;
 }

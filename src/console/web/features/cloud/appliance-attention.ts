@@ -6,7 +6,7 @@ export const ATTENTION_LEVELS = ["trouble", "away", "uneasy", "behind", "old", "
 /** One of the levels. */
 export type AttentionLevel = (typeof ATTENTION_LEVELS)[number];
 
-/** Rows travel within seconds; own choice */
+/** Replication usually takes seconds. */
 const BEHIND_MS = 60_000;
 
 /** Attention level of an appliance; `offered` is the version offered for upgrades. */

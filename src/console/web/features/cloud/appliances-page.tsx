@@ -17,7 +17,7 @@ import { EnrolmentCodes } from "./enrolment-codes.tsx";
 import { Upgrades } from "./upgrades.tsx";
 import "../../ui/lines.css";
 
-/** Nothing tells of comings and goings. own choice */
+/** The feed does not report appliances that connect or disconnect. */
 const POLL_INTERVAL_MS = 5_000;
 
 /** In the cloud: appliances, their map, state, commands and enrolment codes. */
@@ -52,7 +52,7 @@ function Appliances() {
     );
   }, [found.data, clock]);
   const here = rows.filter(({ site }) => siteId === null || site?.siteId === siteId);
-  // What was ticked may have been deleted since, or lie elsewhere; in the order of the ticks the appliances have their turns.
+  // Selected appliances may be deleted or at another site by now; the order of selection is the order of the rollout.
   const isHere = new Set(here.map(({ endpointId }) => endpointId));
   const chosen = new Set([...ticked].filter((endpointId) => isHere.has(endpointId)));
   const opened = rows.find(({ endpointId }) => endpointId === open);

@@ -35,7 +35,7 @@ export default function CloudPage() {
   );
 }
 
-/** One that the cloud refuses can only be linked anew. */
+/** An appliance that the cloud refuses can only be linked again. */
 function Linked({ isRefused }: { isRefused: boolean }) {
   const { t } = useTranslation();
   return (

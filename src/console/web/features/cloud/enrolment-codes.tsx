@@ -9,7 +9,7 @@ import { OneTimeSecret } from "../../ui/one-time-secret.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import "../../ui/input-styles.ts";
 
-/** A code that is used is open no more, which nothing tells. own choice */
+/** The feed does not report that a code was used. */
 const POLL_INTERVAL_MS = 5_000;
 
 /** Makes codes by which appliances are enrolled, and takes them back. */

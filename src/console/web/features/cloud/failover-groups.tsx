@@ -6,7 +6,7 @@ import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 
-/** What is read again and again, as nothing tells of beats. own choice */
+/** The feed does not report heartbeats. */
 const POLL_INTERVAL_MS = 5_000;
 const TONES = { active: "good", standby: "", takeover: "warn", unreachable: "warn" } as const;
 

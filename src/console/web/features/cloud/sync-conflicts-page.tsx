@@ -12,7 +12,7 @@ import { resourceLabel } from "../security/permission-text.ts";
 import "../../ui/lines.css";
 import "../security/audit.css";
 
-/** Nothing tells of new ones. own choice */
+/** The feed does not report new conflicts. */
 const POLL_INTERVAL_MS = 5_000;
 const USE_LABELS = { update: "conflict.use", delete: "conflict.use-delete", create: "conflict.use-create" } as const;
 

@@ -5,7 +5,7 @@ import "./upgrades.css";
 
 type StepState = UpgradeStepRow["state"] & string;
 
-/** In this order they are told, and drawn. */
+/** Order of the states in text and picture. */
 const STATES = ["done", "ordered", "failed", "skipped", "cancelled"] as const satisfies readonly StepState[];
 const SIGNS: Readonly<Record<StepState, string>> = {
   done: "✓",
@@ -15,7 +15,7 @@ const SIGNS: Readonly<Record<StepState, string>> = {
   cancelled: "–",
   waiting: "",
 };
-/** More are told by their number. */
+/** More appliances are shown as a number. */
 const MAX_DRAWN = 60;
 const MOST_WAVES = 12;
 

@@ -21,10 +21,10 @@ const TONES: Readonly<Record<UpgradeRow["state"] & string, string>> = {
   complete: "good",
 };
 const DONE_TONES: Readonly<Record<string, string>> = { done: "good", failed: "bad", skipped: "warn" };
-/** How many are how far changes without the row. own choice */
+/** The counts change without a change of the row. */
 const POLL_INTERVAL_MS = 5_000;
 const MOST_TURNS = 1_000;
-/** Those of whom there is something to say; more would bury it. own choice */
+/** Maximum number of steps that are listed. */
 const MAX_SHOWN = 20;
 
 /** Upgrades appliances in waves: begins, and shows how far the newest is. */

@@ -68,7 +68,7 @@ export default function DashboardPage() {
   );
 }
 
-/** What has not ended: whoever opens the console in the middle of it looks for the way there. */
+/** Incidents in progress: a user who opens the console during one needs the link to it. */
 function IncidentsCard() {
   const { t } = useTranslation();
   const going = useRows<IncidentRow>("incidents", {}, { ongoingOnly: true, sort: "-createdAt", limit: 10 });

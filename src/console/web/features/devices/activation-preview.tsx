@@ -14,7 +14,7 @@ export function ActivationPreview({ deviceId }: { deviceId: string }) {
       <ErrorLine error={found.error} />
       {found.data && (
         <p>
-          <strong>{endpointId ? (endpointName ?? "–") : t("activation.nobody")}</strong>{" "}
+          <strong>{endpointId ? (endpointName ?? "–") : t("activation.no-appliance")}</strong>{" "}
           <span className="soft">{reason}</span>
         </p>
       )}

@@ -18,7 +18,7 @@ export const NEW_DEVICE: NewDevice = {
   address: "",
 };
 
-/** The device as the API takes it. @source interfaces.md, Extensions, endpoints, devices */
+/** Request body for the device. @source docs/decisions/0042-api-contract.md */
 export function deviceBody(device: NewDevice): Record<string, unknown> {
   const { description } = device;
   if (device.kind === "phone") {

@@ -6,7 +6,7 @@ import type { DeviceRow } from "../../api/rows.ts";
  */
 export type OfflineRingState = "kept" | "behind" | "alone" | "none";
 
-/** A plan is made anew each day, and told to be in order every six hours at least, however far it reaches. */
+/** A plan is renewed every day and confirmed at least every six hours, however far ahead it reaches. */
 const RENEWED_MS = 86_400_000;
 
 /** Null for devices that cannot ring offline; `now` is epoch ms. @source plugins/speakers, README.md */

@@ -125,7 +125,7 @@ function UnreadyTile({ row, onClose }: { row: TemplateRow; onClose: () => void }
     <Link className="emergency-tile unready" to="/templates" search={{ open: row.id }} onClick={onClose}>
       <strong>{row.name}</strong>
       <span>{row.subject}</span>
-      <em>{t("emergency.nobody")}</em>
+      <em>{t("emergency.no-recipients")}</em>
     </Link>
   );
 }

@@ -44,7 +44,7 @@ export function Roster({ incident }: { incident: IncidentRow }) {
       <h2>{t("roster.title")}</h2>
       <ErrorLine error={roster.error} />
       <p aria-live="polite">
-        {all.length > 0 ? t("roster.count", { count: said, all: all.length }) : t("roster.nobody")}
+        {all.length > 0 ? t("roster.count", { count: said, all: all.length }) : t("roster.empty")}
       </p>
       <div className="row end">
         <TextInput

@@ -4,7 +4,7 @@ import type { Translator } from "../../i18n/translator.ts";
 
 /** The sign of an entry: "good", "warn", "bad" or "". */
 export function entryTone({ kind, what }: Pick<TimelineEntry, "kind" | "what">): string {
-  // What was passed over on purpose is no fault.
+  // Intentionally skipped devices are not failures.
   if (kind === "devices") return what === "skipped" ? "warn" : ["failed", "expired"].includes(what) ? "bad" : "good";
   if (kind === "message" || what === "start-incident") return "warn";
   return what === "all-clear" || what === "end-incident" ? "good" : "";

@@ -50,7 +50,7 @@ export function TalkButton({ speaking, voice, drill, isReady, isHeld, onStart, o
         type="button"
         className={drill ? "talk drill" : "talk"}
         data-state={isOpen ? state : "rest"}
-        // What is disabled loses the focus.
+        // A disabled button loses the focus.
         aria-disabled={state === "asking"}
         disabled={!isOpen && !isReady}
         aria-pressed={isOpen}

@@ -4,7 +4,7 @@ import type { Row } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 
-/** From this part of all devices on it is an all-call. own choice: as where a message is sent */
+/** Share of all devices from which a page is an all-call; the same as for messages. */
 const ALL_CALL = 0.9;
 const COUNT = { limit: 1 } as const;
 

@@ -13,7 +13,7 @@ interface ConfirmLiveDialogProps {
   onClose(): void;
 }
 
-/** From this part of all devices on it is an all-call. own choice: as where a second person is asked */
+/** Share of all devices from which a message is an all-call; the same as for two-person approval. */
 const ALL_CALL = 0.9;
 
 /** The one more step that a live message takes and a drill doesn't; an emergency or an all-call is held, as its tile would be. */

@@ -76,9 +76,9 @@ function RetryButton({ row }: { row: NotificationRow }) {
 }
 
 /**
- * No form: whoever waits in a dark room must not wait for one. It says what was made ready with the message. Of a live
- * message it is held like the send was, since a slip must not call off a lockdown; of a drill it is one tap. Where it has
- * been sent already that is said first, and the next press sends it once more.
+ * No form: people who wait in a dark room must not wait for one. It sends the text prepared with the message. For a live
+ * message the button is held like the send button, since a slip must not end a lockdown; for a drill one tap suffices. If
+ * the all-clear was already sent, the button says so first; the next press sends it again.
  */
 function AllClearButton({ row }: { row: NotificationRow }) {
   const translator = useTranslation();

@@ -12,9 +12,9 @@ export interface NotificationDraft {
   deviceGroupIds: readonly string[];
   distributionListIds: readonly string[];
   confirmationRequestId: string | null;
-  /** Which of its words the appliance speaks; a recording is heard instead, and a template has a word of its own. */
+  /** Part of the message that is spoken; a recording replaces it, and a template has its own setting. */
   ttsType: SpokenPart;
-  /** `coming` while it is spoken or read: a message must not go out without the recording that belongs to it. */
+  /** `coming` while it is recorded or read: a message must not be sent without its recording. */
   audio: File | "coming" | null;
   /** Id of the message that this one continues. */
   followUpFor: string | null;

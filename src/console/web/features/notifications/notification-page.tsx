@@ -170,7 +170,7 @@ function Answer({ answer, n }: { answer: string; n: number }) {
   );
 }
 
-/** What the appliance says of an entry in words of its own. */
+/** Message of the appliance about an entry. */
 function messageOf(details: unknown): string | null {
   const { message } = (details ?? {}) as { message?: unknown };
   return typeof message === "string" ? message : null;

@@ -12,7 +12,7 @@ interface RecipientPreviewProps {
 }
 
 const PAUSE_MS = 400;
-/** A recording that is longer than a minute is not sent for a look at it: what is told of the time is without it. */
+/** Longer recordings (about a minute) are not uploaded for a preview, so its duration does not include them. */
 const MAX_BYTES = 2_000_000;
 
 /** Recipients of the draft, by a debounced preview of the appliance. */
@@ -110,7 +110,7 @@ function useReach(message: NotificationDraft, template: TemplateRow | null) {
           audio ? notificationFormData(body, audio) : body,
         );
         if (wantedStill) setState({ reach: draft.progress.preview ?? null, error: null, pending: false });
-        // A preview is a row like any other; nobody looks at it again.
+        // A preview is a row like any other and is no longer needed.
         await client.remove("notifications/{notificationId}", { notificationId: draft.id });
       } catch (error) {
         if (wantedStill) setState({ reach: null, error, pending: false });

@@ -59,7 +59,7 @@ export function useSend<T = NotificationRow>(of: unknown = null) {
   return { send, sent, isPending: sending.isPending, error: sending.error };
 }
 
-/** Without an answer nobody knows whether it went out. */
+/** Without a response the outcome is unknown. */
 function unlessRefused(error: unknown): never {
   throw error instanceof UpstreamError ? new UpstreamError("outcome-unknown", "", {}, error) : error;
 }

@@ -68,7 +68,7 @@ export function AddMembersByEmail({ has, onAdd }: MembersByAddressProps) {
   );
 }
 
-/** Whoever has an address, spelt like this; null for nobody. */
+/** User with this e-mail address; null if there is none. */
 async function userAt(client: ApiClient, email: string): Promise<UserRow | null> {
   const { data } = await client.get<RowPage<UserRow>>("users", {}, { email, limit: 1 });
   return data[0] ?? null;

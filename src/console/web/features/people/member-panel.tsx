@@ -60,7 +60,7 @@ export function MemberPanel<P>({ of, children }: { of: Membership<P>; children?:
 }
 
 interface Adding {
-  /** How many of how many are in; null when nobody is being added. */
+  /** Users added so far and in total; null if none are being added. */
   progress: { done: number; of: number } | null;
   error: unknown;
   run(users: readonly UserRow[]): Promise<void>;

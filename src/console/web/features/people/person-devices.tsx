@@ -13,7 +13,7 @@ import { Chip } from "../../ui/status-chip.tsx";
 import { usePendingRemovalIds } from "../../ui/use-removal.ts";
 import "../../ui/input-styles.ts";
 
-/** Channels known without an extension. @source service-api.md, User device */
+/** Channels known without an extension. @source docs/decisions/0005-users-and-devices.md */
 const TYPES = ["email", "SMS", "phone-call", "Android", "apns", "web-push", "desktop"];
 
 /** The ways to reach a person: added, switched off and on, removed. */

@@ -131,7 +131,7 @@ function metresALongitude(latitude: number): number {
 }
 
 function hundredths(value: number): number {
-  // Nobody reads -0.
+  // Turns -0 into 0.
   return Math.round(value * 100) / 100 + 0;
 }
 

@@ -23,7 +23,7 @@ interface PlanPictureProps {
     tone?: "good" | "bad" | "warn" | "waiting";
   }[];
   marks: readonly PlanMarker[];
-  /** Is told how high the picture is for its width. */
+  /** Receives the ratio of the height of the image to its width. */
   onRatio(ratio: number): void;
   /** A mark was moved and has come to rest. */
   onMove(id: string, at: PlanPoint): void;
@@ -82,9 +82,9 @@ function MarkButton({ mark, pointAt, onMove }: MarkButtonProps) {
   const [moved, setMoved] = useState<PlanPoint | null>(null);
   const [isHeld, setHeld] = useState(false);
   const at = moved ?? within(mark.at);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it stands where the appliance says again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new position from the appliance replaces the local one
   useEffect(() => setMoved(null), [mark.at.x, mark.at.y]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another place is told once it is at rest
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the new position is reported once the marker rests
   useEffect(() => {
     if (!moved || isHeld) return;
     const resting = clock.after(REST_MS, () => onMove(id, moved));

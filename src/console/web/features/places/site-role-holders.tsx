@@ -43,7 +43,7 @@ export function SiteRoleHolders({ siteId }: { siteId: string }) {
               onClick={() => setOpen(open === row.id ? null : row.id)}
             >
               {roleOf(row)}
-              <small>{whoOf(row) || t("places.roles-nobody")}</small>
+              <small>{whoOf(row) || t("places.roles-unassigned")}</small>
             </button>
             {open === row.id && <Player key={row.id} {...{ siteId, row }} onDone={close} />}
           </li>

@@ -1,7 +1,7 @@
 import type { ExtensionRow } from "../../api/rows.ts";
 import type { Translator } from "../../i18n/translator.ts";
 
-/** Failures within 10 minutes that switch a plugin off. @source extensions/README.md */
+/** Failures within 10 minutes that disable a plugin. @source docs/decisions/0018-plugin-api.md */
 const MOST_FAILURES = 5;
 
 /** The sign of a plugin's state: "good", "warn", "bad", or "" for one that is meant to be off. */

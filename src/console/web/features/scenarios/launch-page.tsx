@@ -19,9 +19,9 @@ import { StartedPanel } from "./started-panel.tsx";
 import { useIdle } from "./use-idle.ts";
 import "./launch.css";
 
-/** A tablet that nobody has touched for so long shows its tiles again, live. own choice */
+/** Without input for this long, the tablet shows its tiles again, in live mode. */
 const IDLE_MS = 120_000;
-/** What was started stays longer: somebody may follow its steps. own choice */
+/** A started scenario stays longer: someone may follow its steps. */
 const STARTED_IDLE_MS = 600_000;
 const MOST_TILES = 200;
 

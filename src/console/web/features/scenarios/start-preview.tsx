@@ -48,7 +48,7 @@ export function StartPreview({ scenario, told }: { scenario: ScenarioRow; told: 
             {body && <p className="foreseen-text">{said(body)}</p>}
             {ttsCustomContent && <p className="soft">{t("preview.spoken", { words: said(ttsCustomContent) })}</p>}
             <p className={isNobody ? "fault" : "soft"}>
-              {isNobody ? t("preview.nobody") : reachWords(t, users.count, devices.count)}
+              {isNobody ? t("preview.no-recipients") : reachWords(t, users.count, devices.count)}
               {!isNobody && namesOf([...devices.first, ...users.first])}
             </p>
           </article>
@@ -68,7 +68,7 @@ export function StartPreviewSummary({ scenario, told }: { scenario: ScenarioRow;
   const words = reachWords(t, most("users"), most("devices"));
   return (
     <p className={words === "" ? "fault" : "reach-line"} aria-live="polite">
-      {words === "" ? t("preview.nobody-at-all") : t("preview.goes-to", { words })}
+      {words === "" ? t("preview.no-recipients-anywhere") : t("preview.goes-to", { words })}
     </p>
   );
 }

@@ -83,7 +83,7 @@ function Sent({ row, alone }: { row: NotificationRow; alone: boolean }) {
   );
 }
 
-/** What whoever started it does next, and whom to call. */
+/** Next steps for the person who started it, and the number to call. */
 function Steps({ scenario }: { scenario: ScenarioRow }) {
   const { t } = useTranslation();
   const { instructions, phoneNumber } = scenario;

@@ -2,7 +2,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ICON_NAMES, ScenarioIcon } from "./scenario-icon.tsx";
 import { textColorOn } from "./text-color.ts";
 
-/** Colours that are told apart from one another, on light and dark grounds alike. */
+/** Distinguishable colours on light and dark backgrounds. */
 const COLOURS = ["#b01d24", "#c2410c", "#8a5a00", "#1c6b3a", "#0f766e", "#1d4f91", "#5b21b6", "#374151"] as const;
 
 interface TileEditorProps {

@@ -15,7 +15,7 @@ import { isUploadActive, uploadPace, uploadTone } from "./upload-text.ts";
 import "../../ui/lines.css";
 import "./uploads.css";
 
-/** What becomes of a table must be seen even where a change was not told. own choice */
+/** Progress must be visible even after a missed change. */
 const POLL_INTERVAL_MS = 5_000;
 
 /** An upload: how far it is, what came of each line, and what can be done with it. */

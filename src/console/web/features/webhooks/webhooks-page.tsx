@@ -97,7 +97,7 @@ function DisabledReason({ triggerId }: { triggerId: string }) {
   return reason ? <p className="fault">{t("webhook.given-up-text", { reason })}</p> : null;
 }
 
-/** What was told and whether it arrived, newest first; each can be told again. */
+/** Deliveries of the webhook with their outcome, newest first; each can be sent again. */
 function Calls({ triggerId }: { triggerId: string }) {
   const { t, name } = useTranslation();
   usePolling("triggers/{triggerId}/deliveries");

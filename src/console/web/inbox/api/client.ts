@@ -26,9 +26,9 @@ export interface OwnMessage {
 /** Messages that the person has declined. */
 export interface OwnOptOut {
   id: string;
-  /** First line of the one by which that was done. */
+  /** Subject of the message through which the user opted out. */
   subject: string | null;
-  /** False while the appliance lets nobody decline them. */
+  /** False while the appliance does not allow opt-outs. */
   holds: boolean;
 }
 
@@ -58,9 +58,9 @@ export interface Person {
   name: string;
 }
 
-/** The page's one door to the appliance; each call throws CallerError (the appliance refused) or UpstreamError (no answer). */
+/** The page's only API client; each call throws CallerError (the appliance refused) or UpstreamError (no answer). */
 export interface InboxClient {
-  /** Null when nobody has logged in. */
+  /** Null if no user is logged in. */
   person(): Promise<Person | null>;
   logIn(email: string, password: string): Promise<void>;
   /** Logs the device in by an invitation. */
@@ -91,10 +91,10 @@ export interface Location {
   accuracyInM: number;
 }
 
-/** Messages shown. own choice */
+/** Messages shown at a time. */
 const MOST_SHOWN = 50;
 
-/** Makes the door. Cookies are sent by the browser. */
+/** Creates the client. The browser sends the cookies. */
 export function createInboxClient(fetch: (address: string, init: RequestInit) => Promise<Response>): InboxClient {
   const ask = async (method: string, address: string, body?: object): Promise<unknown> => {
     const type = body === undefined ? {} : { "content-type": "application/json" };

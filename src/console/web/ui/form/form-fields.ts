@@ -76,16 +76,11 @@ function fieldOf(given: JsonSchema): Omit<FormField, "name"> {
   // A field that may be null is said as a choice between its kind and null.
   const schema = { ...given, ...given.anyOf?.find(({ type }) => type !== "null") };
   const bounds = {
-    ...(given.description ? { hint: hintOf(given.description) } : {}),
+    ...(given.description ? { hint: given.description } : {}),
     ...((schema.maximum ?? schema.maxLength) ? { max: schema.maximum ?? schema.maxLength ?? 0 } : {}),
     ...(schema.minimum === undefined ? {} : { min: schema.minimum }),
   };
   return { kind: kindOf(schema), ...bounds, ...choicesOf(schema) };
-}
-
-/** The mark of a guess is for readers of the code. */
-function hintOf(doc: string): string {
-  return doc.replace(/own choice: (.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function kindOf(schema: JsonSchema): FieldType {

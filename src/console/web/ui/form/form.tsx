@@ -25,7 +25,7 @@ interface FormProps {
   onSave(changed: Record<string, unknown>): void;
   /** Removes it so that it can be taken back. */
   onRemove?: (() => void) | undefined;
-  /** Is told what stands in the fields, for a look at it. */
+  /** Receives the values of the fields, for a preview. */
   onValues?(values: FormValues): void;
 }
 
@@ -47,7 +47,7 @@ export function Form({ fields, before, initial = {}, pending, error, onSave, onR
   }, [isNew]);
   useEffect(() => onValues?.(values), [onValues, values]);
   const dirty = Object.keys(changedValues(start, values)).length > 0;
-  // What is being saved is not lost when the sheet closes behind it.
+  // Changes that are being saved are not lost when the sheet closes.
   const unsaved = useUnsavedChanges(dirty && !pending);
   return (
     <form

@@ -53,7 +53,7 @@ export function RowSelect({
         searchValue={text}
         onSearchChange={(next) => {
           setText(next);
-          // What was chosen stands in the field too, and is no search.
+          // The field also shows the name of the selected row, which is not a search.
           setSearched(current && nameOf(current) === next ? "" : next);
         }}
         {...found.field}

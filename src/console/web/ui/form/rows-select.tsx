@@ -26,7 +26,7 @@ export function RowsSelect({ route, value, onChange, placeholder, ...shown }: Ro
   const chosen = useRows<NamedRow>(route, {}, { ids: value, limit: 1_000 }, { enabled: value.length > 0 });
   const known = [...(value.length > 0 ? (chosen.data?.data ?? []) : []), ...found.rows];
   const labels = new Map(known.map((row) => [row.id, nameOf(row)]));
-  // What is chosen and not read yet must not fall out of the field.
+  // Selected rows that are not loaded yet stay in the field.
   for (const id of value) if (!labels.has(id)) labels.set(id, "…");
   return (
     <div>

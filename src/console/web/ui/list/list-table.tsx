@@ -26,7 +26,7 @@ interface ListTableProps<T> {
 
 const NARROW = "(max-width: 48rem)";
 const LINE_PX = { wide: 45, narrow: 100 };
-/** A search shows so many rows: nobody reads more, and they can't be entered anywhere without reading all before. */
+/** Maximum search results: reading any page requires all earlier ones, and more results are not useful. */
 const MOST_FOUND = 2_000;
 const NO_PARAMS: RouteParams = {};
 

@@ -44,7 +44,7 @@ export async function refreshLists(
 async function freshenList(needs: RefreshOptions, list: ListKey, changes: readonly RowChange[]): Promise<void> {
   const { queries } = needs;
   const [resource, , params] = list;
-  // Deliveries are told by the id of their notification.
+  // Changes of deliveries carry the id of their notification.
   const owner = resource === "deliveries" ? params.notificationId : undefined;
   if (owner !== undefined && changes.every(({ id }) => id !== "*" && id !== owner)) return;
   const ids = new Set(changes.map(({ id }) => id));

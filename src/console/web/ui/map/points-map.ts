@@ -23,7 +23,7 @@ export interface PointsMap extends Pick<BaseMap, "showBackground" | "remove"> {
   goTo(points: readonly MapPoint[]): void;
 }
 
-/** Nearer, one would see nothing but the grid. own choice */
+/** Maximum zoom when fitting; closer, only the grid is visible. */
 const NEAREST = 15;
 const EDGE_PX = 60;
 
@@ -44,7 +44,7 @@ export function createPointsMap(place: HTMLElement, words: BaseMapLabels, onSele
       for (const point of points) {
         const text = JSON.stringify(point);
         const old = markers.get(point.id);
-        // What is the same stays, and so does the focus on it.
+        // An unchanged marker stays and keeps its focus.
         if (old?.text === text) continue;
         const hadFocus = old?.marker.getElement()?.contains(document.activeElement) === true;
         old?.marker.remove();

@@ -18,7 +18,7 @@ interface RecordingFieldProps {
   onChange(file: File | "coming" | null): void;
 }
 
-/** Longest recording by microphone; own choice: a message that nobody has to listen to for longer. */
+/** Maximum length of a microphone recording. */
 const MAX_SECONDS = 300;
 const PIECES = 240;
 

@@ -11,7 +11,7 @@ export interface Waveform {
 
 /** Samples this near to full scale were most likely clipped. */
 export const CLIPPED_FROM = 0.985;
-/** A single such sample may be chance. own choice */
+/** Fewer such samples may be chance. */
 const CLIPPED_SAMPLES = 3;
 /** Inaudible below this level (-50 dB of full scale). */
 export const SILENT_BELOW = 0.003;
