@@ -102,7 +102,7 @@ describe("log-in by OpenID Connect", () => {
     expect((await sessionOf(visitor)).body).toMatchObject({ userId: bob.body.id, name: "Robert" });
     for (const login of ["cat", "eve"]) {
       const end = await logIn(createBrowserSession(), login);
-      expect([end.status, end.text]).toEqual([403, expect.stringContaining("Nobody here has your account")]);
+      expect([end.status, end.text]).toEqual([403, expect.stringContaining("There is no user for your account")]);
     }
     expect(refusals()).toContainEqual({ identityProviderId: providerId, reason: "no-account" });
     expect(api.store.get(users, cat.body.id)?.providerKey).toBeNull();
@@ -203,7 +203,7 @@ describe("log-in by OpenID Connect", () => {
     const began = await mallory.open(`${origin}/api/log-in/${providerId}`);
     expect(began.url.origin).toBe(peer.issuer);
     const stranger = await createBrowserSession().open(`${origin}/api/log-in/${providerId}/back?code=x&state=y`);
-    expect([stranger.status, stranger.text]).toEqual([400, expect.stringContaining("was not begun in this browser")]);
+    expect([stranger.status, stranger.text]).toEqual([400, expect.stringContaining("was not started in this browser")]);
     const forged = await mallory.open(`${origin}/api/log-in/${providerId}/back?code=x&state=y`, { language: "de" });
     expect(forged.text).toContain("wurde nicht in diesem Browser begonnen");
     const visitor = createBrowserSession();
@@ -213,7 +213,7 @@ describe("log-in by OpenID Connect", () => {
     const code = url.searchParams.get("code") ?? "none";
     expect((await visitor.open(url.href)).url.pathname).toBe("/");
     const again = await visitor.open(url.href);
-    expect([again.status, again.text]).toEqual([400, expect.stringContaining("was used already")]);
+    expect([again.status, again.text]).toEqual([400, expect.stringContaining("was already used")]);
     expect(refusals().at(-1)).toEqual({ identityProviderId: providerId, reason: "replayed" });
     const kept = JSON.stringify(api.store.find(auditEntries, {})) + api.logText();
     for (const secret of [code, url.searchParams.get("state") ?? "none", visitor.cookies(`${origin}/`).slice(-40)]) {

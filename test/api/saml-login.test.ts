@@ -186,7 +186,7 @@ describe("log-in by SAML", () => {
     const [, ticket = ""] = /url=(.*)$/.exec(first.headers.get("refresh") ?? "") ?? [];
     expect([first.status, ticket]).toEqual([200, expect.stringContaining("/done?ticket=")]);
     const again = await post(fields);
-    expect([again.status, await again.text()]).toEqual([400, expect.stringContaining("was used already")]);
+    expect([again.status, await again.text()]).toEqual([400, expect.stringContaining("was already used")]);
     expect(lastReason()).toEqual({ identityProviderId: id, reason: "replayed" });
     const other = createBrowserSession();
     await other.open(`${origin}/api/log-in/${id}`);
@@ -206,7 +206,7 @@ describe("log-in by SAML", () => {
     const visitor = createBrowserSession();
     const once = { ...ANN, id: "_used-once" };
     expect((await logIn(visitor, once)).status).toBe(200);
-    expect((await logIn(visitor, once)).text).toContain("was used already");
+    expect((await logIn(visitor, once)).text).toContain("was already used");
     expect(api.store.all("SELECT key FROM sso_login_state WHERE key LIKE 'assertion %'").length).toBeGreaterThan(1);
   });
 

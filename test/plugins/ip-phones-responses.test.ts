@@ -112,16 +112,8 @@ describe("ip-phones and push responses", () => {
       { level: "failed", reason: "the phone responded with HTTP 302", retryable: false },
     ],
     ["no HTTP", "SSH-2.0-x\r\n\r\n", { level: "failed", reason: "invalid HTTP response", retryable: false }],
-    [
-      "half an answer",
-      ACCEPTED.slice(0, -9),
-      { level: "failed", reason: "invalid HTTP response", retryable: false },
-    ],
-    [
-      "a closed connection",
-      "",
-      { level: "failed", reason: "connection closed without a response", retryable: true },
-    ],
+    ["half an answer", ACCEPTED.slice(0, -9), { level: "failed", reason: "invalid HTTP response", retryable: false }],
+    ["a closed connection", "", { level: "failed", reason: "connection closed without a response", retryable: true }],
     [
       "more than anybody reads",
       `HTTP/1.1 200 OK\r\n\r\n${"x".repeat(70_000)}`,

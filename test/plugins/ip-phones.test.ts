@@ -254,7 +254,11 @@ describe("ip-phones with responding phones", () => {
       deliveryTo(address({ IPAddress: "phone.example" }), 2),
       deliveryTo(address({ HttpPort: "http" }), 3),
     );
-    const reasons = ["attribute IPAddress is missing", "IPAddress phone.example must be an IP address", "HttpPort http must be between 1 and 65535"];
+    const reasons = [
+      "attribute IPAddress is missing",
+      "IPAddress phone.example must be an IP address",
+      "HttpPort http must be between 1 and 65535",
+    ];
     for (const [at, reason] of reasons.entries()) {
       expect((await phones.outcome(at + 1, "failed")).details).toEqual({ reason, retryable: false });
     }

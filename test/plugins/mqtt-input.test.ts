@@ -122,7 +122,10 @@ describe("mqtt-input", () => {
     const config = { brokerUrl: broker.url, username: "u", password: "sesame", clientId: "there" };
     const partly = await run({ ...config, topics: [{ topic: "secret/#" }, { topic: "door" }, { topic: "a#" }] });
     const status = await partly.said(({ reason }) => reason?.includes("refused") === true);
-    expect(status).toEqual({ state: "degraded", reason: "topics[2]: a# must be a valid topic filter; the broker refused the topics secret/#" });
+    expect(status).toEqual({
+      state: "degraded",
+      reason: "topics[2]: a# must be a valid topic filter; the broker refused the topics secret/#",
+    });
     broker.cut("there");
     const cut = await partly.said(({ reason }) => reason?.includes("connection closed") === true);
     expect(cut).toMatchObject({ state: "down" });

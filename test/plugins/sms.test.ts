@@ -153,7 +153,9 @@ describe("sms by SMPP", () => {
     const [wrong, busy, none] = await Promise.all([1, 2, 3].map((each) => sms.outcome(each, "failed")));
     expect(wrong).toMatchObject({ details: { reason: expect.stringContaining("RINVDSTADR"), retryable: false } });
     expect(busy).toMatchObject({ details: { reason: expect.stringContaining("RTHROTTLED"), retryable: true } });
-    expect(none).toMatchObject({ details: { reason: "the device identifier must be a telephone number", retryable: false } });
+    expect(none).toMatchObject({
+      details: { reason: "the device identifier must be a telephone number", retryable: false },
+    });
   });
 
   it("reports a refused bind, and fails messages as retryable", async () => {

@@ -140,7 +140,10 @@ describe("web-push", () => {
     careful.deliver(pushTo(1, service), { ...odd, device: { ...odd.device, attributes: {} } });
     const [refused, none] = await Promise.all([careful.outcome(1, "failed"), careful.outcome(2, "failed")]);
     expect(refused.details.reason).toContain("not allowed");
-    expect(none.details).toMatchObject({ retryable: false, reason: expect.stringContaining("must be a browser subscription") });
+    expect(none.details).toMatchObject({
+      retryable: false,
+      reason: expect.stringContaining("must be a browser subscription"),
+    });
     const bare = await run({ config: { contact: null, atOnce: 40 } });
     expect(bare.statuses.at(-1)).toMatchObject({ state: "degraded", reason: expect.stringContaining("contact") });
     expect(service.pushed).toEqual([]);

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { createTimeZones, DEFAULT_CLOCK_RULES, type TimeZones } from "../../src/bells/time-zones.ts";
 import { TIME_ZONE_ALIASES, TIME_ZONES } from "../../src/resources/bells/time-zones.ts";
 
@@ -27,6 +28,23 @@ for name, first, last in ask:
     out[name] = found
 json.dump(out, sys.stdout)
 `;
+
+/** Zones whose rules for 2026 and later changed in the releases 2026a to 2026c of the tz database. @source IANA tz NEWS */
+const CHANGED_IN_2026: ReadonlySet<string> = new Set([
+  ...["Africa/Casablanca", "Africa/El_Aaiun", "America/Edmonton", "America/Vancouver", "America/Yellowknife"],
+  ...["Canada/Mountain", "Canada/Pacific", "Europe/Chisinau", "Europe/Tiraspol"],
+]);
+
+/**
+ * True for a zone that the machine's tz database, which the other implementation reads, knows by older rules than the
+ * runtime's: the two rightly differ there.
+ */
+export function isOutdatedInOracle(name: string): boolean {
+  const file = "/usr/share/zoneinfo/tzdata.zi";
+  const system = existsSync(file) ? /^# version (\w+)/.exec(readFileSync(file, "utf8"))?.[1] : undefined;
+  const runtime = process.versions.tz ?? "";
+  return CHANGED_IN_2026.has(name) && system !== undefined && system < "2026c" && runtime >= "2026c";
+}
 
 /** A zone, and the years from the first to the last that are compared. */
 export type TimeZoneSpan = readonly [name: string, firstYear: number, lastYear: number];

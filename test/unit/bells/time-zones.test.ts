@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createTimeZones } from "../../../src/bells/time-zones.ts";
 import { TIME_ZONES } from "../../../src/resources/bells/time-zones.ts";
 import { externalProgram } from "../../support/external-programs.ts";
-import { canonicalTimeZone, compareTimeZones, isKnown, type TimeZoneSpan } from "../../support/time-zone-oracle.ts";
+import { canonicalTimeZone, compareTimeZones, isKnown, isOutdatedInOracle, type TimeZoneSpan } from "../../support/time-zone-oracle.ts";
 
 const SPECIAL: readonly TimeZoneSpan[] = [
   ["Australia/Lord_Howe", 2026, 2027],
@@ -14,7 +14,8 @@ const SPECIAL: readonly TimeZoneSpan[] = [
 
 externalProgram("python3").describe("zone tables", () => {
   it("match an independent implementation around every DST change, for each time zone", async () => {
-    const plain = [...new Set(TIME_ZONES.map(canonicalTimeZone))].map((name): TimeZoneSpan => [name, 2027, 2027]);
+    const names = [...new Set(TIME_ZONES.map(canonicalTimeZone))].filter((name) => !isOutdatedInOracle(name));
+    const plain = names.map((name): TimeZoneSpan => [name, 2027, 2027]);
     for (const asked of [plain, SPECIAL]) {
       const { differences, changes, zones } = await compareTimeZones(asked);
       expect([differences.slice(0, 10), zones]).toEqual([[], asked.length]);

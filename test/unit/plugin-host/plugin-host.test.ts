@@ -212,10 +212,10 @@ describe("disabled plugins", () => {
       logged()
         .split("\n")
         .filter((line) => line.includes("plugin.disabled"))
-        .map((line) => JSON.parse(line) as { level: string; plugins?: string[]; plugin?: string; reason?: string });
-    expect(disabled()).toMatchObject([{ level: "debug", plugins: ["q", "r"] }]);
+        .map((line) => JSON.parse(line) as unknown);
+    expect(disabled()).toMatchObject([{ level: 20, plugins: ["q", "r"] }]);
     await change("p", { disabled: true });
-    expect(disabled()[1]).toMatchObject({ level: "info", plugin: "p", reason: "disabled" });
+    expect(disabled()[1]).toMatchObject({ level: 30, plugin: "p", reason: "disabled" });
   });
 });
 
