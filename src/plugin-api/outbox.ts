@@ -23,6 +23,7 @@ export interface Outbox {
   readonly isWell: boolean;
 }
 
+/** Queue settings and callbacks of an outbox. */
 export interface OutboxDeps {
   clock: Clock;
   /** Same as in the plugin context. */
