@@ -4,12 +4,12 @@ import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
 import { productVersion } from "../lib/product-version.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { selectPlayer } from "../speaker-agent/audio-output.ts";
 import { readHostMachine } from "../speaker-agent/host-machine.ts";
 import { openRoomMicrophone } from "../speaker-agent/room-microphone.ts";
 import { runSpeakerAgent } from "../speaker-agent/speaker-agent.ts";
 import { openStateFolder } from "../speaker-agent/state-folder.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface AgentOptions {
   server: string;

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { type ApiClient, listAll } from "../api-client/api-client.ts";
 import { CallerError } from "../lib/errors.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { formatTable } from "../lib/text-table.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface ListOptions extends ApplianceOptions {
   all?: true;

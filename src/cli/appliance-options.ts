@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { type ApiClient, createApiClient } from "../api-client/api-client.ts";
 import { CallerError } from "../lib/errors.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "../lib/terminal.ts";
 
 /** Options that select the appliance a command talks to. */
 export interface ApplianceOptions {

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
+import { EXIT } from "../lib/exit-codes.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import type { AuditRange, AuditVerification } from "../store/audit-chain.ts";
 import { runControlCommand } from "../wiring/offline-commands.ts";
-import { EXIT } from "./exit-codes.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface VerifyOptions {
   data: string;

@@ -4,14 +4,14 @@ import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { EXIT } from "../lib/exit-codes.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import type { BackupReport } from "../ops/backup/backup-archive.ts";
 import { verifyBackup } from "../ops/backup/take-backup.ts";
 import { keyFingerprint, readKeyFile } from "../store/secrets.ts";
 import { requireDatabase } from "../wiring/appliance-data.ts";
 import { runControlCommand } from "../wiring/offline-commands.ts";
 import { type RestoreOptions, restoreBackup } from "../wiring/restore.ts";
-import { EXIT } from "./exit-codes.ts";
-import type { Terminal } from "./terminal.ts";
 
 const ABOUT_KEY =
   "The secret key is NOT in a backup, so that a stolen backup does not give away passwords: export the key once with\n" +

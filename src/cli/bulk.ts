@@ -4,9 +4,9 @@ import { basename } from "node:path";
 import type { Command } from "commander";
 import type { ApiClient, ApiPage } from "../api-client/api-client.ts";
 import { sleep, systemClock } from "../lib/clock.ts";
+import { EXIT } from "../lib/exit-codes.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
-import { EXIT } from "./exit-codes.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface BulkOptions extends ApplianceOptions {
   type: string;

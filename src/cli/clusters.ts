@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import { type ApiClient, listAll } from "../api-client/api-client.ts";
 import { sleep, systemClock } from "../lib/clock.ts";
+import { EXIT } from "../lib/exit-codes.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
-import { EXIT } from "./exit-codes.ts";
-import { printCommandError, type Terminal } from "./terminal.ts";
+import { printCommandError } from "./terminal.ts";
 
 interface ClusterOptions extends ApplianceOptions {
   kind?: string;

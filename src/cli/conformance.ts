@@ -1,8 +1,8 @@
 import type { Command } from "commander";
+import { EXIT } from "../lib/exit-codes.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { type ConformanceResult, runConformance } from "../tools/conformance/run-conformance.ts";
 import { createConformanceTarget } from "../tools/conformance/target.ts";
-import { EXIT } from "./exit-codes.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface ConformanceOptions {
   url: string;

@@ -3,6 +3,7 @@ import { type ApiClient, createApiClient } from "../api-client/api-client.ts";
 import { registerDevices } from "../api-client/register-devices.ts";
 import { systemClock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import {
   type DemoDeps,
   finishDemo,
@@ -23,7 +24,6 @@ import {
 import { createDemoSchool, setPushCredentials } from "../tools/demo/demo-school.ts";
 import { runChannelDemo } from "../tools/demo/run-channel-demo.ts";
 import type { SimulatorProcess } from "../tools/simulator-process.ts";
-import type { Terminal } from "./terminal.ts";
 
 const DEMO_DEVICES: DemoExpectation = { phones: 50, offline: 3, zones: 10 };
 

@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { type ApiClient, listAll } from "../api-client/api-client.ts";
 import { type DeviceRegistration, registerDevices } from "../api-client/register-devices.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { formatTable } from "../lib/text-table.ts";
 import { formatListenAddress, isMulticastRange, parseListenAddress } from "../settings/network-addresses.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface PhoneOptions extends ApplianceOptions {
   address: string;

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
+import { EXIT } from "../lib/exit-codes.ts";
 import { productVersion } from "../lib/product-version.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { type DaemonState, runDiagnostics } from "../ops/diagnostics.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
-import { EXIT } from "./exit-codes.ts";
 import { readSettings } from "./settings.ts";
-import type { Terminal } from "./terminal.ts";
 
 const MARKS = { good: "ok", warning: "warning", fault: "ERROR" } as const;
 

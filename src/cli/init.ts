@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { initAppliance, requireUninitialized } from "../wiring/init.ts";
 import { PASSWORD_HELP, readNewPassword } from "./password-prompt.ts";
-import type { Terminal } from "./terminal.ts";
 
 const PASSWORD = {
   whose: "the administrator",

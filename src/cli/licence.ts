@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import type { LicenceState } from "../ops/licence.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface LicenceOptions {
   data: string;

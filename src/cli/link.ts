@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { LinkReport } from "../cloud-link/site-link.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { requireDatabase } from "../wiring/appliance-data.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface EnrolOptions {
   data: string;

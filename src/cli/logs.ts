@@ -3,13 +3,13 @@ import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
 import { productVersion } from "../lib/product-version.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { runDiagnostics } from "../ops/diagnostics.ts";
 import { collectLogs, logBundleName } from "../ops/logs/log-bundle.ts";
 import { followLog, formatLogLine, LOG_LEVELS, type LogFilter, tailLogFiles } from "../ops/logs/log-reader.ts";
 import { requireDatabase } from "../wiring/appliance-data.ts";
 import { daemonStateOf } from "./doctor.ts";
 import { readSettings } from "./settings.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface LogOptions {
   data: string;

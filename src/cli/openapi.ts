@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { describeServedApi } from "../http/served-actions.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { createCatalogue } from "../schema/catalogue.ts";
 import { BUILT_IN_DECLARATIONS, loadDeclarations } from "../wiring/load-declarations.ts";
-import type { Terminal } from "./terminal.ts";
 
 /** `carillon openapi`: prints the OpenAPI document, generated from the declarations that the server uses. */
 export function addOpenapi(program: Command, terminal: Terminal): void {

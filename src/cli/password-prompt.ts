@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { CallerError } from "../lib/errors.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "../lib/terminal.ts";
 
 /** Help text of password options. */
 export const PASSWORD_HELP = "8 to 1024 characters; default: prompt at the terminal";

@@ -3,12 +3,12 @@ import { type ApiClient, type ApiPage, listAll } from "../api-client/api-client.
 import { type DeliveryStatusRow, followDeliveries } from "../api-client/follow-deliveries.ts";
 import { systemClock } from "../lib/clock.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { EXIT } from "../lib/exit-codes.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { formatTable } from "../lib/text-table.ts";
 import { includesAllDevices } from "../resources/devices/device-group-fields.ts";
 import { ALERT_TONE_NAMES } from "../resources/messages/alert-tones.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
-import { EXIT } from "./exit-codes.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface SendOptions extends ApplianceOptions {
   to: string[];

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { systemClock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
+import { EXIT } from "../lib/exit-codes.ts";
 import { createLog, stderrStream } from "../lib/log.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { formatLogLine } from "../ops/logs/log-reader.ts";
 import type { Settings } from "../settings/schema.ts";
-import { EXIT } from "./exit-codes.ts";
-import type { Terminal } from "./terminal.ts";
 
 /** Options of `carillon hub --all-organisations`. */
 export interface ServeTenantsOptions {

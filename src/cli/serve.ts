@@ -4,7 +4,9 @@ import { type Command, Option } from "commander";
 import { backendSettings, connectToGateway } from "../gateway/backend-protocol.ts";
 import { systemClock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
+import { EXIT } from "../lib/exit-codes.ts";
 import { createLog, stderrStream } from "../lib/log.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { openRotatingLog, type RotatingLog } from "../ops/logs/log-files.ts";
 import { formatLogLine } from "../ops/logs/log-reader.ts";
 import type { SettingsFile } from "../ops/settings-report.ts";
@@ -14,11 +16,9 @@ import type { CloudNode, CloudNodeOptions } from "../wiring/cloud-node/cloud-nod
 import { startDaemon } from "../wiring/daemon.ts";
 import { prepareFirstRun, readSetupCode } from "../wiring/first-run.ts";
 import { requireDatabaseUrl } from "./database-url.ts";
-import { EXIT } from "./exit-codes.ts";
 import { rejectSingleTenantOptions, serveAllTenants } from "./serve-tenants.ts";
 import { readSettings } from "./settings.ts";
 import { createStartupStatusReporter } from "./startup-status-reporter.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface ServeOptions {
   data: string;

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { EXIT } from "../lib/exit-codes.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { builtInPluginFolder, findPlugins } from "../plugin-host/installed-plugins.ts";
 import { unknownPluginSettings } from "../plugin-host/unknown-settings.ts";
 import { defaultSettings, type Settings, settingsJsonSchema } from "../settings/schema.ts";
-import { EXIT } from "./exit-codes.ts";
-import { printCommandError, type Terminal } from "./terminal.ts";
+import { printCommandError } from "./terminal.ts";
 
 /** `carillon settings check | show | schema`. */
 export function addSettings(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {

@@ -1,9 +1,10 @@
 import { type Command, Option } from "commander";
 import { createApiClient } from "../api-client/api-client.ts";
 import { registerDevices } from "../api-client/register-devices.ts";
+import { EXIT } from "../lib/exit-codes.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { type SimulatorProcess, startSimulatorProcess } from "../tools/simulator-process.ts";
-import { EXIT } from "./exit-codes.ts";
-import { printCommandError, type Terminal } from "./terminal.ts";
+import { printCommandError } from "./terminal.ts";
 
 /** Options that are passed on to the simulator, which checks them. */
 const FORWARDED_OPTIONS: readonly (readonly [flag: string, value: string, description: string])[] = [

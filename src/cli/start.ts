@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
+import type { Terminal } from "../lib/terminal.ts";
 import { askSecret } from "./password-prompt.ts";
 import { runCommandLine } from "./program.ts";
-import type { Terminal } from "./terminal.ts";
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 

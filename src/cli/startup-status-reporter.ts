@@ -1,8 +1,8 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { createSystemdNotifier, type NotifySystemd, notifyReadyAndWatchdog } from "../ops/systemd-watchdog.ts";
 import { describeProgress, type NodeStatus, progressLine } from "../wiring/cloud-node/node-status.ts";
-import type { Terminal } from "./terminal.ts";
 
 export interface StartupStatusReporterDeps {
   terminal: Pick<Terminal, "out" | "env">;

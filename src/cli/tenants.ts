@@ -4,10 +4,10 @@ import type { TenantHosts } from "../ha/tenant-hosts.ts";
 import type { TenantAppliance, TenantNode, TenantOverview } from "../ha/tenant-overview.ts";
 import { systemClock } from "../lib/clock.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { describeProgress } from "../wiring/cloud-node/node-status.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
 import { requireDatabaseUrl } from "./database-url.ts";
-import type { Terminal } from "./terminal.ts";
 
 /** Clouds record every minute which appliances are connected. */
 const ONLINE_WITHIN_MS = 150_000;

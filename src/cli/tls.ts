@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import {
   authorityPath,
   type CertificateFacts,
@@ -13,7 +14,6 @@ import {
 import { requireDatabase } from "../wiring/appliance-data.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
 import { daemonStateOf } from "./doctor.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface InstallOptions {
   data: string;

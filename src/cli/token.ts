@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import type { TokenSummary } from "../wiring/control-commands.ts";
 import { runControlCommand } from "../wiring/offline-commands.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface TokenOptions {
   data: string;

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { CallerError } from "../lib/errors.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { packUpgrade, upgradePublicKeyOf } from "../ops/upgrade/upgrade-bundle.ts";
-import type { Terminal } from "./terminal.ts";
 
 /** `carillon upgrade-key` and `carillon upgrade-pack`, for publishers of versions. */
 export function addUpgradePack(program: Command, terminal: Terminal): void {

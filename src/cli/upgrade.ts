@@ -5,15 +5,15 @@ import { promisify } from "node:util";
 import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { EXIT } from "../lib/exit-codes.ts";
+import type { Terminal } from "../lib/terminal.ts";
 import { keyFingerprint, readKeyFile } from "../store/secrets.ts";
 import { installRequestedUpgrade, installUpgrade, type ServiceControl } from "../wiring/install-upgrade.ts";
 import { runControlCommand } from "../wiring/offline-commands.ts";
 import { needsNewerVersion, restoreBackup } from "../wiring/restore.ts";
 import { takeAndAwaitBackup } from "./backup.ts";
 import { daemonStateOf } from "./doctor.ts";
-import { EXIT } from "./exit-codes.ts";
 import { readSettings } from "./settings.ts";
-import type { Terminal } from "./terminal.ts";
 
 interface UpgradeArguments {
   data: string;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { EXIT } from "../../src/cli/exit-codes.ts";
+import { EXIT } from "../../src/lib/exit-codes.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { type Ran, runCommand } from "../unit/cli/run-command.ts";
 

@@ -2,7 +2,7 @@ import { request as ask, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApiClient } from "../../src/api-client/api-client.ts";
-import { EXIT } from "../../src/cli/exit-codes.ts";
+import { EXIT } from "../../src/lib/exit-codes.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { createFastClock } from "../support/fast-clock.ts";
 import { type Ran, runCommand } from "../unit/cli/run-command.ts";

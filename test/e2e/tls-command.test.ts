@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { EXIT } from "../../src/cli/exit-codes.ts";
+import { EXIT } from "../../src/lib/exit-codes.ts";
 import { createCertificateAuthority, issueServerCertificate } from "../../src/ops/tls/certificate-authority.ts";
 import { startTestDaemon } from "../support/daemon.ts";
 import { makeTempDir } from "../support/temp-dir.ts";

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { ApiClient } from "../../api-client/api-client.ts";
 import { sleep, systemClock } from "../../lib/clock.ts";
+import { EXIT } from "../../lib/exit-codes.ts";
+import type { Terminal } from "../../lib/terminal.ts";
 import { extensionIdOf } from "../../plugin-host/extension-rows.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../appliance-options.ts";
-import { EXIT } from "../exit-codes.ts";
-import type { Terminal } from "../terminal.ts";
 
 interface ExtensionRow {
   disabled: boolean;

@@ -3,7 +3,7 @@ import type { CompiledSchedule } from "../../bells/schedule-expansion.ts";
 import { compileSchedule } from "../../bells/schedule-expansion.ts";
 import { createTimeZones } from "../../bells/time-zones.ts";
 import type { Timetable } from "../../bells/timetables.ts";
-import type { SimulationShare } from "./certify.ts";
+import type { SimulationShare } from "./run-share.ts";
 import { simulateBells } from "./simulation.ts";
 import { stressSchedules } from "./stress-schedules.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { EXIT } from "../../../src/cli/exit-codes.ts";
+import { EXIT } from "../../../src/lib/exit-codes.ts";
 import { settingsJsonSchema } from "../../../src/settings/schema.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { runCommand } from "./run-command.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { create } from "tar";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { EXIT } from "../../../../src/cli/exit-codes.ts";
+import { EXIT } from "../../../../src/lib/exit-codes.ts";
 import { startTestDaemon } from "../../../support/daemon.ts";
 import { makeTempDir } from "../../../support/temp-dir.ts";
 import { runCommand } from "../run-command.ts";

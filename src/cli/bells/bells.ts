@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Terminal } from "../../cli/terminal.ts";
+import type { Terminal } from "../../lib/terminal.ts";
 import { addCertify } from "./certify.ts";
 import { addPreview } from "./preview.ts";
 

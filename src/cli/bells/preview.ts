@@ -3,11 +3,11 @@ import { formatDayNumber, parseDayNumber } from "../../bells/local-time.ts";
 import { expandSchedule, type Ring } from "../../bells/schedule-expansion.ts";
 import { createTimeZones, DAY_MS, type TimeZones } from "../../bells/time-zones.ts";
 import type { Timetable } from "../../bells/timetables.ts";
-import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../../cli/appliance-options.ts";
-import { readTimetables } from "../../cli/bells/read-timetables.ts";
-import { EXIT } from "../../cli/exit-codes.ts";
-import type { Terminal } from "../../cli/terminal.ts";
 import { invalidValue } from "../../lib/errors.ts";
+import { EXIT } from "../../lib/exit-codes.ts";
+import type { Terminal } from "../../lib/terminal.ts";
+import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../appliance-options.ts";
+import { readTimetables } from "./read-timetables.ts";
 
 interface DayOptions extends ApplianceOptions {
   day: string;

@@ -1,31 +1,15 @@
-import { Worker } from "node:worker_threads";
 import type { Command } from "commander";
 import { parseDayNumber } from "../../bells/local-time.ts";
 import { DAY_MS } from "../../bells/time-zones.ts";
-import type { Timetable } from "../../bells/timetables.ts";
-import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../../cli/appliance-options.ts";
-import { readTimetables } from "../../cli/bells/read-timetables.ts";
-import { EXIT } from "../../cli/exit-codes.ts";
-import type { Terminal } from "../../cli/terminal.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { CallerError, invalidValue } from "../../lib/errors.ts";
-import { workerEntry } from "../../lib/worker-entry.ts";
-import type { RingTotals } from "./ring-ledger.ts";
-import type { BellCertificate } from "./simulation.ts";
-
-/** Work of one worker: every `parts`th schedule, starting at `part`, each with the same disruptions. */
-export interface SimulationShare {
-  fixture: { count: number; year: number; seed: number } | null;
-  timetables: readonly Timetable[];
-  part: number;
-  parts: number;
-  fromMs: number;
-  toMs: number;
-  seed: number;
-  restarts: number;
-  steps: number;
-  suspends: number;
-}
+import { EXIT } from "../../lib/exit-codes.ts";
+import type { Terminal } from "../../lib/terminal.ts";
+import type { RingTotals } from "../../tools/bell-simulation/ring-ledger.ts";
+import { runShare, type SimulationShare } from "../../tools/bell-simulation/run-share.ts";
+import type { BellCertificate } from "../../tools/bell-simulation/simulation.ts";
+import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../appliance-options.ts";
+import { readTimetables } from "./read-timetables.ts";
 
 interface CertifyOptions extends ApplianceOptions {
   from?: string;
@@ -95,17 +79,6 @@ async function buildShare(
 function parseNumber(text: string, option: string): number {
   if (!/^\d{1,6}$/.test(text)) throw invalidValue(option, "Must be an integer between 0 and 999999.");
   return Number(text);
-}
-
-function runShare(share: SimulationShare): Promise<BellCertificate> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(workerEntry(import.meta.url, "./certify-worker"), { workerData: share });
-    worker.once("message", resolve);
-    worker.once("error", reject);
-    worker.once("exit", (code) =>
-      reject(new CallerError("invalid-value", `The simulation worker exited with code ${code}.`)),
-    );
-  });
 }
 
 function printCertificate(
