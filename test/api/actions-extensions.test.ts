@@ -20,7 +20,7 @@ beforeAll(async () => {
       if (restarted.length > 0) throw new ConflictError("It can't be started: it is switched off");
       restarted.push([extensionId, by.actor.name]);
     },
-    log: (extensionId: string, limit: number, after: number) =>
+    readLog: (extensionId: string, limit: number, after: number) =>
       extensionId === id ? LINES.filter(({ seq }) => seq > after).slice(-limit) : null,
   };
   api = await openApi(makeTempDir(), { needs: { plugins: plugins as never } });

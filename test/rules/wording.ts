@@ -7,10 +7,10 @@ import { ROOT, type SourceTree, typescriptOf } from "./source-tree.ts";
 /** Expressions of the former private dialect, each with what to write instead. */
 export const DIALECT: readonly { pattern: RegExp; instead: string }[] = [
   { pattern: /\bown choice\b/i, instead: "state the rule; the reason goes to docs/decisions" },
-  { pattern: /\banew\b/i, instead: "again" },
+  { pattern: /(?<!-)\banew\b/i, instead: "again" },
   { pattern: /\bsees? to it\b/i, instead: "acknowledge" },
   { pattern: /\b(?:is|are|was|were) told\b/i, instead: "is notified, is reported, receives" },
-  { pattern: /\bnobody\b/i, instead: "no one, no user, no appliance" },
+  { pattern: /(?<![-\w])nobody\b(?!-)/i, instead: "no one, no user, no appliance" },
   { pattern: /\bwhoever\b/i, instead: "name the actor" },
   { pattern: /\bof its own\b/i, instead: "its own …, separate" },
   { pattern: /\bis not good any more\b/i, instead: "is no longer valid" },
