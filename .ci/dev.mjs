@@ -92,8 +92,7 @@ function watchSources() {
       work = work.then(restart);
     }, SETTLE_MS);
   };
-  for (const folder of ["src", "plugins"])
-    watch(join(root, folder), { recursive: true }, (_, name) => changed(name));
+  for (const folder of ["src", "plugins"]) watch(join(root, folder), { recursive: true }, (_, name) => changed(name));
 }
 
 async function restart() {
@@ -120,7 +119,12 @@ async function serveConsole() {
   };
   const server = await createServer({
     configFile: join(import.meta.dirname, "vite.config.ts"),
-    server: { host: "127.0.0.1", port: CONSOLE_PORT, strictPort: true, proxy: { "/api": proxy, "/x": proxy, "/help": proxy } },
+    server: {
+      host: "127.0.0.1",
+      port: CONSOLE_PORT,
+      strictPort: true,
+      proxy: { "/api": proxy, "/x": proxy, "/help": proxy },
+    },
   });
   await server.listen();
 }

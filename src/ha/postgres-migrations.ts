@@ -22,7 +22,7 @@ const COLUMNS = valuesOf(RENAMED_COLUMNS);
  * that renames some has its counterpart here. The order of the members of an image stays: nodes compare images as
  * texts.
  */
-export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
+const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   {
     name: "0001-standard-table-names",
     condition: `EXISTS (SELECT FROM carillon_rows r JOIN (VALUES ${TABLES}) v(old, new) ON r.tab = v.old)`,

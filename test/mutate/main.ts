@@ -6,8 +6,8 @@
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { readArguments } from "../support/harness-arguments.ts";
 import { REPOSITORY_ROOT } from "../support/carillon-process.ts";
+import { readArguments } from "../support/harness-arguments.ts";
 import { MUTATED_MODULES, type MutatedModule } from "./modules.ts";
 import { type Mutant, mutantsOf, sampled } from "./mutants.ts";
 

@@ -8,7 +8,12 @@ export interface MutatedModule {
 /** The modules that decide who rings, who may do what, and what is kept. */
 export const MUTATED_MODULES: Readonly<Record<string, MutatedModule>> = {
   bells: {
-    files: ["src/bells/local-time.ts", "src/bells/recurrence.ts", "src/bells/schedule-expansion.ts", "src/bells/ticker.ts"],
+    files: [
+      "src/bells/local-time.ts",
+      "src/bells/recurrence.ts",
+      "src/bells/schedule-expansion.ts",
+      "src/bells/ticker.ts",
+    ],
     tests: ["test/unit/bells"],
   },
   permissions: {

@@ -26,7 +26,8 @@ const SWAPPED: ReadonlyMap<ts.SyntaxKind, readonly string[]> = new Map([
 ]);
 
 /** What has no effect on behaviour that a test should hold: log lines, error texts, diagnostics. */
-const IGNORED_CALL = /(^|\.)(log\.\w+|debug|describe|explain)$|Error$|^(invalidValue|requiredValue|notFound|forbidden)$/;
+const IGNORED_CALL =
+  /(^|\.)(log\.\w+|debug|describe|explain)$|Error$|^(invalidValue|requiredValue|notFound|forbidden)$/;
 
 /** All mutants of a file, in the order of its text. */
 export function mutantsOf(file: string, text: string): Mutant[] {

@@ -1,11 +1,11 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import type { RuleViolation } from "./module-boundaries.ts";
 import { ROOT, type SourceTree, typescriptOf } from "./source-tree.ts";
 
 /** Expressions of the former private dialect, each with what to write instead. */
-export const DIALECT: readonly { pattern: RegExp; instead: string }[] = [
+const DIALECT: readonly { pattern: RegExp; instead: string }[] = [
   { pattern: /\bown choice\b/i, instead: "state the rule; the reason goes to docs/decisions" },
   { pattern: /(?<!-)\banew\b/i, instead: "again" },
   { pattern: /\bsees? to it\b/i, instead: "acknowledge" },
@@ -122,9 +122,4 @@ function eventOf(fields: ts.ObjectLiteralExpression): string | null {
     if (ts.isStringLiteralLike(initializer)) return initializer.text;
   }
   return null;
-}
-
-/** Files of a folder of the repository, by name. */
-export function filesIn(folder: string): string[] {
-  return readdirSync(join(ROOT, folder)).sort();
 }

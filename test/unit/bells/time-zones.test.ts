@@ -2,7 +2,13 @@ import { expect, it } from "vitest";
 import { createTimeZones } from "../../../src/bells/time-zones.ts";
 import { TIME_ZONES } from "../../../src/resources/bells/time-zones.ts";
 import { externalProgram } from "../../support/external-programs.ts";
-import { canonicalTimeZone, compareTimeZones, isKnown, isOutdatedInOracle, type TimeZoneSpan } from "../../support/time-zone-oracle.ts";
+import {
+  canonicalTimeZone,
+  compareTimeZones,
+  isKnown,
+  isOutdatedInOracle,
+  type TimeZoneSpan,
+} from "../../support/time-zone-oracle.ts";
 
 const SPECIAL: readonly TimeZoneSpan[] = [
   ["Australia/Lord_Howe", 2026, 2027],

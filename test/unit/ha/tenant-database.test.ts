@@ -179,7 +179,9 @@ postgres.describe("tenant database", () => {
     await hosts.assign(name, "first.example.org");
     await hosts.assign(name, "second.example.org");
     expect(await own()).toEqual([{ name, host: "second.example.org" }]);
-    await expect(hosts.assign(`${name} b`, "second.example.org")).rejects.toThrow("already belongs to another organisation");
+    await expect(hosts.assign(`${name} b`, "second.example.org")).rejects.toThrow(
+      "already belongs to another organisation",
+    );
     for (const host of ["", "10.0.0.1", "a b", "-a.example.org", "a..org", "a/b", "a.0x1", "a.0x"])
       await expect(hosts.assign(`${name} b`, host)).rejects.toThrow("is not a valid host name");
     await expect(hosts.assign("", "third.example.org")).rejects.toThrow("1 to 100 characters");

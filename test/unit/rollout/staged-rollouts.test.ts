@@ -260,7 +260,9 @@ it("waits for the command's result, and accepts RED if the appliance was RED bef
   expect(evaluateStep(50, { ...seen, order: { failed: true, reason: "2 is not newer" } }, demand)?.state).toBe("done");
   expect(evaluateStep(50, { ...seen, order: done, health: red }, demand)).toBeNull();
   expect(evaluateStep(50, { ...seen, order: done, health: red, healthBefore: "RED" }, demand)?.state).toBe("done");
-  expect(evaluateStep(100, { ...seen, since: 95, order: done }, demand)?.reason).toContain("not continuously connected");
+  expect(evaluateStep(100, { ...seen, since: 95, order: done }, demand)?.reason).toContain(
+    "not continuously connected",
+  );
   const sizes = { firstWave: 1, waveSize: 5, growth: 2 };
   expect([waveSizeAt(sizes, 1), waveSizeAt(sizes, 4), remainingWaves(sizes, 1, 30, 9)]).toEqual([1, 20, [5, 10, 15]]);
 });

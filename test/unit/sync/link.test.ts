@@ -299,7 +299,10 @@ describe("enrolment request", () => {
   it("rejects malformed and incomplete responses", async () => {
     const { ground: _, ...less } = enrolled;
     for (answer of ["no JSON", "null", "[]", JSON.stringify({ enrolled: less })]) {
-      await expect(ask()).rejects.toMatchObject({ type: "upstream", message: expect.stringContaining("not an enrolment response") });
+      await expect(ask()).rejects.toMatchObject({
+        type: "upstream",
+        message: expect.stringContaining("not an enrolment response"),
+      });
     }
     answer = JSON.stringify({ refused: "The code is too old." });
     await expect(ask()).rejects.toThrow("The code is too old.");

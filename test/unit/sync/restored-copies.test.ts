@@ -176,7 +176,10 @@ describe("wrong clock", () => {
     site.perform(function* () {
       yield* putRecord(SYNC_STATE, { ...(yield* readSyncState()), cloudTime: NOW, cloudTimeWallClock: NOW + 360_000 });
     });
-    expect(site.perform(() => readSavedCloudTime(NOW + 400_000))).toEqual({ cloudTimeMs: NOW, wallClockMs: NOW + 360_000 });
+    expect(site.perform(() => readSavedCloudTime(NOW + 400_000))).toEqual({
+      cloudTimeMs: NOW,
+      wallClockMs: NOW + 360_000,
+    });
     expect(site.perform(() => readSavedCloudTime(0))).toBeNull();
     expect(site.perform(() => readSavedCloudTime(NOW + 400_000))).toBeNull();
   });
