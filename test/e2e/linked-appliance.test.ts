@@ -229,18 +229,18 @@ externalProgram("chromium").describe("the console of an appliance and of its clo
   }, 180_000);
   afterAll(() => browser?.close());
 
-  it("shows the link, gives orders and follows their outcome, and has no fault that axe knows", async () => {
+  it("shows the link, sends commands and shows their outcome, without findings of axe", async () => {
     const { page, open } = await openConsole(browser, hub.url);
     await open(`/appliances?open=${site.first.endpointId}`);
     const sheet = page.getByRole("dialog");
     await sheet.getByText("Linked").waitFor();
-    await sheet.getByRole("tab", { name: "Orders" }).click();
-    await sheet.getByRole("combobox", { name: "Order" }).click();
-    await page.getByRole("option", { name: "Tell its devices anew" }).click();
-    await sheet.getByRole("button", { name: "Give the order" }).click();
-    await sheet.getByRole("listitem").filter({ hasText: "Tell its devices anew" }).getByText("Done").waitFor();
+    await sheet.getByRole("tab", { name: "Commands" }).click();
+    await sheet.getByRole("combobox", { name: "Command" }).click();
+    await page.getByRole("option", { name: "Resync devices" }).click();
+    await sheet.getByRole("button", { name: "Send command" }).click();
+    await sheet.getByRole("listitem").filter({ hasText: "Resync devices" }).getByText("Done").waitFor();
     const onHub = [
-      { path: `/appliances?open=${site.first.endpointId}`, tabs: ["Orders"] },
+      { path: `/appliances?open=${site.first.endpointId}`, tabs: ["Commands"] },
       { path: "/link-conflicts" },
       { path: `/activities?endpoint=${site.first.endpointId}` },
     ];
@@ -248,20 +248,20 @@ externalProgram("chromium").describe("the console of an appliance and of its clo
     expect(await checkPages(browser, site.url, [{ path: "/cloud" }])).toEqual([]);
   }, 120_000);
 
-  it("says in its head that an appliance is cut off, and shows that its keys were taken away", async () => {
+  it("shows at the top that the appliance is disconnected, and that its keys were revoked", async () => {
     const { page, open } = await openConsole(browser, site.url);
     await open("/cloud");
     await page.getByText("Connected to the cloud").waitFor();
     line.cut();
     await pollUntil(stateOfLink, (state) => state === "waiting");
     await open("/cloud");
-    await page.locator(".top").getByText("Cut off from the cloud").waitFor();
-    await page.getByText("Alarms, bells and messages go on here.").waitFor();
+    await page.locator(".top").getByText("Disconnected from the cloud").waitFor();
+    await page.getByText("Alarms, bells and messages keep working here.").waitFor();
     expect((await hub.call("DELETE", `/link/appliances/${site.first.endpointId}`)).status).toBe(200);
     await line.heal();
     await pollUntil(stateOfLink, (state) => state === "refused");
     await open("/cloud");
-    await page.getByText("Refused by the cloud").waitFor();
+    await page.getByText("Rejected by the cloud").waitFor();
     const [known] = (await hub.call<{ appliances: Row[] }>("GET", "/link/appliances")).body.appliances;
     expect(known).toMatchObject({ link: "revoked", certificateUntil: null });
     expect((await site.call("DELETE", "/link")).status).toBe(204);
