@@ -25,8 +25,10 @@ describe("the language of an account", () => {
     const first = await openConsole(browser, daemon.url);
     await first.open("/");
     await first.page.getByRole("button", { name: "Your account" }).click();
-    await first.page.getByRole("radio", { name: "Deutsch" }).check({ force: true });
+    // The choice shows once the texts of the language are loaded.
+    await first.page.getByRole("radio", { name: "Deutsch" }).click({ force: true });
     await first.page.getByRole("navigation", { name: "Hauptnavigation" }).waitFor();
+    await first.page.getByRole("radio", { name: "Deutsch", checked: true }).waitFor();
     const saved = async () => {
       const { userId } = await daemon.call<{ userId: string }>("GET", "/session").then(({ body }) => body);
       return (await daemon.call<{ preferredLanguage: string }>("GET", `/users/${userId}/profile`)).body

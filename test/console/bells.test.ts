@@ -79,7 +79,7 @@ describe("bells in the console", () => {
     await ringAt(page, 1, /^08:00/).waitFor();
     expect(await changes()).toMatchObject([{ kind: "move-ring", until: "08:05:00", startDate: MONDAY }]);
     expect(await timesOf(ids.normal)).toContain("08:00:00");
-    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByRole("button", { name: "Undo", exact: true }).click();
     await ringAt(page, 0, /^08:00/).waitFor();
     await expect.poll(changes).toEqual([]);
     // An hour is 84 px high: 15 minutes are 21.
@@ -105,7 +105,7 @@ describe("bells in the console", () => {
     await page.getByText("2 schedules changed.").waitFor();
     expect(await changes()).toMatchObject([{ kind: "delay", minutes: 120 }]);
     await page.locator(`[data-day="${MONDAY}"].changed`).waitFor();
-    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByRole("button", { name: "Undo", exact: true }).click();
     await page.locator(`[data-day="${MONDAY}"].rings`).press("ArrowRight");
     await page.locator(`[data-day="${dayAt(MONDAY_MS + DAY_MS)}"]:focus`).waitFor();
     await expect.poll(changes).toEqual([]);

@@ -34,7 +34,7 @@ const STEPS = "main :is(a, button):not(nav *, [role=columnheader] *, [role=tabli
 const OPEN_TO_ALL = ["/appliances", "/people"];
 /** What the frame reads, which everybody may, so that it is no lie. */
 const KNOWN: readonly string[] = [en["cloud.none"], en["appliances.at-cloud"]];
-const WHY = /You lack the right “get [^”]+”/;
+const WHY = /You need the permission “get [^”]+”/;
 const WHY_EACH = new RegExp(WHY, "g");
 
 describe("every page of the console", () => {

@@ -88,7 +88,7 @@ describe("the page of recipients", () => {
     gone = true;
     const second = await make("/notifications", message);
     await shown(ledger(second), {
-      data: [{ level: "failed", reason: expect.stringContaining("ended its subscription") }],
+      data: [{ level: "failed", reason: expect.stringContaining("subscription has ended") }],
     });
     const path = `/users/${userId}/devices/${registered.id}`;
     await shown(path, { disabled: true, disabledReason: expect.stringContaining("410") });

@@ -132,7 +132,7 @@ describe("scenarios, incidents and tables in the console", () => {
     expect((await (await page.request.get(`${daemon.url}${report}`)).text()).toUpperCase()).toContain("DRILL");
     await page.getByRole("button", { name: "End incident" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "End incident" }).click();
-    await page.locator("header").getByText("Ended", { exact: true }).waitFor();
+    await page.locator("header .chip", { hasText: /^✓Ended$/ }).waitFor();
     expect(errors).toEqual([]);
   });
 
@@ -229,7 +229,7 @@ describe("scenarios, incidents and tables in the console", () => {
     );
     await page.getByRole("button", { name: "Test run" }).click();
     await page.getByText("1 entry skipped").waitFor();
-    await page.getByText("Line 1: Column House is not read").waitFor();
+    await page.getByText("Line 1: Column House is ignored").waitFor();
     for (const viewport of [PHONE_SIZE, WINDOW_SIZE]) {
       await page.setViewportSize(viewport);
       expect(await page.evaluate<number>("document.scrollingElement.scrollWidth")).toBeLessThanOrEqual(viewport.width);

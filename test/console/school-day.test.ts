@@ -271,7 +271,7 @@ describe("a day of a school, by keys alone", () => {
       await keys.hold(clear, () => page.locator(".timeline").getByText("All-clear").first().waitFor());
       await keys.use(page.getByRole("button", { name: "End incident" }));
       await keys.use(sheet.getByRole("button", { name: "End incident" }));
-      await page.locator("header").getByText("Ended", { exact: true }).waitFor();
+      await page.locator("header .chip", { hasText: /^✓Ended$/ }).waitFor();
       await fits("all-clear");
       const report = await page.getByRole("link", { name: "Printable report" }).getAttribute("href");
       const paper = await (await page.request.get(`${scene.url()}${report}`)).text();

@@ -172,7 +172,7 @@ describe("the send page and what follows a send", () => {
     await page.waitForSelector("text=Play tone");
     await choose(console, "Whom");
     await page.waitForSelector(`.reach-line >> text=${PHONES + 1} devices`);
-    await page.waitForSelector(".reach-line >> text=over in about");
+    await page.waitForSelector(".reach-line >> text=/about [\\d.]+ s/");
   });
 
   it("asks before what was typed is lost", async () => {

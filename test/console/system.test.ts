@@ -80,7 +80,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     tries.hold();
     await page.locator("[role=dialog]").getByRole("button", { name: "Restart ip-phones" }).click();
     await page.getByText("Restarted: ip-phones").waitFor();
-    await phones.getByText(/Failed: it threw: .*EADDRINUSE.* Next attempt in \d+ s/).waitFor();
+    await phones.getByText(/Failed: uncaught exception: .*EADDRINUSE.* Next attempt in \d+ s/).waitFor();
     await new Promise((closed) => occupant.close(closed));
     tries.goOn();
     await page.locator("[role=dialog]").getByText("Running").waitFor();

@@ -74,7 +74,7 @@ describe("what people come to the console for", () => {
       );
       await hands.click(page.getByRole("link", { name: "Add device" }));
       await hands.click(page.getByText("Phone", { exact: true }));
-      await hands.click(page.getByLabel("Name", { exact: true }));
+      await hands.click(page.getByRole("textbox", { name: "Name", exact: true }));
       await hands.type("Room 214");
       await hands.press("Tab");
       await hands.type("SEP0011223344AA");

@@ -27,7 +27,7 @@ interface Upgrade {
   counts: Record<string, number>;
 }
 
-const [OLD, NEW] = ["0.1.0", "0.2.0"];
+const [OLD, NEW] = ["0.3.0", "0.4.0"];
 /** What the new version can't bear lies here, in the folder of the installation. */
 const ILLNESS = "full-disk";
 const { pem, trusted } = createVersionSigner();

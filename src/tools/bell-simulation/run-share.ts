@@ -18,7 +18,7 @@ export interface SimulationShare {
   suspends: number;
 }
 
-/** Simulates a share in a thread of its own. Rejects when the thread fails. */
+/** Simulates a share in a separate thread. Rejects when the thread fails. */
 export function runShare(share: SimulationShare): Promise<BellCertificate> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(workerEntry(import.meta.url, "./certify-worker"), { workerData: share });

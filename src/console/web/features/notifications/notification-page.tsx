@@ -1,6 +1,6 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { DELIVERY_LEVELS } from "../../../../resources/notifications/delivery-levels.ts";
-import { MISSED_AUDIO_REASONS } from "../../../../resources/notifications/missed-audio.ts";
+import { MISSED_AUDIO_PHRASE, MISSED_AUDIO_REASONS } from "../../../../resources/notifications/missed-audio.ts";
 import type { ActivityRow, DeliveryRow, NotificationRow } from "../../api/rows.ts";
 import { useRow, useRows } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
@@ -101,16 +101,13 @@ function Levels({ row }: { row: NotificationRow }) {
   );
 }
 
-/** Stands in the reasons of all phones that missed the sound, and of no others. */
-const SEARCH_SHOWN_ONLY = "it only shows the message";
-
 /** How many phones were reached when there was nothing more to hear, which no level says. */
 function TextOnly({ row }: { row: NotificationRow }) {
   const { t } = useTranslation();
   const [{ q }, show] = useTableSearch();
   const n = useMissed(row, MISSED_AUDIO_REASONS.asked) + useMissed(row, MISSED_AUDIO_REASONS.joined);
   if (n === 0) return null;
-  const isShown = q === SEARCH_SHOWN_ONLY;
+  const isShown = q === MISSED_AUDIO_PHRASE;
   return (
     <div className="row">
       <Chip tone="warn">{t("notification.shown-only")}</Chip>
@@ -119,7 +116,7 @@ function TextOnly({ row }: { row: NotificationRow }) {
         type="button"
         className="filter-chip"
         aria-pressed={isShown}
-        onClick={() => show({ level: undefined, q: isShown ? undefined : SEARCH_SHOWN_ONLY })}
+        onClick={() => show({ level: undefined, q: isShown ? undefined : MISSED_AUDIO_PHRASE })}
       >
         {t("notification.shown-only-which")}
       </button>
