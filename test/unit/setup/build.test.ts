@@ -25,8 +25,8 @@ function put(folder: string, path: string, text: string): void {
 }
 
 const PRODUCT = {
-  "src/base/a.ts": "export const a: number = 1;\n",
-  "src/main.ts": `import { a } from "./base/a.ts";\nconsole.log(a, import.meta.url);\n`,
+  "src/lib/a.ts": "export const a: number = 1;\n",
+  "src/main.ts": `import { a } from "./lib/a.ts";\nconsole.log(a, import.meta.url);\n`,
   "src/plugin-api/index.ts": "export const door = 1;\n",
   "plugins/x/index.ts": `import { door } from "#plugin-api";\nexport default door;\n`,
   "plugins/x/plugin.json": `{"name":"x"}`,
@@ -45,25 +45,25 @@ describe("build", () => {
     expect(built(folder, "main")).toBe(true);
     expect(existsSync(join(folder, "dist/plugins/x/plugin.json"))).toBe(true);
     expect(run(folder, "src/main.js")).toBe(`1 ${pathToFileURL(join(folder, "dist/src/main.js")).href}\n`);
-    put(folder, "src/base/b.ts", "export const b = 2;\n");
+    put(folder, "src/lib/b.ts", "export const b = 2;\n");
     expect(built(folder, "main")).toBe(false);
   });
 
-  it("lets code that is shared know the place of its source, and a folder's modules be found", () => {
+  it("gives shared code the place of its source, and finds the modules of a folder", () => {
     const place = "export const place = import.meta.url;\n";
     const all = `export const all = import.meta.glob("../resources/*.ts", { eager: true });\n`;
     const prints = (path: string): string =>
-      `import { place } from "${path}/base/place.ts";\nimport { all } from "${path}/base/all.ts";\nconsole.log(place, Object.keys(all).length);\n`;
+      `import { place } from "${path}/lib/place.ts";\nimport { all } from "${path}/lib/all.ts";\nconsole.log(place, Object.keys(all).length);\n`;
     const folder = makeRepository({
-      "src/base/place.ts": place,
-      "src/base/all.ts": all,
+      "src/lib/place.ts": place,
+      "src/lib/all.ts": all,
       "src/resources/one.ts": "export default 1;\n",
       "src/resources/two.ts": "export default 2;\n",
       "src/main.ts": prints("."),
-      "src/tools/simulator/main.ts": prints(".."),
+      "src/tools/simulator/main.ts": prints("../.."),
     });
     expect(build(folder, "main")).toBe(true);
-    const printed = `${pathToFileURL(join(folder, "dist/src/base/place.js")).href} 2\n`;
+    const printed = `${pathToFileURL(join(folder, "dist/src/lib/place.js")).href} 2\n`;
     expect([run(folder, "src/main.js"), run(folder, "src/tools/simulator/main.js")]).toEqual([printed, printed]);
   });
 
