@@ -2,6 +2,7 @@ import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { daemonStateOf } from "../../src/cli/doctor.ts";
+import { productVersion } from "../../src/lib/product-version.ts";
 import { packUpgrade } from "../../src/ops/upgrade/upgrade-bundle.ts";
 import { sendControlCommand } from "../../src/wiring/control-socket.ts";
 import { pollUntil } from "../support/cuttable-proxy.ts";
@@ -27,7 +28,8 @@ interface Upgrade {
   counts: Record<string, number>;
 }
 
-const [OLD, NEW] = ["0.3.0", "0.4.0"];
+/** This product, which carries the upgrade out and takes backups back, and a later version. */
+const [OLD, NEW] = [productVersion(), "0.3.0"];
 /** What the new version can't bear lies here, in the folder of the installation. */
 const ILLNESS = "full-disk";
 const { pem, trusted } = createVersionSigner();
