@@ -95,5 +95,16 @@ export function consoleMessages(web: string): Plugin {
         return modules[name]?.(language) ?? null;
       },
     },
+    /** In development, a changed catalogue is shown at once: what was compiled from it is thrown away, and pages reload. */
+    hotUpdate({ file, timestamp }) {
+      if (dirname(file) !== resolve(web, "i18n") || !file.endsWith(".json")) return;
+      const { moduleGraph, hot } = this.environment;
+      for (const [id, module] of moduleGraph.idToModuleMap) {
+        if (/^\0virtual:(console|inbox)-messages/.test(id))
+          moduleGraph.invalidateModule(module, new Set(), timestamp, true);
+      }
+      hot.send({ type: "full-reload" });
+      return [];
+    },
   };
 }
