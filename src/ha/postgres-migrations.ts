@@ -1,4 +1,5 @@
 import { RENAMED_COLUMNS, RENAMED_TABLES } from "../store/migrations/0001-standard-table-names.ts";
+import { REWORDED_REASONS } from "../store/migrations/0002-missed-audio-reasons.ts";
 import { NODE_LOCK_CLASS } from "./postgres-schema.ts";
 
 /** A versioned change of the rows that the nodes of a cloud share. Its SQL is the body of a PL/pgSQL block. */
@@ -16,6 +17,8 @@ const valuesOf = (rows: readonly (readonly string[])[]): string =>
 
 const TABLES = valuesOf(Object.entries(RENAMED_TABLES));
 const COLUMNS = valuesOf(RENAMED_COLUMNS);
+/** With their quotes, as an image holds a whole reason. */
+const REASONS = valuesOf(REWORDED_REASONS.map((pair) => pair.map((reason) => JSON.stringify(reason))));
 
 /**
  * All migrations, oldest first. The shared rows name tables and columns as SQLite does, so each migration of the store
@@ -35,6 +38,14 @@ const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
         FROM json_each(r.image::json) WITH ORDINALITY e(key, value, n)
         LEFT JOIN (VALUES ${COLUMNS}) c(tab, old, new) ON c.tab = r.tab AND c.old = e.key)
       WHERE r.image IS NOT NULL AND r.tab IN (SELECT tab FROM (VALUES ${COLUMNS}) c(tab, old, new));`,
+  },
+  {
+    name: "0002-missed-audio-reasons",
+    condition: `EXISTS (SELECT FROM carillon_rows r JOIN (VALUES ${REASONS}) v(old, new)
+      ON r.tab = 'deliveries' AND position(v.old IN r.image) > 0)`,
+    sql: `
+      UPDATE carillon_rows r SET image = replace(r.image, v.old, v.new) FROM (VALUES ${REASONS}) v(old, new)
+        WHERE r.tab = 'deliveries' AND position(v.old IN r.image) > 0;`,
   },
 ];
 

@@ -17,8 +17,18 @@ const OLD_ROWS = [
   ["once_keys", '["o","gone"]', null],
   ["sqlite_sequence", '["alarm_firings"]', '{"name":"alarm_firings","seq":42}'],
   ["users", "[1]", '{"pk":1,"name":"once_keys"}'],
+  [
+    "deliveries",
+    "[1]",
+    '{"pk":1,"reason":"The sound was over when it answered: it only shows the message.","level":"accepted"}',
+  ],
 ];
 const NEW_ROWS = [
+  [
+    "deliveries",
+    "[1]",
+    '{"pk":1,"reason":"The audio had ended before this device responded; text only.","level":"accepted"}',
+  ],
   ["idempotency_keys", '["o","gone"]', null],
   [
     "idempotency_keys",
@@ -66,8 +76,8 @@ postgres.describe("the rows that nodes share in PostgreSQL", () => {
     expect(await rows()).toEqual(NEW_ROWS);
     await createTables(connection);
     expect(await rows()).toEqual(NEW_ROWS);
-    const { rows: applied } = await client.query("SELECT name FROM carillon_migrations");
-    expect(applied).toEqual([{ name: "0001-standard-table-names" }]);
+    const { rows: applied } = await client.query("SELECT name FROM carillon_migrations ORDER BY name");
+    expect(applied).toEqual([{ name: "0001-standard-table-names" }, { name: "0002-missed-audio-reasons" }]);
   });
 
   it("are left alone while a node of an earlier release runs", async () => {
@@ -83,6 +93,6 @@ postgres.describe("the rows that nodes share in PostgreSQL", () => {
     await client.query("DELETE FROM carillon_rows");
     await client.query(`SELECT pg_advisory_lock_shared(${NODE_LOCK_CLASS}, 1)`);
     await createTables(connection);
-    expect((await client.query("SELECT name FROM carillon_migrations")).rowCount).toBe(1);
+    expect((await client.query("SELECT name FROM carillon_migrations")).rowCount).toBe(2);
   });
 });

@@ -1,0 +1,70 @@
+import Database from "better-sqlite3";
+import { beforeEach, describe, expect, it } from "vitest";
+import { MISSED_AUDIO_REASONS } from "../../../../src/resources/notifications/missed-audio.ts";
+import { REWORDED_REASONS } from "../../../../src/store/migrations/0002-missed-audio-reasons.ts";
+import type { Migration } from "../../../../src/store/migrations/migration.ts";
+import { MIGRATIONS, runMigrations } from "../../../../src/store/migrations/run-migrations.ts";
+
+let db: Database.Database;
+beforeEach(() => {
+  db = new Database(":memory:");
+  db.pragma("foreign_keys = ON");
+  return () => void db.close();
+});
+
+const run = (migrations: readonly Migration[] = MIGRATIONS): string[] =>
+  runMigrations(db, { dataDir: "data", now: 1, migrations });
+const applied = (): unknown[] => db.prepare("SELECT name FROM schema_migrations ORDER BY name").pluck().all();
+/** As a database looks that an earlier release made. */
+const existing = (sql = ""): unknown => db.exec(`CREATE TABLE store_meta (name TEXT PRIMARY KEY, value TEXT); ${sql}`);
+const adding = (name: string, sql: string): Migration => ({ name, up: (at) => void at.exec(sql) });
+
+describe("migrations", () => {
+  it("are recorded without being run in a new database", () => {
+    expect(run([adding("0001-a", "CREATE TABLE a (x)")])).toEqual([]);
+    expect([applied(), db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'a'").get()]).toEqual([
+      ["0001-a"],
+      undefined,
+    ]);
+  });
+
+  it("run once each, in order, in an existing database", () => {
+    existing();
+    const [one, two] = [adding("0001-a", "CREATE TABLE a (x)"), adding("0002-b", "ALTER TABLE a ADD COLUMN y")];
+    expect(run([one])).toEqual(["0001-a"]);
+    expect(run([one, two])).toEqual(["0002-b"]);
+    expect(run([one, two])).toEqual([]);
+  });
+
+  it("leave the old form whole when one fails, and foreign keys enforced", () => {
+    existing();
+    const failing = [adding("0001-a", "CREATE TABLE a (x)"), adding("0002-b", "CREATE TABLE a (x)")];
+    expect(() => run(failing)).toThrow("already exists");
+    expect(db.prepare("SELECT name FROM sqlite_schema WHERE name IN ('a', 'schema_migrations')").all()).toEqual([]);
+    expect(db.pragma("foreign_keys", { simple: true })).toBe(1);
+  });
+
+  it("refuse a database that a newer release migrated", () => {
+    existing();
+    run([adding("0001-a", ""), adding("0009-later", "")]);
+    expect(() => run([adding("0001-a", "")])).toThrow("migrated by a newer release (0009-later)");
+  });
+});
+
+it("renames tables with their rows, and drops indexes that carry the old name", () => {
+  existing(`CREATE TABLE broadcast_due (notification INTEGER, at INTEGER);
+    CREATE INDEX broadcast_due__at ON broadcast_due(at); INSERT INTO broadcast_due VALUES (7, 8);`);
+  run();
+  expect(db.prepare("SELECT * FROM notification_timers").all()).toEqual([{ notification: 7, at: 8 }]);
+  expect(db.prepare("SELECT name FROM sqlite_schema WHERE name LIKE 'broadcast_due%'").all()).toEqual([]);
+});
+
+it("gives stored deliveries the reasons by which missed audio is counted", () => {
+  existing("CREATE TABLE deliveries (pk INTEGER PRIMARY KEY, reason TEXT)");
+  const add = db.prepare("INSERT INTO deliveries (reason) VALUES (?)");
+  for (const [from] of REWORDED_REASONS) add.run(from);
+  add.run("no response");
+  run();
+  const reasons = db.prepare("SELECT reason FROM deliveries ORDER BY pk").pluck().all();
+  expect(reasons).toEqual([MISSED_AUDIO_REASONS.asked, MISSED_AUDIO_REASONS.joined, "no response"]);
+});
