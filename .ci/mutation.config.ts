@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { defineConfig, mergeConfig } from "vitest/config";
 import { type Mutant, mutated } from "../test/mutate/mutants.ts";
-import tests from "./vitest.config.ts";
+import tests from "./unit.config.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const mutant = JSON.parse(process.env.CARILLON_MUTANT ?? "null") as Mutant | null;
@@ -22,4 +22,6 @@ const mutating = mergeConfig(
   }),
 );
 
-export default { ...mutating, test: { ...mutating.test, globalSetup: [], reporters: [{}] } };
+const include = ["test/{unit,api}/**/*.test.ts"];
+
+export default { ...mutating, test: { ...mutating.test, include, reporters: [{}] } };

@@ -37,8 +37,8 @@ export const MUTATED_MODULES: Readonly<Record<string, MutatedModule>> = {
     tests: ["test/unit/auth/password-guessing.test.ts", "test/unit/auth/login.test.ts"],
   },
   masking: {
-    files: ["src/lib/log.ts"],
-    tests: ["test/unit/lib/log.test.ts"],
+    files: ["src/lib/log.ts", "src/ops/logs/secret-masking.ts"],
+    tests: ["test/unit/lib/log.test.ts", "test/unit/ops/logs/secret-masking.test.ts"],
   },
   idempotency: {
     files: ["src/store/idempotency-store.ts"],

@@ -29,6 +29,20 @@ describe("log", () => {
     expect(secrets.password).toBe("hunter2");
   });
 
+  it.each(["password", "token", "access_token", "accessToken", "authorization", "cookie", "secret", "config"])(
+    "redacts the key %s on three levels, and copies nothing deeper",
+    (key) => {
+      const lines: string[] = [];
+      const deep = { [key]: "kept" };
+      logInto(lines).info({ [key]: "one", a: { [key]: "two", b: { [key]: "three", c: deep } } }, "x");
+      const redacted = { [key]: "[redacted]" };
+      expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+        ...redacted,
+        a: { ...redacted, b: { ...redacted, c: deep } },
+      });
+    },
+  );
+
   it("drops entries below its level", () => {
     const lines: string[] = [];
     const log = logInto(lines, "warn");
