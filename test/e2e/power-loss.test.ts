@@ -13,5 +13,5 @@ it("loses nothing that was answered to a power cut, and makes a message's stages
   // That the cuts bite, and that there was something to lose.
   expect(control.losing).toBeGreaterThan(0);
   expect(run.unawaited).toBeGreaterThan(0);
-  expect([run.answered, run.messages]).toEqual([120, 15]);
+  expect([run.answered, run.messages]).toEqual([125, 20]);
 });

@@ -59,8 +59,10 @@ export interface DiskPlan {
 const CLIENTS = 4;
 const EVERY_MESSAGE = 8;
 const ZONES = 3;
-/** own choice: as long as a start and its first messages may take on a machine under load */
-const MOST_MS = 60_000;
+/** Messages sent one at a time at the end: no other client's sync covers their stages, however the machine is loaded. */
+const LONE_MESSAGES = 5;
+/** A start and its first messages take this long at most on a loaded machine, in ms. */
+const MAX_WAIT_MS = 60_000;
 
 /**
  * Breaks the disk under a daemon: replays its writes as cuts of the power at moments that follow from `seed` would have left
@@ -104,6 +106,12 @@ export async function injectDiskFailures(
         for (let at = client; at < creates; at += CLIENTS) await make(at, at % EVERY_MESSAGE === 0);
       }),
     );
+    const api = createApiClient(daemon.url, token);
+    for (let at = creates; at < creates + LONE_MESSAGES; at++) {
+      await make(at, true);
+      const id = answered.at(-1)?.id;
+      await eventually(async () => (await api.get<{ total: number }>(`/notifications/${id}/devices`)).total === ZONES);
+    }
     const messages = answered.filter(({ resource }) => resource === "notifications").length;
     say(`${answered.length} creates answered, ${messages} of them messages, ${statSync(log).size} bytes of deeds`);
     const failure = await failSync(daemon, token, fails);
@@ -166,7 +174,7 @@ async function unmadeAfter(
   try {
     const api = createApiClient(daemon.url, token);
     const left = new Set(messages);
-    for (const until = performance.now() + MOST_MS; left.size > 0 && performance.now() < until; await pause(50)) {
+    for (const until = performance.now() + MAX_WAIT_MS; left.size > 0 && performance.now() < until; await pause(50)) {
       for (const id of left) {
         const { total } = await api.get<{ total: number }>(`/notifications/${id}/devices`);
         if (total === ZONES) left.delete(id);
@@ -177,6 +185,14 @@ async function unmadeAfter(
     await daemon.end("SIGTERM");
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Asks until the answer is yes; false when it is still no after MAX_WAIT_MS. */
+async function eventually(ask: () => Promise<boolean>): Promise<boolean> {
+  for (const until = performance.now() + MAX_WAIT_MS; performance.now() < until; await pause(50)) {
+    if (await ask()) return true;
+  }
+  return false;
 }
 
 async function failSync(
