@@ -6,7 +6,9 @@ import type { HttpResponse } from "../lib/http-response.ts";
 import { newId } from "../lib/ids.ts";
 import { createDeniedRequestLog } from "../permissions/denied-request-log.ts";
 import { SCIM_BASE_PATH } from "../scim/server.ts";
+import { type Admission, createAdmission } from "./admission.ts";
 import { drainRequest } from "./body/drain-request.ts";
+import { createClientIdentifier } from "./client-identity.ts";
 import { type ConsoleAssets, createConsoleAssets } from "./console-assets.ts";
 import { withCorsHeaders } from "./cors.ts";
 import type { ApiDeps } from "./dependencies.ts";
@@ -24,7 +26,7 @@ import {
 } from "./incoming-request.ts";
 import { onPremisesEndpoints } from "./on-premises-paths.ts";
 import { routeToPlugin } from "./plugin-route.ts";
-import { createClientIdentifier, createRateLimit } from "./rate-limit.ts";
+import { createRateLimit } from "./rate-limit.ts";
 import { createApiRouter } from "./router.ts";
 import { createPresenter } from "./rows/presenter.ts";
 import { createScimRoute, isScimPath } from "./scim/scim-route.ts";
@@ -59,7 +61,21 @@ interface UnroutedHandlers {
 /** Creates the API from all declarations and actions. */
 export function createApi(deps: ApiDeps): Api {
   const { listen, api } = deps.settings;
-  const rateLimit = createRateLimit(deps.clock, api.requestsPerMinute, createClientIdentifier(deps));
+  const identify = createClientIdentifier(deps);
+  const rateLimit = createRateLimit(deps.clock, api.requestsPerMinute, identify);
+  const admission = createAdmission({
+    clock: deps.clock,
+    limits: api.concurrentRequests,
+    identify,
+    isEmergencyUnderWay: deps.notificationService.isEmergencyUnderWay,
+    onKnownClient: deps.onKnownClient,
+  });
+  const { metrics } = deps.monitoring;
+  metrics.addGauge("requests_under_way", "Requests being served.", () => admission.counts.running);
+  metrics.addGauge("requests_waiting", "Requests waiting for their turn.", () => admission.counts.waiting);
+  metrics.addGauge("requests_refused", "Requests refused since the start because too many waited.", () => {
+    return admission.counts.refused;
+  });
   const handlers: UnroutedHandlers = {
     isOwnHost: createHostCheck({ listen, hosts: api.hosts }),
     files: createConsoleAssets(deps.consoleFolder),
@@ -68,20 +84,22 @@ export function createApi(deps: ApiDeps): Api {
   };
   const app = new Koa<RequestState>();
   app.silent = true;
-  app.use(respond(deps));
+  app.use(respond(deps, admission));
   app.use((context, next) => serveUnrouted(context, next, deps, handlers));
   app.use(
     createApiRouter(createEndpoints(deps), (endpoint, context) => {
       const incoming = readIncomingRequest(context);
-      return rateLimit(incoming, () => endpoint.serve(incoming));
+      return rateLimit(context.req, () => endpoint.serve(incoming));
     }),
   );
   const callback = app.callback();
-  return { callback: () => (request, response) => void callback(request, response) };
+  return {
+    callback: () => admission.admit((request, response) => void callback(request, response)),
+  };
 }
 
 /** Outermost middleware: sends the response or error and logs the request. */
-function respond(deps: ApiDeps): Middleware<RequestState> {
+function respond(deps: ApiDeps, admission: Admission): Middleware<RequestState> {
   // Request ids are unique across restarts without a random number per request.
   const run = newId();
   let requests = 0;
@@ -93,6 +111,7 @@ function respond(deps: ApiDeps): Middleware<RequestState> {
     Object.assign(context.state, { requestId, at: "-", overridden: false, headers: {} });
     context.res.once("finish", () => drainRequest(context.req, deps.clock));
     try {
+      admission.assertAdmitted(context.req);
       await next();
     } catch (error) {
       context.state.response = toErrorResponse(error, requestId, deps);
@@ -104,7 +123,8 @@ function respond(deps: ApiDeps): Middleware<RequestState> {
     await sendResponse(context, response);
     const status = response.status ?? 200;
     const ms = Math.round((deps.clock.monotonicMs() - startedAt) * 10) / 10;
-    const level = method === "GET" && status < 400 ? "debug" : "info";
+    // Refusals under load are counted in the metrics; a line for each would add to the load.
+    const level = (method === "GET" && status < 400) || status === 429 ? "debug" : "info";
     deps.log[level](
       { event: "http.request", requestId, method, at, status, ms, address: clientAddress(context.req) },
       "request",

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { Alarms } from "../alarms/alarms.ts";
 import type { Areas } from "../areas/areas.ts";
 import type { IdentityProviderRow } from "../auth/identity-providers.ts";
@@ -75,6 +76,8 @@ export interface ApiDeps {
   clock: Clock;
   log: Log;
   settings: Settings;
+  /** Gets each request of a client with a valid token or session, before it is served. */
+  onKnownClient(request: IncomingMessage): void;
   notificationService: NotificationService;
   plugins: {
     /**
@@ -115,7 +118,7 @@ export interface ApiDeps {
   monitoring: {
     version: string;
     health(): Pick<HealthReport, "status" | "since">;
-    metrics: Pick<Metrics, "render" | "contentType">;
+    metrics: Pick<Metrics, "render" | "contentType" | "addGauge">;
     series: Pick<HealthSeries, "samples">;
     runs: Pick<DaemonRuns, "newest">;
   };

@@ -3,10 +3,11 @@ import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import { formatListenAddress, type ListenAddress } from "../settings/network-addresses.ts";
+import { limitConnections } from "./connection-limits.ts";
 import { respondToMalformedRequest } from "./malformed-request.ts";
 import type { WebSocketUpgradeListener } from "./websocket-upgrade.ts";
 
-/** Maximum connections of an appliance; more are refused. */
+/** Maximum connections of an appliance. @source docs/decisions/0410-admission-control.md, Connections */
 const MAX_CONNECTIONS = 2_000;
 /**
  * Maximum connections of a cloud: 5,000 links, as many reconnecting ones whose old connections are not yet closed,
@@ -20,11 +21,6 @@ const IDLE_MS = 60_000;
  * server closes the connection would be reset.
  */
 const KEEP_ALIVE_MS = 65_000;
-/**
- * Requests started per event loop turn: one packet may contain a thousand pipelined requests, which would block all
- * others.
- */
-const REQUESTS_PER_TURN = 32;
 /** Grace period for running requests when the server stops. */
 const SHUTDOWN_GRACE_MS = 1_000;
 
@@ -34,6 +30,8 @@ export interface MainHttpServer {
   readonly url: string;
   /** Passes requests to `listener` and upgrade requests to `upgrade`; until then every request gets 503 `starting`. */
   setRequestListener(listener: RequestListener, upgrade?: WebSocketUpgradeListener): void;
+  /** The client has a valid token or session: its connection is not closed in favour of others. */
+  markKnownClient(request: IncomingMessage): void;
   /** Replaces the certificate for new connections; only for a server with TLS. */
   setCertificate(certificate: ServerCertificate): void;
   /** Refuses new connections, gives running requests one second, then closes all connections. */
@@ -83,7 +81,7 @@ class WebSocketAwareRequest extends IncomingMessage {
 
 /**
  * Binds the address immediately, so that a port conflict is reported first; uses TLS if a certificate is given.
- * Connections above `maxConnections` are refused. Behind a gateway, `clientAddressOf` returns the real client address
+ * Beyond `maxConnections`, connections of strangers are closed. Behind a gateway, `clientAddressOf` returns the real client address
  * of a connection. Rejects with Node's error.
  */
 export function startHttpServer(
@@ -95,21 +93,21 @@ export function startHttpServer(
 ): Promise<MainHttpServer> {
   let listener: RequestListener = respondStarting;
   let hsts = certificate?.strictTransportSecurity === true;
-  const startRequest = limitRequestsPerTurn(clock, (request, response) => {
+  const startRequest: RequestListener = (request, response) => {
     if (hsts) response.setHeader("Strict-Transport-Security", STRICT_TRANSPORT_SECURITY);
     listener(request, response);
-  });
+  };
   const secure =
     certificate && createSecureServer({ ...SERVER_OPTIONS, ...tlsOptions(certificate), ...TLS_OPTIONS }, startRequest);
   const server = secure ?? createServer(SERVER_OPTIONS, startRequest);
   // TLS handshake failures of clients are not logged.
   secure?.on("tlsClientError", () => undefined);
-  if (clientAddressOf)
-    server.prependListener(secure ? "secureConnection" : "connection", (socket) =>
-      overrideRemoteAddress(socket, clientAddressOf),
-    );
+  const connections = limitConnections(server, maxConnections);
+  server.on(secure ? "secureConnection" : "connection", (socket) => {
+    connections.join(socket);
+    if (clientAddressOf) overrideRemoteAddress(socket, clientAddressOf);
+  });
   server.on("clientError", respondToMalformedRequest);
-  server.maxConnections = maxConnections;
   server.setTimeout(IDLE_MS);
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -121,6 +119,7 @@ export function startHttpServer(
           listener = next;
           if (upgrade) server.on("upgrade", upgrade);
         },
+        markKnownClient: ({ socket }) => connections.markKnown(socket),
         setCertificate(next) {
           hsts = next.strictTransportSecurity;
           secure?.setSecureContext({ ...tlsOptions(next), ...TLS_OPTIONS });
@@ -145,26 +144,6 @@ const SERVER_OPTIONS = {
 function tlsOptions({ certificate, key, callers }: ServerCertificate) {
   const clientCertificates = callers === undefined ? {} : { ca: callers, requestCert: true, rejectUnauthorized: false };
   return { cert: certificate, key, ...clientCertificates };
-}
-
-/** Starts a limited number of requests per event loop turn, in order; the others wait. */
-function limitRequestsPerTurn(clock: Clock, start: RequestListener): RequestListener {
-  const waiting: Parameters<RequestListener>[] = [];
-  let started = 0;
-  const startTurn = (): void => {
-    started = 0;
-    for (const [request, response] of waiting.splice(0, REQUESTS_PER_TURN)) {
-      started++;
-      start(request, response);
-    }
-    if (started > 0) clock.defer(startTurn);
-  };
-  return (request, response) => {
-    if (started === 0) clock.defer(startTurn);
-    started++;
-    if (started <= REQUESTS_PER_TURN && waiting.length === 0) start(request, response);
-    else waiting.push([request, response]);
-  };
 }
 
 function overrideRemoteAddress(socket: Socket, clientAddressOf: ClientAddressOf): void {

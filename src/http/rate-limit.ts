@@ -1,24 +1,19 @@
 import { hash } from "node:crypto";
-import type { AccessControl } from "../auth/principal.ts";
-import { readSessionCookie } from "../auth/session-cookie.ts";
+import type { IncomingMessage } from "node:http";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, TooManyRequestsError } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
-import type { ScimServer } from "../scim/server.ts";
 import type { Settings } from "../settings/schema.ts";
-import { accessTokenOf } from "./bearer-token.ts";
-import type { IncomingRequest } from "./incoming-request.ts";
+import type { ClientIdentifier } from "./client-identity.ts";
+import { clientAddress } from "./incoming-request.ts";
 
 /** Serves a request unless the rate limit of its token or address is exceeded. Throws TooManyRequestsError. */
-export type RateLimit = (incoming: IncomingRequest, serve: () => Promise<HttpResponse>) => Promise<HttpResponse>;
+export type RateLimit = (raw: IncomingMessage, serve: () => Promise<HttpResponse>) => Promise<HttpResponse>;
 
 /** Burst size in minutes of the rate. */
 const BURST_MINUTES = 2;
 /** Maximum number of buckets; the least recently used one is dropped. */
 const MAX_KEYS = 10_000;
-
-/** The client of a request: a valid token, a valid console session, or null if unauthenticated. */
-export type RateLimitClient = { token: string } | "session" | null;
 
 /**
  * Limits requests per valid token, and per address for requests without one, because invalid tokens can be made up.
@@ -28,51 +23,23 @@ export type RateLimitClient = { token: string } | "session" | null;
 export function createRateLimit(
   clock: Clock,
   limits: Settings["api"]["requestsPerMinute"],
-  identifyClient: (incoming: IncomingRequest) => RateLimitClient,
+  identify: ClientIdentifier,
 ): RateLimit {
   const takeForToken = createTokenBuckets(clock, limits.token);
   const takeForAddress = createTokenBuckets(clock, limits.address);
-  return async (incoming, serve) => {
-    const client = identifyClient(incoming);
-    const address = incoming.address ?? "";
-    if (client === null) assertNotLimited(takeForAddress(address));
-    else if (client !== "session") assertNotLimited(takeForToken(hash("sha1", client.token, "base64url")));
+  return async (raw, serve) => {
+    const { isKnown, token } = identify(raw);
+    const address = clientAddress(raw) ?? "";
+    if (!isKnown) assertNotLimited(takeForAddress(address));
+    else if (token !== null) assertNotLimited(takeForToken(hash("sha1", token, "base64url")));
     try {
       return await serve();
     } catch (error) {
       const unknown = error instanceof CallerError && error.type === "unauthorized";
-      if (unknown && client !== null) assertNotLimited(takeForAddress(address));
+      if (unknown && isKnown) assertNotLimited(takeForAddress(address));
       throw error;
     }
   };
-}
-
-/** Identifies the client by user tokens, SCIM tokens and session cookies. */
-export function createClientIdentifier({
-  access,
-  scim,
-}: {
-  access: Pick<AccessControl, "authenticate">;
-  scim: Pick<ScimServer, "authenticate">;
-}): (incoming: IncomingRequest) => RateLimitClient {
-  return ({ header, query, address, secure }) => {
-    const token = presentedToken(header("authorization"), query);
-    if (token !== null) {
-      const isValid = access.authenticate(token, "bearer", false) ?? scim.authenticate(token, address);
-      return isValid ? { token } : null;
-    }
-    const session = readSessionCookie(header("cookie"), secure);
-    return session !== null && access.authenticate(session, "cookie", false) ? "session" : null;
-  };
-}
-
-/** The token that would authenticate the request; null without one. */
-function presentedToken(authorization: string | null, query: IncomingRequest["query"]): string | null {
-  try {
-    return accessTokenOf(authorization, query);
-  } catch {
-    return null;
-  }
 }
 
 function assertNotLimited(seconds: number): void {

@@ -12,11 +12,15 @@ type Headers = Record<string, string | number>;
 /** Smaller texts are not compressed: it would not save a packet. */
 const MIN_GZIP_BYTES = 1_024;
 const COMPRESSIBLE = /^(application\/(json|xml|[\w.-]+\+json)|text\/(?!event-stream))/;
-/** Accept-Encoding with gzip. @source RFC 9110 §12.5.3 */
-const ACCEPTS_GZIP = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i;
+const ACCEPTS_GZIP = encodingPattern("gzip");
 /** Nine tenths of the gain of the default level for half of its time. */
 const GZIP_LEVEL = 3;
 const compress = promisify(gzip);
+
+/** Matches an Accept-Encoding header that allows `encoding`. @source RFC 9110 §12.5.3 */
+export function encodingPattern(encoding: "br" | "gzip"): RegExp {
+  return new RegExp(`\\b${encoding}\\b(?!\\s*;\\s*q=0(\\.0*)?\\s*(,|$))`, "i");
+}
 
 /**
  * Sends a response: 304 for a matching ETag, gzip (in the thread pool) if accepted and worthwhile. Strings bypass

@@ -105,6 +105,7 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
   const due = createTimerScheduler({ ...deps, handlers: { escalation, "queue-limit": queueLimit, repeat, tracking } });
 
   return {
+    isEmergencyUnderWay: emergencyPrecedence.isUnderWay,
     async start() {
       claimMulticastAddresses(deps);
       runner.runUnfinished();

@@ -108,6 +108,8 @@ export interface NotificationService {
   start(): Promise<void>;
   /** Stops dispatching and writes the known state; the next start resumes from the rows. */
   stop(): Promise<void>;
+  /** True while an emergency is not audible yet, for at most 2 s: other work makes way for it. */
+  isEmergencyUnderWay(): boolean;
   /**
    * Validates a message and stores it with its recipients in one transaction; resolves after COMMIT. A `draft` is not
    * sent: its row says who and what would be reached. A message that requires approval waits for `decideApproval`.

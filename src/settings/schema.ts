@@ -113,6 +113,20 @@ export const settingsSchema = z
           .describe(
             "Rate limits in requests per minute, with a burst of two minutes. Requests above the limit get 429 with Retry-After. Console sessions are not limited.",
           ),
+        concurrentRequests: z
+          .strictObject({
+            user: z.int().min(1).max(10_000).default(32).describe("Limit per user or directory."),
+            address: z
+              .int()
+              .min(1)
+              .max(10_000)
+              .default(8)
+              .describe("Limit per IP address for requests without a valid token or session."),
+          })
+          .prefault({})
+          .describe(
+            "Requests served at the same time. Further ones wait their turn; when too many wait, they get 429 with Retry-After. Requests that send emergencies come first.",
+          ),
       })
       .prefault({}),
     network: z

@@ -452,6 +452,7 @@ async function startModules(
     ...importers,
     scenarios,
     settings: effectiveSettings,
+    onKnownClient: server.markKnownClient,
     link: cloudLink.adminService,
     proxyToCloud: async (request) => (await cloudLink.site?.forwardRequest(request)) ?? null,
     ssrfGuard,

@@ -262,6 +262,7 @@ export async function openApi(
     clock,
     log,
     settings: defaultSettings(),
+    onKnownClient: () => undefined,
     notificationService,
     plugins: {
       handleRequest: async () => null,
@@ -290,7 +291,7 @@ export async function openApi(
     monitoring: {
       version: "0",
       health: () => ({ status: "GREEN", since: 0 }),
-      metrics: { render: async () => "", contentType: "text/plain" },
+      metrics: { render: async () => "", contentType: "text/plain", addGauge: () => undefined },
       series: { samples: () => [] },
       runs: { newest: () => [{ began: 0, ended: null, ending: null, version: "0" }] },
     },

@@ -1,6 +1,6 @@
+import type { IncomingMessage } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { unauthorized } from "../../src/http/error-response.ts";
-import type { IncomingRequest } from "../../src/http/incoming-request.ts";
 import { createRateLimit } from "../../src/http/rate-limit.ts";
 import { defaultSettings } from "../../src/settings/schema.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
@@ -53,13 +53,12 @@ describe("requests beyond the limit", () => {
 describe("the limit", () => {
   const setUp = (limits = { token: 60, address: 60 }) => {
     const clock = createFakeClock();
-    const limit = createRateLimit(clock, limits, ({ header }) => {
-      const token = header("authorization");
-      return token !== null ? { token } : header("cookie") === null ? null : "session";
+    const limit = createRateLimit(clock, limits, ({ headers: { authorization: token = null, cookie } }) => {
+      return { key: "", isKnown: token !== null || cookie !== undefined, token };
     });
     const ask = async (headers: Record<string, string>, serve = async () => ({ body: null }) as const) => {
-      const incoming = { header: (name: string) => headers[name] ?? null, query: {}, address: "10.0.0.1" };
-      return limit(incoming as unknown as IncomingRequest, serve).then(
+      const raw = { headers, socket: { remoteAddress: "10.0.0.1" } };
+      return limit(raw as unknown as IncomingMessage, serve).then(
         () => 0,
         (error: { retryAfterS?: number; type: string }) => error.retryAfterS ?? error.type,
       );

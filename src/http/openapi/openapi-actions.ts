@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
 import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
 import { notFound } from "../../lib/errors.ts";
-import type { HttpResponse } from "../../lib/http-response.ts";
 import type { Action, PublicRequest } from "../action.ts";
+import { type PreparedResponse, prepareResponse } from "../prepared-response.ts";
 import { PAGE_SECURITY_HEADERS } from "../security-headers.ts";
 import { renderDocsFamily, renderDocsOverview } from "./docs-page.ts";
 import type { OpenApiDocument } from "./document.ts";
@@ -12,21 +11,33 @@ type Describe = () => Generator<undefined, OpenApiDocument, undefined>;
 /** Maximum time per event loop turn. */
 const CHUNK_MS = 5;
 
-interface RenderedDocument {
+interface PreparedDocument {
   document: OpenApiDocument;
-  text: string;
-  etag: string;
+  response: PreparedResponse;
+  /** HTML pages by family; null: the overview. */
+  pages: Map<string | null, Promise<PreparedResponse>>;
 }
 
 /**
  * The OpenAPI document and its HTML pages; public, because they contain no data of the appliance. `describe` is
- * called once, on the first request.
+ * called once, on the first request; each answer is prepared once.
  */
 export function openApiActions(describe: Describe): Action[] {
-  let written: Promise<RenderedDocument> | null = null;
-  const documentOf = ({ deps }: PublicRequest): Promise<RenderedDocument> => {
-    written ??= write(describe, deps.clock);
-    return written;
+  let prepared: Promise<PreparedDocument> | null = null;
+  const documentOf = ({ deps }: PublicRequest): Promise<PreparedDocument> => {
+    prepared ??= prepare(describe, deps.clock);
+    return prepared;
+  };
+  const pageResponse = async (request: PublicRequest, family: string | null) => {
+    const { document, pages } = await documentOf(request);
+    let page = pages.get(family);
+    if (!page) {
+      const html = family === null ? renderDocsOverview(document) : renderDocsFamily(document, family);
+      if (html === null) throw notFound();
+      page = prepareResponse(html, "text/html; charset=utf-8", PAGE_SECURITY_HEADERS);
+      pages.set(family, page);
+    }
+    return (await page)(request.header("accept-encoding") ?? undefined);
   };
   return [
     {
@@ -36,8 +47,8 @@ export function openApiActions(describe: Describe): Action[] {
       doc: "Returns the OpenAPI 3.1 document of this API.",
       response: { kind: "json", schema: { type: "object", required: ["openapi", "info", "paths", "components"] } },
       async handle(request) {
-        const { text, etag } = await documentOf(request);
-        return { headers: { ETag: etag, "Cache-Control": "no-cache" }, body: text };
+        const { response } = await documentOf(request);
+        return response(request.header("accept-encoding") ?? undefined);
       },
     },
     {
@@ -46,7 +57,7 @@ export function openApiActions(describe: Describe): Action[] {
       permission: "open",
       doc: "Lists the resource families of the API as HTML.",
       response: { kind: "bytes", types: ["text/html"] },
-      handle: async (request) => pageResponse(renderDocsOverview((await documentOf(request)).document)),
+      handle: (request) => pageResponse(request, null),
     },
     {
       method: "get",
@@ -54,17 +65,19 @@ export function openApiActions(describe: Describe): Action[] {
       permission: "open",
       doc: "Documents one resource family of the API as HTML.",
       response: { kind: "bytes", types: ["text/html"] },
-      async handle(request) {
-        const page = renderDocsFamily((await documentOf(request)).document, request.params.family ?? "");
-        if (page === null) throw notFound();
-        return pageResponse(page);
-      },
+      handle: (request) => pageResponse(request, request.params.family ?? ""),
     },
   ];
 }
 
-async function write(describe: Describe, clock: Clock): Promise<RenderedDocument> {
-  const steps = describe();
+async function prepare(describe: Describe, clock: Clock): Promise<PreparedDocument> {
+  const document = await inSlices(describe(), clock);
+  const text = await inSlices(stringifyInSteps(document), clock);
+  const response = await prepareResponse(text, "application/json; charset=utf-8");
+  return { document, response, pages: new Map() };
+}
+
+async function inSlices<T>(steps: Generator<undefined, T, undefined>, clock: Clock): Promise<T> {
   let startedAt = clock.monotonicMs();
   let step = steps.next();
   for (; !step.done; step = steps.next()) {
@@ -72,18 +85,18 @@ async function write(describe: Describe, clock: Clock): Promise<RenderedDocument
     await yieldToEventLoop(clock);
     startedAt = clock.monotonicMs();
   }
-  const document = step.value;
-  await yieldToEventLoop(clock);
-  const text = JSON.stringify(document);
-  await yieldToEventLoop(clock);
-  const etag = `"${createHash("sha256").update(text).digest("hex").slice(0, 16)}"`;
-  return { document, text, etag };
+  return step.value;
 }
 
-function pageResponse(html: string): HttpResponse {
-  return {
-    headers: { ...PAGE_SECURITY_HEADERS, "Cache-Control": "no-cache" },
-    type: "text/html; charset=utf-8",
-    body: html,
-  };
+/** `JSON.stringify` of a large object, one member of its first three levels at a time. */
+function* stringifyInSteps(value: object, depth = 3): Generator<undefined, string, undefined> {
+  const members: string[] = [];
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined) continue;
+    const isNested = depth > 1 && typeof member === "object" && member !== null && !Array.isArray(member);
+    const text: string = isNested ? yield* stringifyInSteps(member, depth - 1) : JSON.stringify(member);
+    members.push(`${JSON.stringify(name)}:${text}`);
+    yield;
+  }
+  return `{${members.join(",")}}`;
 }

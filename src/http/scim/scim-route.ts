@@ -9,7 +9,7 @@ import { accessTokenOf } from "../bearer-token.ts";
 import { readUpload } from "../body/upload-stream.ts";
 import type { ApiDeps } from "../dependencies.ts";
 import { isBug, unauthorized } from "../error-response.ts";
-import { clientAddress, type IncomingRequest } from "../incoming-request.ts";
+import { clientAddress } from "../incoming-request.ts";
 import type { RateLimit } from "../rate-limit.ts";
 import { serveScimBulk } from "./scim-bulk.ts";
 import { scimErrorResponse } from "./scim-error-response.ts";
@@ -33,7 +33,7 @@ export function createScimRoute(
     const logEntry = { at: clock.now(), method: raw.method ?? "GET", path };
     let caller: ScimCaller | null = null;
     try {
-      const response = await rateLimit(rateLimitRequest(raw), async () => {
+      const response = await rateLimit(raw, async () => {
         caller = callerOf(scim, raw);
         return serve(deps, caller, raw, { path, query: new URLSearchParams(search) });
       });
@@ -105,16 +105,4 @@ async function bodyOf(raw: IncomingMessage, clock: ApiDeps["clock"]): Promise<un
       error instanceof CallerError ? error.message : "The body must be UTF-8.",
     );
   }
-}
-
-/** Request data for the rate limit. */
-function rateLimitRequest(raw: IncomingMessage): IncomingRequest {
-  return {
-    address: clientAddress(raw),
-    query: {},
-    header: (name: string) => {
-      const value = raw.headers[name];
-      return typeof value === "string" ? value : null;
-    },
-  } as IncomingRequest;
 }

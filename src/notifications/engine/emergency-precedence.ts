@@ -6,6 +6,8 @@ export interface EmergencyPrecedence {
   holdOthersUntil(work: Promise<unknown>): void;
   /** Resolves once no emergency has precedence, at once when none does. */
   waitForEmergencies(): Promise<void>;
+  /** True while an emergency has precedence. */
+  isUnderWay(): boolean;
 }
 
 /** Maximum wait of other messages for an emergency that is not audible yet. */
@@ -30,5 +32,6 @@ export function createEmergencyPrecedence(clock: Clock, signal: AbortSignal): Em
     async waitForEmergencies() {
       if (first.size > 0) await Promise.all(first);
     },
+    isUnderWay: () => first.size > 0,
   };
 }

@@ -11,6 +11,8 @@ export interface Metrics {
   /** Prometheus text format. */
   render(): Promise<string>;
   contentType: string;
+  /** Adds a gauge that is read at each request. */
+  addGauge(name: string, help: string, read: () => number): void;
   /** Unsubscribes from events. */
   stop(): void;
 }
@@ -87,6 +89,7 @@ export function createMetrics({ reader, events, health, measured, canary }: Metr
   return {
     render: () => register.metrics(),
     contentType: register.contentType,
+    addGauge: (name, help, read) => void gauge(name, help, read),
     stop() {
       for (const unsubscribe of unsubscribers) unsubscribe();
     },
