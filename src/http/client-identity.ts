@@ -8,7 +8,7 @@ import { parseQuery } from "./query/query.ts";
 
 /** The client of a request, before its permissions are checked. */
 export interface ClientIdentity {
-  /** `user <id>`, `directory <name>`, or `address <IP address>` for a client without a valid token or session. */
+  /** `user <id>` (tokens), `console <id>` (sessions of a user), `directory <name>`, or `address <IP address>` for a client without a valid token or session. */
   key: string;
   /** False for a client that anybody could be. */
   isKnown: boolean;
@@ -55,8 +55,9 @@ export function createClientIdentifier({
   };
 }
 
+/** A program with the user's token must not keep the same person's console waiting, so that they are two clients. */
 function user({ userId }: Principal, token: string | null): ClientIdentity {
-  return { key: `user ${userId}`, isKnown: true, token };
+  return { key: `${token === null ? "console" : "user"} ${userId}`, isKnown: true, token };
 }
 
 /** The token that would authenticate the request; null without one. */

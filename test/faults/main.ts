@@ -59,6 +59,11 @@
  * their own and all of them written to, while the node that acts is killed, the database restarted, and its replica promoted
  * in its place in turn, ROUNDS times (6): both appliances have what is written next within 10 s, nothing that was answered is
  * lost, nothing stands twice. As root, with Debian's postgresql.
+ * `npm run faults -- flood [EMERGENCIES] [FLOOD,FLOOD...] [--bug admission-off|lane-off]`: sends EMERGENCIES (20) during each
+ * flood: strangers who search, read, hold connections or guess passwords, and a user who may read and sends each of the 30
+ * most expensive requests, over 200 connections. Phones get each emergency within 1 s (p99), the watchdog is fed at least
+ * every 2 s, no request of a session is refused. A flood is one of search, same-user, openapi, console, connections,
+ * connections-of-this-address, phone-authentication, set-up, log-in, expensive. A planted bug must exceed a limit.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
 
@@ -79,6 +84,7 @@ import { measureSoundDuringCatchUp } from "./field/catch-up.ts";
 import { injectCloudFaults } from "./field/cloud.ts";
 import { killActiveAppliance } from "./field/failover.ts";
 import { reexecInNamespace } from "./field/network-namespaces.ts";
+import { brokenLimits, floodDaemon } from "./flood/flood.ts";
 import { fuzz } from "./fuzz.ts";
 import { sendHostileInputs } from "./hostile-inputs.ts";
 import { failNodes } from "./hub-nodes.ts";
@@ -103,8 +109,8 @@ const { values, positionals } = readArguments("faults", {
 });
 const [what, number, rows] = positionals;
 const seed = Number(values.seed);
-if (!/^\d{1,9}$/.test(values.seed) || [number, rows].some((each) => each !== undefined && !/^\d{1,7}$/.test(each)))
-  usage();
+const given = what === "flood" ? [number] : [number, rows];
+if (!/^\d{1,9}$/.test(values.seed) || given.some((each) => each !== undefined && !/^\d{1,7}$/.test(each))) usage();
 
 if (what === undefined) {
   process.exitCode = (await runAll(say)) ? 0 : 1;
@@ -237,6 +243,20 @@ if (what === undefined) {
     () => measureSoundDuringCatchUp({ rows: Number(rows ?? 10_000), rounds: Number(number ?? 5), faketime }, say),
     ({ emergencies }) => emergencies > 0,
   );
+} else if (what === "flood") {
+  const floods = rows?.split(",") ?? null;
+  const figures = await floodDaemon({ emergencies: Number(number ?? 20), floods, bug: values.bug ?? null }, say);
+  const broken = figures.flatMap(brokenLimits);
+  for (const limit of broken) say(`BROKEN: ${limit}`);
+  const worst = (name: "pushP99Ms" | "watchdogGapMs" | "sessionMaxMs") =>
+    Math.max(...figures.map((each) => each[name]));
+  process.stdout.write(
+    `${JSON.stringify({
+      ...{ floods: figures.length, pushP99Ms: worst("pushP99Ms"), watchdogGapMs: worst("watchdogGapMs") },
+      ...{ sessionMaxMs: worst("sessionMaxMs"), broken: broken.length },
+    })}\n`,
+  );
+  process.exitCode = broken.length === 0 && figures.length > 0 ? 0 : 1;
 } else if (what === "hub-nodes") {
   await playInField(
     () => failNodes(Number(number ?? 6), say),
@@ -265,7 +285,7 @@ async function playInField<T extends { broken: string[] }>(
 
 function usage(): never {
   fail(
-    "Usage: npm run faults [-- inputs|disk|files|kills|fuzz|answers|emergency|calls|bulk|bells|flaps|failover|phones|clock|zones|systemd|disk-full|backup|cloud|cover|catch-up|hub-nodes [NUMBER] [--seed S]]\nSee: npm run faults -- --help",
+    "Usage: npm run faults [-- inputs|disk|files|kills|fuzz|answers|emergency|calls|bulk|bells|flaps|failover|phones|clock|zones|systemd|disk-full|backup|cloud|cover|catch-up|hub-nodes|flood [NUMBER] [--seed S]]\nSee: npm run faults -- --help",
   );
 }
 
