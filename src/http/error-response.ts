@@ -3,6 +3,7 @@ import {
   ConflictError,
   type ErrorType,
   type FieldError,
+  InUseError,
   LimitError,
   TooManyRequestsError,
   UpstreamError,
@@ -13,7 +14,9 @@ export interface ErrorResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
   /** The body as JSON value. */
-  body: { status: number; type: string; message: string; errors: readonly FieldError[]; requestId: string };
+  body: { status: number; type: string; message: string; errors: readonly FieldError[]; requestId: string } & Partial<
+    Pick<InUseError, "dependents">
+  >;
 }
 
 /** The only mapping of error types to HTTP statuses. @source docs/decisions/0002-errors.md */
@@ -26,6 +29,7 @@ export const STATUS_BY_ERROR_TYPE: Readonly<Record<ErrorType, number>> = {
   "not-found": 404,
   "method-not-allowed": 405,
   conflict: 409,
+  "in-use": 409,
   "too-large": 413,
   "unsupported-media-type": 415,
   "wrong-host": 421,
@@ -68,7 +72,10 @@ export function errorResponseOf(error: unknown, requestId: string): ErrorRespons
   return {
     status,
     headers: headersOf(error, type),
-    body: { status, type, message, errors: known?.faults ?? [], requestId },
+    body: {
+      ...{ status, type, message, errors: known?.faults ?? [], requestId },
+      ...(error instanceof InUseError ? { dependents: error.dependents } : {}),
+    },
   };
 }
 
@@ -80,6 +87,7 @@ export function isBug(error: unknown): boolean {
 function describe(error: unknown): { type: ErrorType; message: string; faults: readonly FieldError[] } | null {
   if (error instanceof CallerError) return { type: error.type, message: publicMessage(error), faults: error.faults };
   if (error instanceof ConflictError) return withFieldError(error.type, error.message, error.field);
+  if (error instanceof InUseError) return { type: error.type, message: error.message, faults: [] };
   if (error instanceof LimitError) return withFieldError(error.type, error.message, null);
   if (error instanceof UpstreamError) return { type: error.type, message: error.message, faults: [] };
   return null;

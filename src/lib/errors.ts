@@ -8,6 +8,7 @@ export type ErrorType =
   | "not-found"
   | "method-not-allowed"
   | "conflict"
+  | "in-use"
   | "too-large"
   | "unsupported-media-type"
   | "too-many-requests"
@@ -71,6 +72,21 @@ export class ConflictError extends CarillonError {
   constructor(message: string, field: string | null = null) {
     super(message, { field });
     this.field = field;
+  }
+}
+
+/** Something that must not change without notice uses the row; nothing has changed. */
+export class InUseError extends CarillonError {
+  readonly type = "in-use" as const;
+  /** The users; without a name those that the caller must not see. */
+  readonly dependents: readonly { type: string; id: string; name: string | null; role: string }[];
+
+  constructor(dependents: InUseError["dependents"]) {
+    const named = dependents.flatMap(({ name }) => (name === null ? [] : [`“${name}”`])).slice(0, 3);
+    const more = dependents.length - named.length;
+    const all = [...named, ...(more > 0 ? [`${more} more`] : [])].join(", ");
+    super(`In use by ${all}. Repeat with ?detach=true to carry out the change nevertheless.`);
+    this.dependents = dependents;
   }
 }
 

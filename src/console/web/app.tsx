@@ -3,7 +3,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { CallerError } from "../../lib/errors.ts";
 import { openSocket } from "./api/browser-socket.ts";
-import { type ApiClient, createClient } from "./api/client.ts";
+import { type ApiClient, createClient, type Dependent } from "./api/client.ts";
 import { createLiveFeed, type FeedState } from "./api/live-feed.ts";
 import type { SessionRow } from "./api/rows.ts";
 import { createStaleQueries } from "./api/stale-queries.ts";
@@ -14,6 +14,7 @@ import { BrandingColors } from "./features/branding/branding.tsx";
 import { useTranslation } from "./i18n/use-translation.tsx";
 import { createPendingRemovals } from "./pending-removals.ts";
 import { createConsoleRouter } from "./router.tsx";
+import { DetachDialog, type DetachQuestion } from "./ui/detach-dialog.tsx";
 import { refreshLists } from "./ui/list/refresh-lists.ts";
 import { Toast, type ToastMessage } from "./ui/toast.tsx";
 import { type UserActivity, watchUserActivity } from "./user-activity.ts";
@@ -26,9 +27,23 @@ export function App() {
   const queries = useQueryClient();
   const [feed, setFeed] = useState<FeedState>({ live: true, since: browserClock.now() });
   const [toast, setToast] = useState<ToastMessage | null>(null);
+  const [detaching, setDetaching] = useState<DetachQuestion | null>(null);
   const [attention] = useState(() => watchUserActivity(window, browserClock));
   const [domainId, setDomainId] = useState(() => sessionStorage.getItem(ACTING_DOMAIN_KEY));
   const [removals] = useState(() => createPendingRemovals(browserClock, window));
+  const confirmDetach = useCallback(
+    (dependents: readonly Dependent[], name: string | null = null) =>
+      new Promise<boolean>((resolve) => {
+        setDetaching({
+          ...{ name, dependents },
+          onAnswer(isConfirmed) {
+            setDetaching(null);
+            resolve(isConfirmed);
+          },
+        });
+      }),
+    [],
+  );
   const client = useMemo(
     () =>
       createClient({
@@ -39,9 +54,10 @@ export function App() {
           setDomainId(null);
           queries.setQueryData(["session"], null);
         },
+        confirmDetach,
         domainId,
       }),
-    [queries, attention, domainId],
+    [queries, attention, confirmDetach, domainId],
   );
   const actIn = useCallback(
     (next: string | null) => {
@@ -84,9 +100,10 @@ export function App() {
       removals,
       refreshSession,
       notify: (text, undo) => setToast({ text, undo }),
+      confirmDetach,
       acting: { domainId, actIn },
     }),
-    [client, feed, removals, refreshSession, domainId, actIn],
+    [client, feed, removals, refreshSession, confirmDetach, domainId, actIn],
   );
   return (
     <ConsoleProvider value={value}>
@@ -98,6 +115,7 @@ export function App() {
           !session.isLoading &&
           (setup.data?.needed ? <FirstRunPage /> : !setup.isLoading && <LogInPage />)}
       </Suspense>
+      {detaching && <DetachDialog {...detaching} />}
       {toast && <Toast toast={toast} onEnd={() => setToast(null)} />}
     </ConsoleProvider>
   );

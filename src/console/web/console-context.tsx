@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
 import { BugError } from "../../lib/errors.ts";
-import type { ApiClient } from "./api/client.ts";
+import type { ApiClient, Dependent } from "./api/client.ts";
 import type { FeedState } from "./api/live-feed.ts";
 import type { BrowserClock } from "./browser-clock.ts";
 import type { PendingRemovals } from "./pending-removals.ts";
@@ -13,6 +13,8 @@ export interface Console {
   removals: PendingRemovals;
   /** Says something for a few seconds; with `undo`, offers to take it back. */
   notify(message: string, undo?: () => void): void;
+  /** Asks whether something may be removed or changed although others use it. */
+  confirmDetach(dependents: readonly Dependent[], name?: string): Promise<boolean>;
   /** Reads the session again. */
   refreshSession(): void;
   acting: ActingDomain;

@@ -27,6 +27,20 @@ export const ERROR_SCHEMA: JsonSchema = {
         },
       },
     },
+    dependents: {
+      type: "array",
+      description: "For `in-use`: the emergencies, inputs and bells that use the row, at most 100.",
+      items: {
+        type: "object",
+        required: ["type", "id", "name", "role"],
+        properties: {
+          type: { type: "string", description: "Resource, such as `scenarios`." },
+          id: { type: "string", format: "uuid" },
+          name: { type: ["string", "null"], description: "Null if the caller must not see it." },
+          role: { type: "string", enum: ["emergency", "input", "bells"] },
+        },
+      },
+    },
     requestId: { type: "string", description: "Request id, also in the log and in the header X-Request-Id." },
   },
   examples: [

@@ -9,6 +9,7 @@ import { assertIfMatch } from "../etag.ts";
 import { fileQuery, requestedFileResponse } from "../file-response.ts";
 import type { ResponseShape } from "../openapi/response-shape.ts";
 import { textParameter } from "../query/query.ts";
+import { assertChangeKeepsReach, assertRemovable, DETACH_QUERY } from "./in-use.ts";
 import type { PresentationContext, Presenter } from "./presenter.ts";
 import type { UntypedRow } from "./representation.ts";
 import {
@@ -103,14 +104,15 @@ function changeOperations(
   const accepts = method === "put" ? resource.fields : {};
   const response: ResponseShape = method === "put" ? { kind: "row", resource } : { kind: "deletion" };
   const supportsDryRun = docs !== OPERATION_DOCS.hide;
-  const shared = { method, ...docs, response, accepts, supportsDryRun, ...(isVisible ? { isVisible } : {}) };
+  const query = docs === OPERATION_DOCS.hide ? {} : DETACH_QUERY;
+  const shared = { method, ...docs, response, accepts, supportsDryRun, query, ...(isVisible ? { isVisible } : {}) };
   const run = (request: RowRequest): Promise<HttpResponse> => handler(served, request);
   return [
     { ...shared, at: item, handle: run },
     {
       ...shared,
       at: path.at,
-      query: ID_PARAMETER,
+      query: { ...ID_PARAMETER, ...query },
       completeRequest: (request) => withIdFromRequest(served.idName, request),
       handle: run,
     },
@@ -149,6 +151,7 @@ async function update(served: ServedPath, request: RowRequest) {
   const { store } = request.deps;
   const found = requireRow(served, request);
   const { id: _id, ...input } = withParents(served, request);
+  await assertChangeKeepsReach(request, { resource, id: found.id }, input);
   const row = await store.update(resource, found.id, input, request.by, undefined, ifMatchGuard(request));
   return request.presenter.presentRow(resource, row as unknown as UntypedRow, presentationContext(served, request));
 }
@@ -163,6 +166,7 @@ async function remove(served: ServedPath, request: RowRequest) {
   const { store } = request.deps;
   const { id } = requireRow(served, request);
   requireSameId(served, request);
+  await assertRemovable(request, { resource: served.resource, id });
   await store.remove(served.resource, id, request.by, ifMatchGuard(request));
   return deletedResponse(id);
 }

@@ -8,6 +8,22 @@ export interface RowPage<T> {
   data: T[];
 }
 
+/** An emergency, an input or bells that use a row. */
+export interface Dependent {
+  /** Resource name. */
+  type: string;
+  id: string;
+  /** Null if the user must not see it. */
+  name: string | null;
+  role: "emergency" | "input" | "bells";
+}
+
+/** What uses the row that could not be changed; null for other errors. */
+export function dependentsOf(error: unknown): readonly Dependent[] | null {
+  if (!(error instanceof CallerError) || error.type !== "in-use") return null;
+  return (error.context.dependents ?? []) as Dependent[];
+}
+
 /** Dependencies of `createClient`. */
 export interface ClientOptions {
   fetch(address: string, init: RequestInit): Promise<Response>;
@@ -15,6 +31,8 @@ export interface ClientOptions {
   isUnattended(): boolean;
   /** The session has ended, or there was none. */
   onLoggedOut(): void;
+  /** Emergencies or bells use what a change would empty or put out of use: carry it out nevertheless? */
+  confirmDetach(dependents: readonly Dependent[]): Promise<boolean>;
   /** Domain that every request acts in; the user's first one unless given. */
   domainId?: string | null;
 }
@@ -38,7 +56,11 @@ export interface ApiClient {
   /** Sends a table or archive as it is, with its name. */
   putFile<T>(route: RouteFor<"put">, params: RouteParams, file: File): Promise<T>;
   /** `leaving`: the request outlives the page that made it. */
-  remove(route: RouteFor<"delete">, params?: RouteParams, leaving?: boolean): Promise<void>;
+  remove(
+    route: RouteFor<"delete">,
+    params?: RouteParams,
+    options?: { leaving?: boolean; query?: RouteQuery },
+  ): Promise<void>;
   logIn(email: string, password: string, newPassword?: string): Promise<void>;
   setup(): Promise<SetupState>;
   /** Where a browser goes to log in by an identity provider, and then to the path `to`. */
@@ -113,7 +135,8 @@ export interface FormSchemas {
 }
 
 /** Creates the client. The browser sends the session cookie; writes carry the console's CSRF header. */
-export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null }: ClientOptions): ApiClient {
+export function createClient(options: ClientOptions): ApiClient {
+  const { fetch, isUnattended, onLoggedOut, domainId = null } = options;
   const acting: Record<string, string> = domainId === null ? {} : { "x-service-domain": domainId };
   const ask = async (
     method: string,
@@ -148,15 +171,21 @@ export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null
     bytes: async (route, params, query) => (await ask("GET", routeUrl(route, params, query))).blob(),
     post: <T>(...[route, params, body, headers, query]: Parameters<ApiClient["post"]>) =>
       call("POST", routeUrl(route, params, query), body, headers) as Promise<T>,
-    put: <T>(...[route, params, body, query]: Parameters<ApiClient["put"]>) =>
-      call("PUT", routeUrl(route, params, query), body) as Promise<T>,
+    async put<T>(...[route, params, body, query]: Parameters<ApiClient["put"]>) {
+      const send = (more: RouteQuery = {}) => call("PUT", routeUrl(route, params, { ...query, ...more }), body);
+      return (await send().catch(async (error: unknown) => {
+        const dependents = dependentsOf(error);
+        if (!dependents || !(await options.confirmDetach(dependents))) throw error;
+        return send({ detach: true });
+      })) as T;
+    },
     putFile: <T>(...[route, params, file]: Parameters<ApiClient["putFile"]>) =>
       call("PUT", routeUrl(route, params), file, {
         "Content-Type": tableContentType(file.name),
         "X-File-Name": encodeURIComponent(file.name),
       }) as Promise<T>,
-    remove: async (route, params, keepalive = false) =>
-      void (await call("DELETE", routeUrl(route, params), undefined, {}, { keepalive })),
+    remove: async (route, params, { leaving: keepalive = false, query } = {}) =>
+      void (await call("DELETE", routeUrl(route, params, query), undefined, {}, { keepalive })),
     logIn: async (email, password, newPassword) =>
       void (await call("POST", "/api/login", { email, password, newPassword })),
     doorTo: (providerId, to) => `/api/log-in/${providerId}?to=${encodeURIComponent(to)}`,
@@ -209,10 +238,18 @@ export function tableContentType(fileName: string): "text/csv" | "application/zi
   return /\.zip$/i.test(fileName) ? "application/zip" : "text/tab-separated-values";
 }
 
+interface ErrorBody {
+  type: ErrorType;
+  message: string;
+  errors?: FieldError[];
+  dependents?: Dependent[];
+}
+
 async function errorKeyOf(response: Response, right: string): Promise<CallerError | UpstreamError> {
   try {
-    const body = (await response.json()) as { type: ErrorType; message: string; errors?: FieldError[] };
-    return new CallerError(body.type, body.message, body.errors ?? [], { right });
+    const body = (await response.json()) as ErrorBody;
+    const { dependents } = body;
+    return new CallerError(body.type, body.message, body.errors ?? [], { right, ...(dependents && { dependents }) });
   } catch (error) {
     if (response.status === 401) return new CallerError("unauthorized", "");
     if (response.status === 429) return new CallerError("too-many-requests", "");

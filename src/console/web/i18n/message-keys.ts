@@ -35,6 +35,7 @@ export const MESSAGE_FAMILIES = [
   "day-change-hint",
   "day-change-type",
   "day-mark",
+  "detach-role",
   "device-attribute",
   "device-kind",
   "device-state",

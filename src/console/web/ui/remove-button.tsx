@@ -25,7 +25,7 @@ export function RemoveButton({ route, params, id, name, label }: RemoveButtonPro
       ml="auto"
       disabled={isLeaving}
       aria-label={t("remove.named", { word: label ?? t("remove"), name })}
-      onClick={() => removeSoon({ id, name, params })}
+      onClick={() => void removeSoon({ id, name, params })}
     >
       {label ?? t("remove")}
     </Button>

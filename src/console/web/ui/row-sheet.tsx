@@ -67,7 +67,7 @@ export function RowSheet({
   const title = isNew ? newTitle : String(row.data?.[titleField] ?? "");
   const may = (verb: string) => (found as Partial<Row> | null)?.permissions?.includes(verb) ?? false;
   const remove = () => {
-    removeSoon({ id, name: title, params });
+    void removeSoon({ id, name: title, params });
     onClose();
   };
   const details = (

@@ -1,20 +1,42 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
+import { CallerError } from "../../../lib/errors.ts";
+import { dependentsOf } from "../api/client.ts";
 import { ROUTES, type RouteFor, type RouteParams } from "../api/routes.ts";
 import { useConsole } from "../console-context.tsx";
 import { errorText } from "../i18n/error-text.ts";
 import { useTranslation } from "../i18n/use-translation.tsx";
 
-/** Removal of a row with ten seconds to undo. */
+/**
+ * Removal of a row with ten seconds to undo. The appliance is asked first whether it may go: what emergencies or bells use
+ * is removed only after the user has seen them.
+ */
 export function useRemoval(route: RouteFor<"delete">) {
-  const { client, removals, notify } = useConsole();
+  const { client, removals, notify, confirmDetach } = useConsole();
   const queries = useQueryClient();
   const translator = useTranslation();
-  return ({ id, name, params }: { id: string; name: string; params: RouteParams }): void => {
+  const mayRemove = async (name: string, params: RouteParams): Promise<{ detach: boolean } | null> => {
+    try {
+      await client.remove(route, params, { query: { dryRun: true } });
+      return { detach: false };
+    } catch (error) {
+      const dependents = dependentsOf(error);
+      if (dependents) return (await confirmDetach(dependents, name)) ? { detach: true } : null;
+      // Parts of rows and the like are never in critical use, and have no dry run.
+      if (error instanceof CallerError && error.faults.some(({ field }) => field === "dryRun"))
+        return { detach: false };
+      notify(errorText(error, translator));
+      return null;
+    }
+  };
+  return async ({ id, name, params }: { id: string; name: string; params: RouteParams }): Promise<void> => {
+    const removal = await mayRemove(name, params);
+    if (!removal) return;
+    const query = removal.detach ? { detach: true } : {};
     removals.plan({
       id,
       async run(leaving) {
-        await client.remove(route, params, leaving);
+        await client.remove(route, params, { leaving, query });
         await queries.invalidateQueries({ queryKey: [ROUTES[route].resource] });
       },
       onFault: (error) => notify(errorText(error, translator)),

@@ -14,6 +14,7 @@ function scene(answer: () => Response) {
   const calls: Call[] = [];
   let loggedOut = 0;
   let unattended = false;
+  const answers = { confirms: false };
   const client = createClient({
     fetch(address, { method, headers, body }) {
       calls.push({ address, method, headers: new Headers(headers), body });
@@ -21,11 +22,12 @@ function scene(answer: () => Response) {
     },
     isUnattended: () => unattended,
     onLoggedOut: () => void loggedOut++,
+    confirmDetach: async (dependents) => answers.confirms && dependents.length > 0,
   });
   const leave = (): void => {
     unattended = true;
   };
-  return { client, calls, leave, loggedOut: () => loggedOut };
+  return { client, calls, leave, answers, loggedOut: () => loggedOut };
 }
 
 const fault = (status: number, type: string) => () =>
@@ -85,11 +87,28 @@ describe("the client", () => {
     expect(loggedOut()).toBe(1);
   });
 
+  it("asks before a change that emergencies depend on, and repeats it with detach", async () => {
+    const dependents = [{ type: "scenarios", id: "1", name: "Fire", role: "emergency" }];
+    const bodies = [() => Response.json({ type: "in-use", message: "x", dependents }, { status: 409 })];
+    const { client, calls, answers } = scene(() => (bodies.shift() ?? (() => Response.json({ id: "1" })))());
+    const change = () => client.put("device-groups/{deviceGroupId}", { deviceGroupId: "1" }, { additionIds: [] });
+    await expect(change()).rejects.toMatchObject({ type: "in-use", context: { dependents } });
+    expect(calls).toHaveLength(1);
+    bodies.push(() => Response.json({ type: "in-use", message: "x", dependents }, { status: 409 }));
+    answers.confirms = true;
+    expect(await change()).toEqual({ id: "1" });
+    expect(calls.slice(1).map(({ address }) => address)).toEqual([
+      "/api/v1/device-groups/1",
+      "/api/v1/device-groups/1?detach=true",
+    ]);
+  });
+
   it("tells no answer from a refusal; a proxy's own page is no answer", async () => {
     const broken = createClient({
       fetch: () => Promise.reject(new TypeError("failed")),
       isUnattended: () => false,
       onLoggedOut: () => undefined,
+      confirmDetach: async () => false,
     });
     await expect(broken.get("users")).rejects.toBeInstanceOf(UpstreamError);
     const { client } = scene(() => new Response("<html>", { status: 502 }));

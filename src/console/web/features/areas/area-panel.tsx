@@ -34,7 +34,7 @@ export function AreaPanel({ row, draft, onDraw, onClose }: AreaPanelProps) {
   });
   const remove = () => {
     if (!row) return;
-    removeSoon({ id: row.id, name: row.name, params: { areaOfInterestId: row.id } });
+    void removeSoon({ id: row.id, name: row.name, params: { areaOfInterestId: row.id } });
     onClose();
   };
   const before = row && areaDraftOf(row);

@@ -40,7 +40,7 @@ export function DeviceForm({ device, onClose }: { device: DeviceRow; onClose: ()
     { name: "defunct", label: t("device.defunct"), hint: t("device.defunct-hint") },
   ];
   const remove = (): void => {
-    removeSoon({ id: row.id, name: row.description, params });
+    void removeSoon({ id: row.id, name: row.description, params });
     onClose();
   };
   const may = (verb: "put" | "delete"): boolean => row.permissions.includes(verb);

@@ -43,7 +43,7 @@ function Editor({ group, onClose }: { group: GroupRow | null; onClose: () => voi
   });
   const removeSoon = useRemoval("device-groups/{deviceGroupId}");
   const remove = () => {
-    removeSoon({ id: group?.id ?? "", name: group?.name ?? "", params });
+    void removeSoon({ id: group?.id ?? "", name: group?.name ?? "", params });
     onClose();
   };
   const isTouched = JSON.stringify(draft) !== JSON.stringify(groupDraftOf(group));

@@ -88,7 +88,7 @@ function Player({ siteId, row, onDone }: { siteId: string; row: SiteRecipientRow
   });
   const role: FieldOverrides[] = row ? [] : [{ name: "siteRoleId", kind: "row", from: "site-roles" }];
   const remove = () => {
-    if (row) removeSoon({ id: row.id, name: roleOf(row), params });
+    if (row) void removeSoon({ id: row.id, name: roleOf(row), params });
     onDone();
   };
   return (

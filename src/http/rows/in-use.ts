@@ -1,0 +1,107 @@
+import { InUseError } from "../../lib/errors.ts";
+import { type CriticalUse, findCriticalUses } from "../../notifications/emergencies/critical-uses.ts";
+import { measureImpact, rowImpactAt } from "../../notifications/recipients/change-impact.ts";
+import deviceGroups from "../../resources/devices/device-groups.ts";
+import devices from "../../resources/devices/devices.ts";
+import endpoints from "../../resources/devices/endpoints.ts";
+import extensions from "../../resources/devices/extensions.ts";
+import distributionLists from "../../resources/lists/distribution-lists.ts";
+import subscriptions from "../../resources/people/subscriptions.ts";
+import { boolean } from "../../schema/field.ts";
+import type { AnyResource } from "../../schema/resource.ts";
+import { createDryRun } from "../../store/dry-run.ts";
+import type { ApiRequest } from "../action.ts";
+import { type Query, textParameter } from "../query/query.ts";
+
+/** Query parameter of changes that emergencies and bells may depend on. */
+export const DETACH_QUERY = {
+  detach: boolean(
+    "Carries out the change although emergencies, inputs or bells use the row, which then reach fewer devices or people. Without it such a change answers 409 `in-use` with `dependents`.",
+  ),
+};
+
+/** Groups that are examined when devices go. */
+const MAX_GROUPS = 500;
+
+interface Change {
+  resource: AnyResource;
+  id: string;
+}
+
+/**
+ * Throws InUseError if emergencies, inputs or bells use the row that is to be removed, or use a group that loses its last
+ * device, or a list that loses its last member.
+ * @source docs/decisions/0435-in-use.md
+ */
+export async function assertRemovable(request: ApiRequest, change: Change): Promise<void> {
+  if (isDetaching(request.query)) return;
+  const { store, catalogue } = request.deps;
+  refuse(findCriticalUses(store, catalogue, change, request.by.scope));
+  await assertDevicesSpared(request, change);
+  if (change.resource === subscriptions) assertNotLastMember(request, change.id);
+}
+
+/** The same for a change that empties a group or list, or puts a device or plugin out of use. */
+export async function assertChangeKeepsReach(
+  request: ApiRequest,
+  change: Change,
+  input: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  if (isDetaching(request.query)) return;
+  if (input.defunct === true || input.disabled === true) await assertDevicesSpared(request, change);
+  if (change.resource !== deviceGroups) return;
+  const { store, catalogue, memberships, clock } = request.deps;
+  const uses = findCriticalUses(store, catalogue, change, request.by.scope);
+  if (uses.length === 0) return;
+  const before = await memberships.members([change.id]);
+  if (before.length === 0) return;
+  const dryRun = createDryRun(store, rowImpactAt(clock.now()));
+  await dryRun.store.update(change.resource, change.id, input, request.by);
+  const { devices: changed } = await measureImpact(dryRun.writes, { reader: store, clock, scope: request.by.scope });
+  if (changed.leaving.count === before.length && changed.joining.count === 0) refuse(uses);
+}
+
+function isDetaching(query: Query): boolean {
+  return textParameter(query, "detach") === "true";
+}
+
+function refuse(uses: readonly CriticalUse[]): void {
+  if (uses.length > 0) throw new InUseError(uses);
+}
+
+const DEVICE_OWNERS: ReadonlyMap<AnyResource, string> = new Map<AnyResource, string>([
+  [devices, "id"],
+  [extensions, "extension_pk"],
+  [endpoints, "endpoint_pk"],
+]);
+
+/** Refuses a change that takes the last device of a group that something critical uses. */
+async function assertDevicesSpared(request: ApiRequest, { resource, id }: Change): Promise<void> {
+  const column = DEVICE_OWNERS.get(resource);
+  if (column === undefined) return;
+  const { store, catalogue, memberships } = request.deps;
+  const row = store.get(resource, id);
+  const groups = resource === devices ? await memberships.groupsOf(id) : groupIds(request);
+  if (!row) return;
+  const rest = `SELECT 1 AS found FROM devices WHERE pk IN (SELECT value FROM json_each(?)) AND ${column} <> ? LIMIT 1`;
+  const uses = new Map<string, CriticalUse>();
+  for (const groupId of groups.slice(0, MAX_GROUPS)) {
+    const members = await memberships.members([groupId]);
+    if (members.length === 0) continue;
+    if (store.one(rest, JSON.stringify(members), resource === devices ? id : row.pk)) continue;
+    const emptied = { resource: deviceGroups, id: groupId };
+    for (const use of findCriticalUses(store, catalogue, emptied, request.by.scope)) uses.set(use.id, use);
+  }
+  refuse([...uses.values()]);
+}
+
+function groupIds({ deps: { store } }: ApiRequest): string[] {
+  return store.all<{ id: string }>("SELECT id FROM device_groups LIMIT ?", MAX_GROUPS).map(({ id }) => id);
+}
+
+function assertNotLastMember(request: ApiRequest, id: string): void {
+  const { store, catalogue } = request.deps;
+  const distributionListId = store.get(subscriptions, id)?.distributionListId;
+  if (!distributionListId || store.count(subscriptions, { distributionListId }) > 1) return;
+  refuse(findCriticalUses(store, catalogue, { resource: distributionLists, id: distributionListId }, request.by.scope));
+}

@@ -1,0 +1,56 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { openConsole } from "../support/console-pages.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { externalProgram } from "../support/external-programs.ts";
+
+const { describe, it } = externalProgram("chromium");
+
+describe("what a lockdown uses", () => {
+  let daemon: TestDaemon;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    daemon = await startTestDaemon({});
+    browser = await startBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await daemon?.stop();
+  });
+
+  const add = async (path: string, body: object): Promise<string> =>
+    (await daemon.call<{ id: string }>("POST", path, body)).body.id;
+
+  it("is removed only after the console has shown the lockdown", async () => {
+    const group = await add("/device-groups", { name: "Everywhere", filterType: "ACCEPT", filters: [] });
+    const lockdown = await add("/message-templates", {
+      ...{ name: "Lockdown", subject: "Lock the doors", priority: "critical" },
+      deviceGroupIds: [group],
+    });
+    const groupsOfLockdown = async (): Promise<string[]> =>
+      (await daemon.call<{ deviceGroupIds: string[] }>("GET", `/message-templates/${lockdown}`)).body.deviceGroupIds;
+    const { page, open, errors } = await openConsole(browser, daemon.url);
+    const question = page.getByRole("dialog", { name: "“Everywhere” is in use" });
+
+    await open(`/device-groups?open=${group}`);
+    await page.getByRole("button", { name: "Remove" }).click();
+    await question.getByText("Lockdown").waitFor();
+    expect(await question.getByText("Emergency").count()).toBe(1);
+    await question.getByRole("button", { name: "Keep it" }).click();
+    await question.waitFor({ state: "detached" });
+    expect(await groupsOfLockdown()).toEqual([group]);
+
+    await open(`/device-groups?open=${group}`);
+    await page.getByRole("button", { name: "Remove" }).click();
+    await question.getByRole("button", { name: "Continue anyway" }).click();
+    await page.getByText("Everywhere will be removed in ten seconds.").waitFor();
+    // Undoing restores the lockdown's recipients.
+    await page.getByRole("button", { name: "Undo" }).click();
+    expect(await groupsOfLockdown()).toEqual([group]);
+    // Browsers write down every refusal.
+    expect(errors.filter((line) => !line.includes("409 (Conflict)"))).toEqual([]);
+  });
+});
