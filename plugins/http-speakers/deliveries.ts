@@ -1,4 +1,4 @@
-import type { DeliveryItem, PluginContext, StopRequest } from "#plugin-api";
+import { type DeliveryItem, isNetworkUnreachable, type PluginContext, type StopRequest } from "#plugin-api";
 import { DeviceError, type SpeakerDriver } from "./speaker-driver.ts";
 import type { VolumeRestoration } from "./volume-restoration.ts";
 
@@ -67,6 +67,7 @@ export function createHttpSpeakerDeliveries(deps: HttpSpeakerDeliveriesDeps): Ht
       outcome(deliveryId, "failed", {
         reason: errorMessage(error),
         retryable: !(error instanceof DeviceError) || error.retryable,
+        ...(isNetworkUnreachable(error) && { noNetwork: true }),
       });
       await volumes.restore(device, driver);
     }

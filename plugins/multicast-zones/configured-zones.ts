@@ -25,11 +25,12 @@ export function parseConfiguredZones(zones: unknown): ConfiguredZones {
 
 function parseEntry(entry: unknown): DeviceReport | string {
   if (typeof entry !== "object" || entry === null) return "must be an object";
-  const { name, group, port, codec, ttl, priorities, description } = entry as Record<string, unknown>;
+  const { name, description, ...address } = entry as Record<string, unknown>;
+  const { group, port, codec, ttl, priorities, interface: networkInterface } = address;
   if (typeof name !== "string" || name.trim() === "" || name.length > MAX_NAME_LENGTH) {
     return `name must be a string of at most ${MAX_NAME_LENGTH} characters`;
   }
-  const { zone, error } = parseZoneAddress({ group, port, codec, ttl, priorities });
+  const { zone, error } = parseZoneAddress({ group, port, codec, ttl, priorities, networkInterface });
   if (!zone) return error;
   return {
     deviceIdentifier: `zone:${name}`,
@@ -38,6 +39,7 @@ function parseEntry(entry: unknown): DeviceReport | string {
     attributes: {
       ...{ Group: zone.group, Port: String(zone.port), Codec: zone.codec, TTL: String(zone.ttl) },
       ...(typeof priorities === "string" && priorities !== "" ? { Priorities: priorities } : {}),
+      ...(zone.networkInterface === undefined ? {} : { Interface: zone.networkInterface }),
     },
   };
 }

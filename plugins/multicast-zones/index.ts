@@ -1,43 +1,84 @@
-import { type DeliveryItem, definePlugin, type PluginContext } from "#plugin-api";
+import {
+  type ConfigOf,
+  type DeliveryItem,
+  definePlugin,
+  isNetworkUnreachable,
+  type MulticastTarget,
+  type PluginContext,
+} from "#plugin-api";
 import config from "./config.ts";
 import { parseConfiguredZones } from "./configured-zones.ts";
 import { probeZone } from "./probe.ts";
-import { parseZoneAddress } from "./zone-address.ts";
+import { parseZoneDevice, type ZoneAddress } from "./zone-address.ts";
+import { createZoneNetwork, type ZoneNetwork } from "./zone-network.ts";
 
-type DeliveryContext = Pick<PluginContext, "stream" | "outcome">;
+type Context = PluginContext<ConfigOf<typeof config>>;
+
+/** Interval of the network check without a change. */
+const CHECK_MS = 60_000;
 
 /** Multicast zones: the streamer sends to each zone's group; zones never respond. */
 export default definePlugin({
   config,
   async activate(ctx) {
+    const errors: string[] = [];
+    const network = createZoneNetwork({
+      clock: ctx.clock,
+      onResult: (problem) => reportStatus(ctx, errors, problem),
+    });
     ctx.deliver((batch) => {
-      for (const item of batch) void deliver(ctx, item);
+      for (const item of batch) void deliver(ctx, network, item);
     });
     // No `stop` handler: the core ends the stream, and a zone has nothing to report.
-    ctx.probe((device) => probeZone(device, ctx.clock));
-    const { devices, errors } = parseConfiguredZones(ctx.config.zones);
-    if (devices.length > 0) {
-      // Existing zones must work even if the configured ones cannot be stored.
-      await ctx.devices.report(devices).catch((error: unknown) => errors.push(`zones: ${errorMessage(error)}`));
+    ctx.probe((device) => probeZone(device, ctx.clock, (zone) => targetOf(ctx, zone)));
+    ctx.onEvent("network.changed", () => void network.checkAll());
+    ctx.every(CHECK_MS, () => void network.checkSample());
+    const configured = parseConfiguredZones(ctx.config.zones);
+    errors.push(...configured.errors);
+    for (const device of configured.devices) {
+      const { zone } = parseZoneDevice(device);
+      if (zone) network.add(targetOf(ctx, zone));
     }
-    if (errors.length > 0) ctx.status("degraded", errors.join("; "));
-    else ctx.status("ok");
+    if (configured.devices.length > 0) {
+      // Existing zones must work even if the configured ones cannot be stored.
+      await ctx.devices
+        .report(configured.devices)
+        .catch((error: unknown) => errors.push(`zones: ${errorMessage(error)}`));
+    }
+    reportStatus(ctx, errors, null);
+    void network.checkAll();
   },
 });
 
+function reportStatus(ctx: Context, errors: readonly string[], problem: string | null): void {
+  if (problem !== null) ctx.status("down", [problem, ...errors].join(" "));
+  else if (errors.length > 0) ctx.status("degraded", errors.join("; "));
+  else ctx.status("ok");
+}
+
+/** What a zone is sent to, from its own interface, the plugin's, or the appliance's. */
+function targetOf(ctx: Context, { group, port, networkInterface }: ZoneAddress): MulticastTarget {
+  return { group, port, networkInterface: networkInterface ?? ctx.config.networkInterface ?? ctx.multicastInterface };
+}
+
 /** Opens the stream of one zone. `sent`: its first packet was sent, the most that can be known. */
-async function deliver(ctx: DeliveryContext, item: DeliveryItem): Promise<void> {
+async function deliver(ctx: Context, network: ZoneNetwork, item: DeliveryItem): Promise<void> {
   const { deliveryId, notificationId } = item;
   if (!item.audio) return ctx.outcome(deliveryId, "skipped", { reason: "a zone has no display" });
-  const { Group: group, Port: port, Codec: codec, TTL: ttl, Priorities: priorities } = item.device.attributes;
-  const { zone, error } = parseZoneAddress({ group, port, codec, ttl, priorities }, item.priority);
+  const { zone, error } = parseZoneDevice(item.device, item.priority);
   if (!zone) return ctx.outcome(deliveryId, "failed", { reason: error, retryable: false });
+  const target = targetOf(ctx, zone);
+  network.add(target);
+  const { networkInterface = ctx.config.networkInterface } = zone;
   try {
-    await ctx.stream.open(zone, notificationId);
+    await ctx.stream.open({ ...zone, ...(networkInterface ? { networkInterface } : {}) }, notificationId);
     ctx.outcome(deliveryId, "sent");
   } catch (error) {
-    const reason = `failed to open the stream: ${errorMessage(error)}`;
-    ctx.outcome(deliveryId, "failed", { reason, retryable: true });
+    const message = errorMessage(error);
+    if (isNetworkUnreachable(error)) {
+      ctx.outcome(deliveryId, "failed", { reason: message, retryable: true, noNetwork: true });
+      network.fail(target, message);
+    } else ctx.outcome(deliveryId, "failed", { reason: `failed to open the stream: ${message}`, retryable: true });
   }
 }
 

@@ -1,5 +1,5 @@
 import { isIPv4 } from "node:net";
-import type { AudioCodec } from "#plugin-api";
+import { type AudioCodec, type DeliveryItem, isInterfaceName } from "#plugin-api";
 
 export interface ZoneAddress {
   group: string;
@@ -7,6 +7,8 @@ export interface ZoneAddress {
   codec: AudioCodec;
   /** IP time to live: maximum number of routers plus one. */
   ttl: number;
+  /** Interface to send from, by name or IPv4 address; that of the plugin or the appliance if absent. */
+  networkInterface?: string;
 }
 
 /** A valid address, or an error message. */
@@ -19,6 +21,7 @@ export interface ZoneAddressInput {
   codec: unknown;
   ttl: unknown;
   priorities?: unknown;
+  networkInterface?: unknown;
 }
 
 /** A TTL of 1, the usual default, does not leave the local network. @source docs/decisions/0033-multicast-rtp.md */
@@ -37,6 +40,15 @@ export function parseZoneAddress(given: ZoneAddressInput, priority: number | nul
   const level = priority === null ? undefined : levels.find(({ from, to }) => priority >= from && priority <= to);
   if (!level) return parseAddress(given);
   return parseAddress({ ...given, group: level.group ?? given.group, port: level.port });
+}
+
+/** The address of a zone's device; see `parseZoneAddress`. */
+export function parseZoneDevice(
+  { attributes }: Pick<DeliveryItem["device"], "attributes">,
+  priority: number | null = null,
+): ZoneAddressResult {
+  const { Group: group, Port: port, Codec: codec, TTL: ttl, Priorities: priorities } = attributes;
+  return parseZoneAddress({ group, port, codec, ttl, priorities, networkInterface: attributes.Interface }, priority);
 }
 
 function parseLevels(given: unknown): { from: number; to: number; group: string | undefined; port: string }[] | string {
@@ -62,7 +74,11 @@ function parseAddress(given: ZoneAddressInput): ZoneAddressResult {
   if (!(ttl >= 1 && ttl <= 255)) return { error: `TTL ${shown(given.ttl)} must be between 1 and 255` };
   const codec = given.codec ?? "PCMU";
   if (!CODECS.includes(codec)) return { error: `codec ${shown(codec)} must be one of ${CODECS.join(", ")}` };
-  return { zone: { group, port, codec: codec as AudioCodec, ttl } };
+  const networkInterface = given.networkInterface ?? "";
+  if (networkInterface === "") return { zone: { group, port, codec: codec as AudioCodec, ttl } };
+  if (typeof networkInterface !== "string" || !isInterfaceName(networkInterface))
+    return { error: `interface ${shown(networkInterface)} must be the name or an IPv4 address of a network interface` };
+  return { zone: { group, port, codec: codec as AudioCodec, ttl, networkInterface } };
 }
 
 function isMulticast(address: string): boolean {

@@ -38,7 +38,11 @@ export default {
   ),
   repetitions: integer("How often a message is played if no key is pressed.", { min: 1, max: 5, default: 2 }),
   port: integer("SIP port for UDP and TCP; 0 lets the system choose.", { min: 0, max: 65_535, default: 5_070 }),
-  address: text("Own IPv4 address that the trunk can reach. Default: from the system's routes.", { max: 15 }),
+  address: text(
+    "Own IPv4 address that the trunk can reach, or the name of the network interface that has it. Default: from the " +
+      "system's routes.",
+    { max: 15 },
+  ),
   certificateAuthority: text("CA certificate of the trunk in PEM, for TLS. Default: the system's CAs.", {
     max: 65_536,
   }),

@@ -1,5 +1,12 @@
-import { isIPv4 } from "node:net";
-import { type ConfigOf, type DeliveryItem, definePlugin, failForMissingConfig, type PluginContext } from "#plugin-api";
+import {
+  type ConfigOf,
+  type DeliveryItem,
+  definePlugin,
+  failForMissingConfig,
+  isInterfaceName,
+  type OwnAddress,
+  type PluginContext,
+} from "#plugin-api";
 import { createMediaPortPool } from "../sip/media/media-port.ts";
 import { formatReceptionReport } from "../sip/media/rtcp.ts";
 import { parseSipUri, type SipUri } from "../sip/user-agent/sip-uri.ts";
@@ -53,6 +60,11 @@ export default definePlugin({
       lines.drop(deliveryIds);
       calls.cancel(deliveryIds);
     });
+    ctx.onEvent("network.changed", ({ addresses }) => {
+      userAgent.networkChanged(addresses);
+      calls.networkChanged(addresses);
+      trunk.networkChanged();
+    });
     const end = async (): Promise<void> => {
       await Promise.all([calls.cancelAll(), trunk.stop()]);
       await userAgent.close();
@@ -71,7 +83,8 @@ function configurationError(given: Context["config"], uri: SipUri | null): strin
   if (callerNumber !== null && !/^\+?\d{2,19}$/.test(callerNumber)) return "callerNumber must be a telephone number";
   if (!/^[\d*]*$/.test(prefix)) return "prefix must contain only digits and *";
   if (!/^\+?\d*$/.test(plus)) return "plus must be a plus or digits";
-  if (address !== null && !isIPv4(address)) return "address must be an IPv4 address";
+  if (address !== null && !isInterfaceName(address))
+    return "address must be an IPv4 address or the name of a network interface";
   // A skipped entry would be called.
   const [invalid] = parseBlockedNumbers(neverCalled).invalid;
   if (invalid !== undefined) return `neverCalled: ${invalid} must contain only digits`;
@@ -123,6 +136,9 @@ function createCallManager({ config: given, clock, outcome }: Context, deps: Tel
     },
     cancel(deliveryIds: readonly number[]): void {
       for (const id of deliveryIds) calls.get(id)?.cancel();
+    },
+    networkChanged(addresses: readonly OwnAddress[]): void {
+      for (const call of calls.values()) call.networkChanged(addresses);
     },
     async cancelAll(): Promise<void> {
       for (const call of calls.values()) call.cancel();

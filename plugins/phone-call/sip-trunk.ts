@@ -15,6 +15,8 @@ export interface SipTrunk {
   resolveHop(): Promise<Hop>;
   /** A call failed because of the trunk: no calls until it responds again. */
   reportFailure(reason: string): void;
+  /** The machine's addresses or routes changed: registers and checks at once. */
+  networkChanged(): void;
   /** Starts health checks. */
   start(): void;
   /** Unregisters if registered. */
@@ -116,6 +118,11 @@ export function createSipTrunk(deps: SipTrunkDeps): SipTrunk {
     reportFailure(reason) {
       registeredUntil = 0;
       updateStatus(reason);
+    },
+    networkChanged() {
+      // The registered contact has the old address.
+      registeredUntil = 0;
+      if (!stopped) void checkNow();
     },
     start: () => void checkNow(),
     async stop() {

@@ -1,5 +1,14 @@
 import { randomBytes } from "node:crypto";
-import type { AudioCodec, Clock, DeliveryItem, PluginContext, Timer, VoiceTarget } from "#plugin-api";
+import {
+  type AudioCodec,
+  type Clock,
+  type DeliveryItem,
+  isOwnAddress,
+  type OwnAddress,
+  type PluginContext,
+  type Timer,
+  type VoiceTarget,
+} from "#plugin-api";
 import type { MediaPort, MediaPortPool } from "../sip/media/media-port.ts";
 import {
   findProofOfReception,
@@ -59,6 +68,8 @@ export interface TelephoneCall {
   readonly ended: Promise<CallResult>;
   /** Hangs up. */
   cancel(): void;
+  /** The machine's addresses changed: a call from an address that is gone fails, since nothing is heard any more. */
+  networkChanged(addresses: readonly OwnAddress[]): void;
 }
 
 /** Offered codecs in order of preference: telephone networks use G.711. */
@@ -79,6 +90,7 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
   const drawSsrc = (): number => randomBytes(SSRC_BYTES).readUInt32BE(0);
   let ssrc = drawSsrc();
   let call: SipCall | null = null;
+  let localAddress: string | null = null;
   let media: MediaPort | null = null;
   let conversation: CallConversation | null = null;
   let target: VoiceTarget | null = null;
@@ -118,6 +130,7 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
     const hop = await trunk.resolveHop();
     const address = await userAgent.addressTo(hop.host);
     media = await deps.ports.allocate(address);
+    localAddress = address;
     if (isOver) return media.close();
     handleMedia(media);
     srtpOffer = createSrtpOffer(deps.srtp, hop);
@@ -221,5 +234,15 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
   };
 
   dial().catch((error: Error) => finish({ kind: "ours", reason: error.message }));
-  return { ended: over, cancel: () => finish({ kind: "cancelled" }) };
+  return {
+    ended: over,
+    cancel: () => finish({ kind: "cancelled" }),
+    networkChanged(addresses) {
+      if (localAddress !== null && !isOwnAddress(addresses, localAddress))
+        finish({
+          kind: "ours",
+          reason: `The network changed: ${localAddress} is no longer an address of this machine.`,
+        });
+    },
+  };
 }

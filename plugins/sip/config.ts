@@ -9,7 +9,11 @@ export default {
   certificateAuthority: text("CA certificate of servers and devices in PEM. Default: the system's CAs.", {
     max: 65_536,
   }),
-  address: text("Own IPv4 address that devices can reach. Default: from the system's routes.", { max: 15 }),
+  address: text(
+    "Own IPv4 address that devices can reach, or the name of the network interface that has it, such as the one of a " +
+      "voice VLAN. Default: from the system's routes.",
+    { max: 15 },
+  ),
   firstMediaPort: integer("First RTP port.", { min: 1_024, max: 65_534, default: 16_384 }),
   lastMediaPort: integer("Last RTP port. Each call uses two ports.", { min: 1_025, max: 65_535, default: 20_479 }),
   callsPerSecond: integer("Maximum number of calls started per second.", { min: 1, max: 1_000, default: 200 }),

@@ -49,6 +49,10 @@ export default definePlugin({
     ctx.deliver((batch) => pages.start(batch));
     ctx.stop((request) => pages.stop(request));
     ctx.probe((device) => probeSipDevice(device, { agent: userAgent, directory }));
+    ctx.onEvent("network.changed", ({ addresses }) => {
+      userAgent.networkChanged(addresses);
+      pages.networkChanged(addresses);
+    });
     ctx.every(SWEEP_MS, () => pages.sweep());
     log.debug({ event: "sip.listening", ports: userAgent.ports }, "SIP listening");
     if (errors.length > 0) ctx.status("degraded", errors.join("; "));

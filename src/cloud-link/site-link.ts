@@ -313,7 +313,9 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       reportCredentialHealth();
       void controlClient.renew();
     });
+    const stopFollowingNetwork = events.on("network.changed", ({ addresses }) => dialer?.networkChanged(addresses));
     unsubscribe = () => {
+      stopFollowingNetwork();
       stopLedgerSync();
       stopWaking();
       renewal.cancel();

@@ -1,6 +1,7 @@
 import { connect, createServer, type Server, type TLSSocket } from "node:tls";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import { isOwnAddress, type OwnAddress } from "../lib/network-route.ts";
 import type { ListenAddress } from "../settings/network-addresses.ts";
 import { readEndpointCertificate } from "../sync/identity/certificate-info.ts";
 import type { LocalIdentity } from "../sync/identity/local-identity.ts";
@@ -30,6 +31,8 @@ export interface HeartbeatTransport {
   send(beat: PeerHeartbeat): void;
   /** Closes connections of peers that are no longer trusted and loads the present certificate. */
   trustChanged(): void;
+  /** The machine's addresses changed: connections from an address that is gone are opened again, waiting ones at once. */
+  networkChanged(addresses: readonly OwnAddress[]): void;
   stop(): Promise<void>;
 }
 
@@ -112,7 +115,15 @@ export function createHeartbeatTransport(deps: HeartbeatTransportDeps): Heartbea
       });
       made.once("close", () => {
         isOpen = false;
-        if (!stopped) again = clock.after(RECONNECT_MS, dial, { background: true });
+        if (stopped) return;
+        again = clock.after(
+          RECONNECT_MS,
+          () => {
+            again = null;
+            dial();
+          },
+          { background: true },
+        );
       });
     };
     const sendHeartbeat = (beat: PeerHeartbeat): void => {
@@ -120,7 +131,13 @@ export function createHeartbeatTransport(deps: HeartbeatTransportDeps): Heartbea
       if (socket.writableLength > MAX_BUFFERED_BYTES) socket.destroy();
       else socket.write(`${JSON.stringify(beat)}\n`);
     };
-    return { dial, sendHeartbeat, stop: () => again?.cancel() };
+    const retryNow = (): void => {
+      if (!again) return;
+      again.cancel();
+      again = null;
+      dial();
+    };
+    return { dial, sendHeartbeat, retryNow, stop: () => again?.cancel() };
   }
 
   return {
@@ -142,6 +159,11 @@ export function createHeartbeatTransport(deps: HeartbeatTransportDeps): Heartbea
     trustChanged() {
       server?.setSecureContext(credentials());
       for (const socket of sockets) if (!socket.connecting && endpointOf(socket) === null) socket.destroy();
+    },
+    networkChanged(addresses) {
+      for (const socket of sockets)
+        if (socket.localAddress !== undefined && !isOwnAddress(addresses, socket.localAddress)) socket.destroy();
+      for (const connection of connections) connection.retryNow();
     },
     async stop() {
       stopped = true;

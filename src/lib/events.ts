@@ -1,8 +1,12 @@
+import type { OwnAddress } from "./network-route.ts";
+
 /**
  * Events between modules: names are `noun.past-participle`, payloads are plain values. An event is a hint and the rows
  * are the truth: a consumer that must not lose one reads the rows at start.
  */
 export interface EventMap {
+  /** Addresses, links or routes of this machine changed; `addresses` are those it has now. */
+  "network.changed": { addresses: readonly OwnAddress[] };
   /** A row was committed; emitted after COMMIT. `resource` is the declaration's name. */
   "row.changed": { seq: number; resource: string; id: string; op: "create" | "update" | "delete" };
   /** Many rows of these resources became visible at once; `row.changed` follows for each of them. */

@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
-import { networkInterfaces } from "node:os";
 import { CallerError, UpstreamError } from "./errors.ts";
+import { ownAddresses } from "./network-route.ts";
 
 /** One address of a host name. */
 export interface ResolvedAddress {
@@ -97,7 +97,7 @@ function blockListOf(addresses: readonly string[]): BlockList {
 }
 
 function localMachineAddresses(): string[] {
-  return Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address));
+  return ownAddresses().map(({ address }) => address);
 }
 
 async function resolveAll(host: string): Promise<ResolvedAddress[]> {

@@ -1,5 +1,14 @@
 import { createSocket, type Socket } from "node:dgram";
 import type { Clock } from "../lib/clock.ts";
+import {
+  addressTowards,
+  connectUdp,
+  externalAddresses,
+  interfaceAddress,
+  linkProblem,
+  NetworkUnreachableError,
+  noRouteError,
+} from "../lib/network-route.ts";
 import type { PacedTask } from "./pacer.ts";
 import { encodeRtpPacket, initialRtpState, PACKET_BYTES } from "./rtp.ts";
 import { createSrtpEncryptor } from "./srtp.ts";
@@ -11,6 +20,11 @@ const LATE_THRESHOLD_MS = 5;
 /** An open stream: a paced task that sends one packet per tick. */
 export interface RtpStream extends PacedTask {
   readonly streamId: string;
+  readonly spec: StreamSpec;
+  /** Where packets come from; null while nothing can leave. */
+  readonly path: string | null;
+  /** Sends through this socket from the next packet on; null while nothing can leave: packets then count as refused. */
+  setPath(path: RtpPath | null): void;
   /** Changes how often the payload is sent in total; effective until the last packet has left. */
   setRepeats(repeats: number): void;
   /** Plays `parts` once instead of the payload, from the next packet on; packet numbers continue. */
@@ -26,59 +40,108 @@ export interface RtpStreamDeps {
   onFinished(stream: RtpStream): void;
 }
 
-/** A socket for the spec's address; rejects with the system's error when address or interface cannot be used. */
-export async function openRtpSocket(spec: StreamSpec): Promise<Socket> {
-  return spec.sourcePort === undefined ? openConnectedSocket(spec) : openSharedPortSocket(spec.sourcePort);
+/** What a stream's local end depends on. */
+export type RtpDestination = Pick<StreamSpec, "group" | "port" | "ttl" | "networkInterface" | "sourcePort">;
+
+/** Local end of a stream. */
+export interface RtpPath {
+  socket: Socket;
+  /** The address that packets come from. */
+  address: string;
+}
+
+/**
+ * A socket for the spec's address. Rejects with NetworkUnreachableError when nothing could leave, with the system's
+ * error when the address cannot be used.
+ */
+export async function openRtpPath(spec: RtpDestination): Promise<RtpPath> {
+  return spec.sourcePort === undefined ? openConnectedPath(spec) : openSharedPortPath(spec, spec.sourcePort);
 }
 
 /**
  * A socket on a port shared with another process's socket that is bound to one address: incoming datagrams go to that
  * more specific one as long as this one is neither connected nor bound to an address.
  */
-async function openSharedPortSocket(port: number): Promise<Socket> {
+async function openSharedPortPath(spec: RtpDestination, port: number): Promise<RtpPath> {
+  const address = await addressTowards(spec.group);
   // Addresses are numeric; a look-up would cost a turn of the event loop per packet.
   const socket = createSocket({
     type: "udp4",
     reuseAddr: true,
     lookup: (address, _options, done) => done(null, address, 4),
   });
-  await new Promise<void>((resolve, reject) => {
-    socket.once("error", reject);
-    socket.bind(port, "0.0.0.0", resolve);
-  }).catch((error) => {
-    socket.close();
-    throw error;
-  });
-  socket.removeAllListeners("error");
-  return socket;
+  await prepare(socket, () => new Promise<void>((resolve) => void socket.bind(port, "0.0.0.0", resolve)));
+  return { socket, address };
 }
 
-async function openConnectedSocket(spec: StreamSpec): Promise<Socket> {
+/** The chosen interface is that of multicast; to a single host the system's routes lead. */
+async function openConnectedPath(spec: RtpDestination): Promise<RtpPath> {
+  try {
+    if (!isMulticast(spec.group)) return await connectFrom(null, spec);
+    if (spec.networkInterface !== null) return await connectFrom(interfaceAddress(spec.networkInterface), spec);
+    return await connectMulticastByRoute(spec);
+  } catch (error) {
+    throw isRouteError(error) ? noRouteError(spec.group, error) : error;
+  }
+}
+
+async function connectMulticastByRoute(spec: RtpDestination): Promise<RtpPath> {
+  const path = await connectFrom(null, spec).catch((error: unknown) => {
+    // Without any route for it the first external interface is still able to send multicast.
+    const [address] = (error as NodeJS.ErrnoException).code === "ENETUNREACH" ? externalAddresses() : [];
+    if (address === undefined) throw error;
+    return connectFrom(address, spec);
+  });
+  const isLocal = path.address.startsWith("127.");
+  const problem = isLocal ? "it leads to this machine only" : linkProblem(path.address);
+  if (problem === null) return path;
+  path.socket.close();
+  throw new NetworkUnreachableError(`No network route to ${spec.group}: ${problem}.`, { group: spec.group });
+}
+
+/** `address` null: as the system's routes lead. */
+async function connectFrom(address: string | null, spec: RtpDestination): Promise<RtpPath> {
   const socket = createSocket("udp4");
+  await prepare(socket, async () => {
+    await new Promise<void>((resolve) => void socket.bind(0, address ?? "0.0.0.0", resolve));
+    // Before connecting: the system selects the outgoing interface on connect.
+    if (address !== null) socket.setMulticastInterface(address);
+    socket.setMulticastTTL(spec.ttl);
+    socket.setMulticastLoopback(true);
+    await connectUdp(socket, spec.port, spec.group);
+  });
+  return { socket, address: address ?? socket.address().address };
+}
+
+/** Closes the socket when it cannot be prepared. */
+async function prepare(socket: Socket, steps: () => Promise<void>): Promise<void> {
   try {
     await new Promise<void>((resolve, reject) => {
       socket.once("error", reject);
-      socket.bind(0, spec.interfaceAddress, () => {
-        try {
-          // Before connecting: the system selects the outgoing interface on connect.
-          socket.setMulticastInterface(spec.interfaceAddress);
-          socket.setMulticastTTL(spec.ttl);
-          socket.setMulticastLoopback(true);
-          socket.connect(spec.port, spec.group, () => resolve());
-        } catch (error) {
-          reject(error);
-        }
-      });
+      steps().then(resolve, reject);
     });
   } catch (error) {
     socket.close();
     throw error;
   }
   socket.removeAllListeners("error");
-  return socket;
 }
 
-export function createRtpStream(spec: StreamSpec, socket: Socket, deps: RtpStreamDeps): RtpStream {
+/** Kernel errors of a destination without a usable route. @source Linux man page ip(7), connect(2) */
+const ROUTE_ERRORS: ReadonlySet<unknown> = new Set(["ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EACCES", "EINVAL"]);
+
+function isRouteError(error: unknown): boolean {
+  return ROUTE_ERRORS.has((error as NodeJS.ErrnoException).code);
+}
+
+function isMulticast(address: string): boolean {
+  const first = Number(address.split(".", 1)[0]);
+  return first >= 224 && first <= 239;
+}
+
+/** `given` null: nothing can leave yet. */
+export function createRtpStream(spec: StreamSpec, given: RtpPath | null, deps: RtpStreamDeps): RtpStream {
+  let path: RtpPath | null = null;
   const origin = initialRtpState(spec.ssrc);
   const encrypt = spec.secrecy && createSrtpEncryptor(spec.secrecy);
   const rolloverOf = (index: number): number => Math.floor((origin.sequence + index) / 0x10000);
@@ -98,12 +161,20 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, deps: RtpStrea
     }
     if (done && pendingSends === 0) deps.onFinished(stream);
   };
-  // A single host that does not listen reports it by ICMP later.
-  socket.on("error", () => statistics.sendErrors++);
+  const setPath = (next: RtpPath | null): void => {
+    path?.socket.close();
+    path = next;
+    // A single host that does not listen reports it by ICMP later.
+    path?.socket.on("error", () => statistics.sendErrors++);
+  };
+  setPath(given);
 
   const sendDatagram = (packet: Buffer): void => {
-    if (spec.sourcePort === undefined) socket.send(packet, onSent);
-    else socket.send(packet, spec.port, spec.group, onSent);
+    if (path === null) {
+      pendingSends--;
+      statistics.sendErrors++;
+    } else if (spec.sourcePort === undefined) path.socket.send(packet, onSent);
+    else path.socket.send(packet, spec.port, spec.group, onSent);
   };
 
   let playing: { part: Uint8Array; at: number }[] = [];
@@ -141,6 +212,11 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, deps: RtpStrea
 
   const stream: RtpStream = {
     streamId: spec.streamId,
+    spec,
+    get path() {
+      return path?.address ?? null;
+    },
+    setPath,
     tick(n, lateMs) {
       const index = spec.offsetPackets + n;
       if (index < total) send(index);
@@ -159,7 +235,7 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, deps: RtpStrea
       markNext = true;
     },
     close(reason) {
-      socket.close();
+      setPath(null);
       return { streamId: spec.streamId, reason, ...statistics };
     },
   };

@@ -9,8 +9,13 @@ export interface StreamSpec {
   port: number;
   /** TTL of multicast packets, 1..255. */
   ttl: number;
-  /** Local IPv4 address of the network to send into. */
-  interfaceAddress: string;
+  /**
+   * Interface to send from, by its name or its IPv4 address; null: as the system's routes lead. Resolved at each opening
+   * and each change of the network.
+   */
+  networkInterface: string | null;
+  /** Without a network the stream is opened all the same, and is heard from the moment the network is there. */
+  waitsForNetwork?: boolean;
   /** Local source port, on which another process receives the answers; any port by default. */
   sourcePort?: number;
   ssrc: number;
@@ -64,6 +69,7 @@ export type StreamerRequest =
   | { kind: "repeat"; streamId: string; repeats: number }
   | { kind: "play"; streamId: string; parts: readonly Uint8Array[] }
   | { kind: "end"; streamId: string }
+  | { kind: "network" }
   | { kind: "close" };
 
 /** Reports of the thread; starts are batched, since a broadcast starts hundreds of streams at once. */
@@ -71,6 +77,7 @@ export type StreamerReport =
   | { kind: "closed" }
   | { kind: "ready"; priorityFault: string | null }
   | { kind: "opened"; streamId: string }
-  | { kind: "refused"; streamId: string; message: string }
+  | { kind: "refused"; streamId: string; message: string; isUnreachable: boolean }
+  | { kind: "rebound"; moved: number; unreachable: number }
   | { kind: "started"; streams: StreamStarted[] }
   | { kind: "ended"; streams: StreamEnded[] };

@@ -1,11 +1,11 @@
-import type { Socket } from "node:dgram";
 import { constants, setPriority } from "node:os";
 import { type MessagePort, parentPort } from "node:worker_threads";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { BugError } from "../lib/errors.ts";
+import { isNetworkUnreachable } from "../lib/network-route.ts";
 import { trackUdpSockets } from "../lib/udp-socket-tracker.ts";
 import { createPacer } from "./pacer.ts";
-import { createRtpStream, openRtpSocket, type RtpStream } from "./rtp-stream.ts";
+import { createRtpStream, openRtpPath, type RtpPath, type RtpStream } from "./rtp-stream.ts";
 import {
   NO_PACKETS_SENT,
   type StreamEnded,
@@ -33,19 +33,23 @@ function serveStreams(port: MessagePort, clock: Clock): void {
 
   const open = async (spec: StreamSpec): Promise<void> => {
     streams.set(spec.streamId, null);
-    let socket: Socket;
+    let path: RtpPath | null = null;
     try {
-      socket = await openRtpSocket(spec);
+      path = await openRtpPath(spec);
     } catch (error) {
-      streams.delete(spec.streamId);
-      return postReport({ kind: "refused", streamId: spec.streamId, message: (error as Error).message });
+      const isUnreachable = isNetworkUnreachable(error);
+      if (!isUnreachable || !spec.waitsForNetwork) {
+        streams.delete(spec.streamId);
+        const { message } = error as Error;
+        return postReport({ kind: "refused", streamId: spec.streamId, message, isUnreachable });
+      }
     }
     const { streamId } = spec;
     if (!streams.has(streamId)) {
-      socket.close();
+      path?.socket.close();
       return ended({ ...NO_PACKETS_SENT, streamId, reason: "stopped" });
     }
-    const stream = createRtpStream(spec, socket, {
+    const stream = createRtpStream(spec, path, {
       clock,
       onFirstPacket: (stream, firstPacketAt) => started({ streamId: stream.streamId, firstPacketAt }),
       onFinished: (stream) => finish(stream, "finished"),
@@ -53,6 +57,25 @@ function serveStreams(port: MessagePort, clock: Clock): void {
     streams.set(streamId, stream);
     postReport({ kind: "opened", streamId });
   };
+
+  /** Opens every stream's socket again, one after another: packets that are due go out in between. */
+  const rebind = async (): Promise<void> => {
+    let moved = 0;
+    let unreachable = 0;
+    for (const stream of streams.values()) {
+      if (stream === null) continue;
+      const path = await openRtpPath(stream.spec).catch(() => null);
+      if (streams.get(stream.streamId) !== stream) {
+        path?.socket.close();
+        continue;
+      }
+      if (path === null) unreachable++;
+      else if (path.address !== stream.path) moved++;
+      stream.setPath(path);
+    }
+    if (moved + unreachable > 0) postReport({ kind: "rebound", moved, unreachable });
+  };
+  let rebinding: Promise<void> = Promise.resolve();
 
   port.on("message", (request: StreamerRequest) => {
     switch (request.kind) {
@@ -76,6 +99,9 @@ function serveStreams(port: MessagePort, clock: Clock): void {
         pacer.cancel(stream);
         return finish(stream, "stopped");
       }
+      case "network":
+        rebinding = rebinding.then(rebind);
+        return;
       case "close":
         closeSockets();
         return postReport({ kind: "closed" });

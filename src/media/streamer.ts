@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { Clock } from "../lib/clock.ts";
 import { BugError, UpstreamError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
+import { NetworkUnreachableError } from "../lib/network-route.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import { PACKET_BYTES } from "./rtp.ts";
 import { resumeStream } from "./stream-resume.ts";
@@ -107,7 +108,10 @@ export class Streamer {
     return () => void this.#listeners[name].delete(listener);
   }
 
-  /** Opens the socket of a stream without sending yet. Rejects with UpstreamError when the address cannot be used. */
+  /**
+   * Opens the socket of a stream without sending yet. Rejects with NetworkUnreachableError when nothing could leave, with
+   * UpstreamError when the address cannot be used.
+   */
   async open(given: StreamSpec): Promise<void> {
     const spec = { heardFrom: given.offsetPackets, ...given };
     if (this.#streams.has(spec.streamId))
@@ -155,6 +159,11 @@ export class Streamer {
    */
   play(streamId: string, parts: readonly Uint8Array[]): void {
     this.#ask({ kind: "play", streamId, parts });
+  }
+
+  /** The network has changed: every stream is sent from where its interface or route now leads. */
+  networkChanged(): void {
+    this.#ask({ kind: "network" });
   }
 
   /** Ends a stream at once; its `ended` event says `stopped`. Has no effect on an ended stream. */
@@ -221,7 +230,8 @@ export class Streamer {
       if (!place) return false;
       Object.assign(stream, place);
     }
-    this.#ask({ kind: "open", spec: stream.spec });
+    // Without a network it goes on when the network is there again.
+    this.#ask({ kind: "open", spec: { ...stream.spec, waitsForNetwork: true } });
     return true;
   }
 
@@ -231,13 +241,19 @@ export class Streamer {
         this.#opened(report.streamId);
         break;
       case "refused":
-        this.#refused(report.streamId, report.message);
+        this.#refused(report);
         break;
       case "started":
         for (const event of report.streams) this.#started(event);
         break;
       case "ended":
         for (const event of report.streams) this.#ended(event);
+        break;
+      case "rebound":
+        this.#deps.log.info(
+          { event: "streamer.rebound", moved: report.moved, unreachable: report.unreachable },
+          "streams follow the changed network",
+        );
         break;
       case "closed":
         break;
@@ -253,10 +269,12 @@ export class Streamer {
     if (stream.t0Ms !== null) this.startGroup([streamId], stream.t0Ms);
   }
 
-  #refused(streamId: string, message: string): void {
+  #refused({ streamId, message, isUnreachable }: Extract<StreamerReport, { kind: "refused" }>): void {
     const stream = this.#streams.get(streamId);
     if (!stream) return;
-    const error = new UpstreamError("upstream", `The stream could not be opened: ${message}`, { streamId });
+    const error = isUnreachable
+      ? new NetworkUnreachableError(message, { streamId })
+      : new UpstreamError("upstream", `The stream could not be opened: ${message}`, { streamId });
     stream.opening?.reject(error);
     if (!stream.opening)
       this.#deps.log.error({ event: "streamer.resume_failed", err: error }, "Stream could not be resumed.");

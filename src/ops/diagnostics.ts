@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { networkInterfaces } from "node:os";
 import { join } from "node:path";
+import { systemClock } from "../lib/clock.ts";
 import { nodeVersionError } from "../lib/node-version.ts";
-import { formatListenAddress, parseListenAddress } from "../settings/network-addresses.ts";
+import { checkMulticast } from "../media/multicast-check.ts";
+import { formatListenAddress, networkBounds, parseListenAddress } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
 
 /** Result of one check; `next` says how to fix it. */
@@ -23,6 +24,22 @@ export interface DaemonState {
   listen?: string;
   status: "GREEN" | "YELLOW" | "RED";
   reasons: { level: "red" | "yellow"; reason: string }[];
+  /** What it sends from; absent while it starts. */
+  network?: NetworkState;
+}
+
+/** What a daemon sends from. */
+export interface NetworkState {
+  /** External IPv4 addresses of this machine. */
+  addresses: string[];
+  multicast: {
+    group: string;
+    /** Given in the settings; null: as the routes lead. */
+    networkInterface: string | null;
+    /** The address that packets come from; null while they cannot leave. */
+    address: string | null;
+    problem: string | null;
+  };
 }
 
 export interface DiagnosticsDeps {
@@ -45,7 +62,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps): Promise<DiagnosticF
     nodeFinding(),
     ...dataFolderFindings(dataDir),
     ...(await diskFindings(dataDir)),
-    ...multicastFindings(settings),
+    multicastFinding(daemonState?.network?.multicast ?? (await checkHere(settings))),
     addressFinding(settings, daemonState?.listen ?? null),
     await programFinding("espeak-ng", ["--version"], {
       check: "Speech",
@@ -108,20 +125,27 @@ async function diskFindings(dataDir: string): Promise<DiagnosticFinding[]> {
   ];
 }
 
-function multicastFindings(settings: Settings): DiagnosticFinding[] {
-  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  const wanted = settings.network.multicastInterface;
-  const outside = addresses.find(({ family, internal }) => family === "IPv4" && !internal);
-  const findings: DiagnosticFinding[] = [];
-  if (wanted !== null && !addresses.some(({ address }) => address === wanted)) {
-    const next = "Set network.multicastInterface to an address of this machine.";
-    findings.push(problem("fault", "Multicast", `${wanted} is not an address of this machine`, next));
-  } else if (wanted === null && !outside) {
-    findings.push(
-      problem("fault", "Multicast", "the machine has no external address", "Connect it to the phones' network."),
+/** Without a daemon this process checks what a daemon would use. */
+async function checkHere({ network, audio }: Settings): Promise<NetworkState["multicast"]> {
+  const target = { group: networkBounds(audio.multicastRange).first, networkInterface: network.multicastInterface };
+  return { ...target, ...(await checkMulticast({ ...target, port: 0 }, systemClock)) };
+}
+
+function multicastFinding({ networkInterface, address, problem }: NetworkState["multicast"]): DiagnosticFinding {
+  if (problem === null)
+    return good(
+      "Multicast",
+      `leaves from ${address}${networkInterface === address ? "" : interfaceText(networkInterface)}`,
     );
-  } else findings.push(good("Multicast", `sent from ${wanted ?? outside?.address}`));
-  return findings;
+  const next =
+    networkInterface === null
+      ? `Connect the appliance to the phones' network, or add a route: ip route add 224.0.0.0/4 dev …`
+      : "Set network.multicastInterface to the name or an address of an interface of this machine that is up.";
+  return { check: "Multicast", state: "fault", found: problem, next };
+}
+
+function interfaceText(networkInterface: string | null): string {
+  return networkInterface === null ? ", as the system's routes lead" : `, interface ${networkInterface}`;
 }
 
 /** `running`: HOST:PORT of the running daemon, which its command line may override; null if none runs. */

@@ -29,6 +29,11 @@ export interface AudioTarget {
   sourcePort?: number;
   /** SRTP key of a call that negotiated encryption. */
   secrecy?: SrtpMasterKey;
+  /**
+   * Interface that multicast is sent from, by its name or its IPv4 address; by default the setting
+   * `network.multicastInterface`.
+   */
+  networkInterface?: string;
 }
 
 /**
@@ -138,7 +143,8 @@ export interface StopRequest {
  * Details of an outcome. `reason` is text for people. `retryable` asks the host to retry. `last`: no further outcome
  * will follow; the delivery ends at this level. `gone`: the device no longer exists; the person's device is deactivated
  * with this reason. `afterwards`: late proof about a completed handover, such as a display receipt; raises the level at
- * any time. `returned`: an accepted message bounced; the delivery fails at any time.
+ * any time. `returned`: an accepted message bounced; the delivery fails at any time. `noNetwork`: nothing could leave the
+ * appliance; the host retries when the network changes, as long as the message lives.
  */
 export interface OutcomeDetails {
   reason?: string;
@@ -149,6 +155,7 @@ export interface OutcomeDetails {
   gone?: boolean;
   afterwards?: boolean;
   returned?: boolean;
+  noNetwork?: boolean;
   /** Playback start reported by the device (epoch ms), its model, and the delay applied. */
   started?: { at: number; model: string; heldMs?: number };
   /** Number of replays after the device dropped the stream. */

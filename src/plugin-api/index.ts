@@ -9,6 +9,16 @@ import type { CallVoice } from "./voice.ts";
 
 export type { Clock, Timer } from "../lib/clock.ts";
 export {
+  addressTowards,
+  interfaceAddress,
+  isInterfaceName,
+  isNetworkUnreachable,
+  isOwnAddress,
+  NetworkUnreachableError,
+  type OwnAddress,
+} from "../lib/network-route.ts";
+export { checkMulticast, type MulticastCheck, type MulticastTarget } from "../media/multicast-check.ts";
+export {
   createSrtcpDecryptor,
   createSrtpDecryptor,
   isSrtpKey,
@@ -81,7 +91,10 @@ export interface PluginResponse {
 export type PluginRequestHandler = (request: PluginRequest) => Promise<PluginResponse> | PluginResponse;
 
 /** Core events a plugin may subscribe to; each is a hint. */
-export type PluginEvents = Pick<EventMap, "notification.accepted" | "notification.stopped" | "notification.settled">;
+export type PluginEvents = Pick<
+  EventMap,
+  "notification.accepted" | "notification.stopped" | "notification.settled" | "network.changed"
+>;
 
 /**
  * A plugin's log: pino levels, one flat object and a message. The object's first key is `event`, a stable code such as
@@ -109,6 +122,8 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   readonly urls: Readonly<Record<string, string>>;
   /** Base URL of the main server without a trailing slash; routes are below `/x/<plugin>`. */
   readonly baseUrl: string;
+  /** Interface for multicast by name or IPv4 address, from the settings; null: as the system's routes lead. */
+  readonly multicastInterface: string | null;
   /** Receives deliveries in batches of at most 200; at most the manifest's `window` are unacknowledged at a time. */
   deliver(handler: (batch: DeliveryItem[]) => void): void;
   /** Receives cancelled deliveries: silence the devices, then report an outcome. */

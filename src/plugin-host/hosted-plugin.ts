@@ -1,4 +1,5 @@
 import { ConflictError } from "../lib/errors.ts";
+import { isNetworkUnreachable } from "../lib/network-route.ts";
 import { compileProfileSchema, type ProfileSchema } from "../notifications/compose/profile-settings.ts";
 import type {
   ConfigFields,
@@ -273,9 +274,12 @@ export class HostedPlugin {
   #init(): PluginInit {
     const { name, watches } = this.manifest;
     const { settings, baseUrl } = this.#deps.host;
-    const { allowedTargets } = settings.network;
+    const { allowedTargets, multicastInterface } = settings.network;
     const ports = this.#ports.settings();
-    return { plugin: name, config: this.#runningConfig, ports, watches, allowedTargets, baseUrl: baseUrl() };
+    return {
+      ...{ plugin: name, config: this.#runningConfig, ports, watches, allowedTargets },
+      ...{ baseUrl: baseUrl(), multicastInterface },
+    };
   }
 
   #onStateChange(state: PluginRunState, reason: string | null): void {
@@ -394,7 +398,7 @@ export class HostedPlugin {
     } catch (error) {
       const message = errorText(error);
       this.#log.warn({ event: "plugin.call_refused", method, reason: message }, "host call refused");
-      reply({ kind: "refusal", id, message });
+      reply({ kind: "refusal", id, message, ...(isNetworkUnreachable(error) && { noNetwork: true }) });
     }
   }
 }

@@ -36,6 +36,7 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
     clock,
     urls,
     baseUrl: init.baseUrl,
+    multicastInterface: init.multicastInterface,
     deliver(handler) {
       made.deliver = handler;
     },
@@ -48,7 +49,7 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
     outcome(
       deliveryId,
       level,
-      { reason, retryable, retryAfterMs, last, gone, afterwards, returned, started, askedAgain } = {},
+      { reason, retryable, retryAfterMs, last, gone, afterwards, returned, started, askedAgain, noNetwork } = {},
     ) {
       const details = {
         ...(reason !== undefined && { reason }),
@@ -60,6 +61,7 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
         ...(afterwards !== undefined && { afterwards }),
         ...(gone !== undefined && { gone }),
         ...(returned !== undefined && { returned }),
+        ...(noNetwork !== undefined && { noNetwork }),
       };
       outcomes.add({ deliveryId, level, details, at: clock.now() });
     },
@@ -122,7 +124,14 @@ async function openPort(
     throw new UpstreamError("upstream", "the plugin is stopping");
   }
   made.undo.push(() => port.close());
-  urls[name] = port.url;
-  send({ kind: "listening", name, url: port.url, port: port.port });
+  const announce = (): void => {
+    const { url } = port;
+    if (urls[name] === url) return;
+    urls[name] = url;
+    send({ kind: "listening", name, url, port: port.port });
+  };
+  announce();
+  made.eventHandlers.push({ name: "network.changed", handler: announce });
+  send({ kind: "follow", name: "network.changed" });
   return port.url;
 }

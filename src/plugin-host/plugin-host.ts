@@ -75,6 +75,7 @@ const PLUGIN_EVENTS = [
   "notification.accepted",
   "notification.stopped",
   "notification.settled",
+  "network.changed",
 ] as const satisfies readonly (keyof PluginEvents)[];
 
 /** Finds the plugins; nothing runs before `start`. */

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
-import { networkInterfaces } from "node:os";
 import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
+import { externalAddresses } from "../lib/network-route.ts";
 import type { PluginRequest, PluginRequestHandler, PluginResponse } from "../plugin-api/index.ts";
 import type { PluginPortSettings } from "./plugin-protocol.ts";
 
@@ -15,7 +15,8 @@ const MAX_CONNECTIONS = 8_192;
 
 /** An open port of a plugin. */
 export interface PluginPort {
-  url: string;
+  /** Where devices reach it now: the own address may change. */
+  readonly url: string;
   port: number;
   close(): Promise<void>;
 }
@@ -45,7 +46,13 @@ export function openPluginPort(
     });
     server.listen({ host: setting.host, port: setting.port, backlog: BACKLOG }, () => {
       const { port } = server.address() as AddressInfo;
-      resolve({ url: publicUrl(name, setting, port), port, close: () => close(server) });
+      resolve({
+        get url() {
+          return publicUrl(name, setting, port);
+        },
+        port,
+        close: () => close(server),
+      });
     });
   });
 }
@@ -59,14 +66,8 @@ function close(server: Server): Promise<void> {
 
 function publicUrl(name: string, setting: PluginPortSettings, port: number): string {
   if (setting.publicUrl !== null) return setting.publicUrl;
-  const host = /^(0\.0\.0\.0|::)$/.test(setting.host) ? externalAddress() : setting.host;
+  const host = /^(0\.0\.0\.0|::)$/.test(setting.host) ? (externalAddresses()[0] ?? "127.0.0.1") : setting.host;
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}/${name}`;
-}
-
-/** The first external IPv4 address of this machine. */
-function externalAddress(): string {
-  const entries = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  return entries.find((entry) => entry.family === "IPv4" && !entry.internal)?.address ?? "127.0.0.1";
 }
 
 async function serve(

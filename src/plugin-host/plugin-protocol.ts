@@ -28,6 +28,8 @@ export interface PluginInit {
   allowedTargets: readonly string[];
   /** Base URL of the main server. */
   baseUrl: string;
+  /** Setting `network.multicastInterface`. */
+  multicastInterface: string | null;
 }
 
 /** One outcome of one delivery; `at` is the time the plugin learned it, epoch ms. */
@@ -70,7 +72,7 @@ export type ToPlugin =
   | { kind: "request"; id: number; request: PluginRequest }
   | { kind: "probe"; id: number; device: DeliveryItem["device"] }
   | { kind: "reply"; id: number; value: unknown }
-  | { kind: "refusal"; id: number; message: string }
+  | { kind: "refusal"; id: number; message: string; noNetwork?: true }
   | { kind: "change"; path: string; id: string; op: "create" | "update" | "delete" }
   | { kind: "event"; name: keyof PluginEvents; payload: PluginEvents[keyof PluginEvents] }
   | { kind: "ping" }

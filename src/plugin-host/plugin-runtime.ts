@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
+import { NetworkUnreachableError } from "../lib/network-route.ts";
 import type { DeliveryItem, PluginDefinition, PluginRequest, ProbeResult } from "../plugin-api/index.ts";
 import { createOutcomeBatcher } from "./outcome-batch.ts";
 import { createPluginContext } from "./plugin-context.ts";
@@ -103,7 +104,12 @@ export function createPluginRuntime(
         calls.resolve(message.id, message.value);
         break;
       case "refusal":
-        calls.reject(message.id, message.message);
+        calls.reject(
+          message.id,
+          message.noNetwork
+            ? new NetworkUnreachableError(message.message)
+            : new UpstreamError("upstream", message.message),
+        );
         break;
       case "change":
         for (const { path, handler } of registrations.changeHandlers)

@@ -8,10 +8,10 @@ const STOPPING_REASON = "the plugin is stopping";
 
 /** A plugin's pending host calls. */
 export interface HostRpcClient {
-  /** Rejects with UpstreamError if the host refuses or does not answer within 5 s. */
+  /** Rejects with UpstreamError if the host refuses, as NetworkUnreachableError for want of a network, or does not answer within 5 s. */
   call(method: HostMethod, ...args: unknown[]): Promise<unknown>;
   resolve(id: number, value: unknown): void;
-  reject(id: number, message: string): void;
+  reject(id: number, error: UpstreamError): void;
   /** Rejects pending and later calls. */
   close(): void;
 }
@@ -36,15 +36,15 @@ export function createHostRpcClient(
     entry?.timer.cancel();
     return entry;
   };
-  const refuse = (id: number, message: string): void =>
-    removePending(id)?.reject(new UpstreamError("upstream", message));
+  const refuse = (id: number, error: UpstreamError): void => removePending(id)?.reject(error);
+  const refuseWith = (id: number, message: string): void => refuse(id, new UpstreamError("upstream", message));
   return {
     call(method, ...args) {
       return new Promise((resolve, reject) => {
         if (closed) return reject(new UpstreamError("upstream", STOPPING_REASON));
         const id = nextId++;
         const timer = clock.after(CALL_TIMEOUT_MS, () =>
-          refuse(id, `${method}: no answer within ${CALL_TIMEOUT_MS / 1000} s`),
+          refuseWith(id, `${method}: no answer within ${CALL_TIMEOUT_MS / 1000} s`),
         );
         waiting.set(id, { resolve, reject, timer });
         send(id, method, args);
@@ -54,7 +54,7 @@ export function createHostRpcClient(
     reject: refuse,
     close() {
       closed = true;
-      for (const id of [...waiting.keys()]) refuse(id, STOPPING_REASON);
+      for (const id of [...waiting.keys()]) refuseWith(id, STOPPING_REASON);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { CallerError } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
+import { isInterfaceName } from "../lib/network-route.ts";
 import { isCodec } from "../media/codecs.ts";
 import { isSrtpKey, SRTP_SUITES, type SrtpMasterKey } from "../media/srtp.ts";
 import type { AudioTarget, OfflineRing, TextMessage, VoicePart, VoiceTarget } from "../plugin-api/index.ts";
@@ -111,16 +112,19 @@ function checkedRings(given: unknown): OfflineRing[] {
 }
 
 function checkedTarget(given: unknown): Omit<AudioTarget, "ssrc"> {
-  const { codec, ttl, sourcePort, secrecy } = (given ?? {}) as Record<string, unknown>;
+  const { codec, ttl, sourcePort, secrecy, networkInterface } = (given ?? {}) as Record<string, unknown>;
   const address = checkedAddress(given);
   if (!isFrom1To(255, ttl)) throw new CallerError("invalid-value", "stream: ttl must be between 1 and 255");
   if (sourcePort !== undefined && !isFrom1To(MAX_PORT, sourcePort))
     throw new CallerError("invalid-value", "stream: sourcePort must be between 1 and 65535");
+  if (networkInterface !== undefined && !(typeof networkInterface === "string" && isInterfaceName(networkInterface)))
+    throw new CallerError("invalid-value", "stream: networkInterface must be the name or an address of an interface");
   if (!isCodec(codec)) throw new CallerError("invalid-value", "stream: codec must be PCMU, PCMA or G722");
   return {
     ...{ ...address, codec, ttl },
     ...(sourcePort === undefined ? {} : { sourcePort }),
     ...(secrecy === undefined ? {} : { secrecy: checkedSecrecy(secrecy) }),
+    ...(networkInterface === undefined ? {} : { networkInterface }),
   };
 }
 

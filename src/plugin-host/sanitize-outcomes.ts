@@ -13,7 +13,7 @@ export function sanitizeOutcomes(notes: readonly OutcomeReport[], redact: Redact
       ({
         deliveryId,
         level,
-        details: { reason, retryable, retryAfterMs, last, gone, afterwards, returned, started, askedAgain },
+        details: { reason, retryable, retryAfterMs, last, gone, afterwards, returned, started, askedAgain, noNetwork },
         at,
       }) => {
         const details = {
@@ -24,6 +24,7 @@ export function sanitizeOutcomes(notes: readonly OutcomeReport[], redact: Redact
           ...(afterwards !== undefined && { afterwards }),
           ...(gone !== undefined && { gone }),
           ...(returned !== undefined && { returned }),
+          ...(noNetwork !== undefined && { noNetwork: noNetwork === true }),
           ...(Number.isFinite(started?.at) && {
             started: {
               at: Number(started?.at),

@@ -1,6 +1,6 @@
-import { isIPv4 } from "node:net";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
+import { isInterfaceName } from "../lib/network-route.ts";
 import { isCronExpression } from "./cron.ts";
 import { isHostOrAddress, isMulticastRange, isTargetPattern, parseListenAddress } from "./network-addresses.ts";
 
@@ -142,10 +142,12 @@ export const settingsSchema = z
           ),
         multicastInterface: z
           .string()
-          .refine((text) => isIPv4(text), "must be an IPv4 address of this machine")
+          .refine(isInterfaceName, "must be the name or an IPv4 address of a network interface of this machine")
           .nullable()
           .default(null)
-          .describe("IPv4 address of the network interface for multicast audio; null = the first external address."),
+          .describe(
+            "Network interface for multicast audio: its name, which survives a change of its address, or its IPv4 address; null = as the system's routes lead, or without a route for multicast the first external interface.",
+          ),
       })
       .prefault({}),
     audio: z

@@ -10,6 +10,7 @@ import {
 } from "../http/http-server.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import { externalAddresses } from "../lib/network-route.ts";
 import type { HealthSource } from "../ops/health/health.ts";
 import {
   authorityPath,
@@ -20,7 +21,6 @@ import {
 } from "../ops/tls/certificates.ts";
 import { formatListenAddress, type ListenAddress, parseListenAddress } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
-import { localAddresses } from "./audio-services.ts";
 
 export interface ApiServerDeps {
   dataDir: string;
@@ -92,7 +92,16 @@ function activeCertificate(dataDir: string): ServerCertificate {
 function certificateNames({ api }: ApiServerDeps["settings"], addresses: readonly ListenAddress[]): string[] {
   const listened = addresses.map(({ host }) => host).filter((host) => host !== "0.0.0.0" && host !== "::");
   const given = api.publicUrl === null ? [] : [new URL(api.publicUrl).hostname.replace(/^\[|\]$/g, "")];
-  const all = [...given, ...api.hosts, hostname(), "localhost", ...listened, ...localAddresses(), "127.0.0.1", "::1"];
+  const all = [
+    ...given,
+    ...api.hosts,
+    hostname(),
+    "localhost",
+    ...listened,
+    ...externalAddresses(),
+    "127.0.0.1",
+    "::1",
+  ];
   return [...new Set(all.map((name) => name.toLowerCase()))];
 }
 

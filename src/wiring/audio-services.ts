@@ -1,4 +1,3 @@
-import { networkInterfaces } from "node:os";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { AudioRenderer } from "../media/audio-renderer.ts";
@@ -19,8 +18,8 @@ export interface AudioServices {
   audio: AudioRenderer;
   streamer: Streamer;
   addresses: MulticastAddressPool;
-  /** Local IPv4 address of the interface that multicast is sent from. */
-  interfaceAddress: string;
+  /** Interface that multicast is sent from, by name or IPv4 address; null: as the system's routes lead. */
+  networkInterface: string | null;
   /** Resolves when packets can be sent; rejects with UpstreamError. */
   ready: Promise<void>;
   stop(): Promise<void>;
@@ -45,31 +44,11 @@ export function startAudioServices(
     routine: addressRangeOf(multicastRange),
     emergency: addressRangeOf(emergencyRange),
   });
-  const interfaceAddress = settings.network.multicastInterface ?? externalAddress();
-  if (!isLocalAddress(interfaceAddress))
-    log.warn(
-      { event: "multicast.interface_invalid", interfaceAddress },
-      "multicast disabled: not an address of this machine",
-    );
-  return { audio, streamer, addresses, interfaceAddress, ready, stop };
+  const networkInterface = settings.network.multicastInterface;
+  return { audio, streamer, addresses, networkInterface, ready, stop };
 }
 
 function addressRangeOf(network: string): MulticastAddressRange {
   const { first, last } = networkBounds(network);
   return { firstGroup: first, lastGroup: last, ...MULTICAST_PORTS };
-}
-
-/** The first external address of this machine; the loopback address if there is none. */
-function externalAddress(): string {
-  return localAddresses()[0] ?? "127.0.0.1";
-}
-
-function isLocalAddress(address: string): boolean {
-  return Object.values(networkInterfaces()).some((list) => list?.some((entry) => entry.address === address));
-}
-
-/** External IPv4 addresses of this machine. */
-export function localAddresses(): string[] {
-  const entries = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  return entries.filter((entry) => entry.family === "IPv4" && !entry.internal).map(({ address }) => address);
 }

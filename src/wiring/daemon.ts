@@ -24,6 +24,7 @@ import { invalidValue } from "../lib/errors.ts";
 import { createEvents } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
+import { externalAddresses } from "../lib/network-route.ts";
 import { productVersion } from "../lib/product-version.ts";
 import { createSsrfGuard } from "../lib/ssrf-guard.ts";
 import { createTextToSpeechEngine } from "../media/text-to-speech.ts";
@@ -50,7 +51,7 @@ import type { ResourceHooks } from "../store/store.ts";
 import { resolveTimeZone } from "../web-pages/local-time.ts";
 import { startApiServer } from "./api-server.ts";
 import { isInitialized, notInitializedError, openApplianceData, requireDatabase } from "./appliance-data.ts";
-import { localAddresses, startAudioServices } from "./audio-services.ts";
+import { startAudioServices } from "./audio-services.ts";
 import { createChangePublishers } from "./change-publishers.ts";
 import { type CloudLink, createCloudLink } from "./cloud-link.ts";
 import { createDaemonControlCommands } from "./control-commands.ts";
@@ -66,6 +67,7 @@ import { seedMissingDefaults } from "./init.ts";
 import { BUILT_IN_DECLARATIONS, loadDeclarations } from "./load-declarations.ts";
 import { trackLocalEndpoint } from "./local-endpoint.ts";
 import { startMonitoring } from "./monitoring.ts";
+import { type CreateWatch, createNetworkMonitor } from "./network-monitor.ts";
 import { createOperations } from "./operations.ts";
 import { createProxiedRequestHandler } from "./proxied-requests.ts";
 import { createPublicResponses, type PublicResponses } from "./public-responses.ts";
@@ -93,6 +95,8 @@ export interface DaemonOptions {
   shared?: SharedLog;
   /** Health reasons from before the daemon started, such as those of the replica. */
   source?: HealthSource;
+  /** Watches the machine's network; replaced where it must not change. */
+  createNetworkWatch?: CreateWatch;
   /** A restart was requested: stop the daemon and start it again. */
   onRestart?: () => void;
 }
@@ -176,8 +180,14 @@ async function startModules(
   const rebuildPhoneCache = () => importers.phoneCache.rebuild();
   const canary = createLoopbackProbe({ store, clock, log, ...audio });
   const isSelfTestSilent = (): boolean => canary.isSilent;
+  const network = createNetworkMonitor({
+    ...{ settings, clock, events, log, streamer: audio.streamer, sendsMulticast: !isHub },
+    ...(options.createNetworkWatch && { createWatch: options.createNetworkWatch }),
+  });
+  onStop("network monitor", network.stop);
   const operations = createOperations({
     ...options,
+    network: network.state,
     clock,
     events,
     data,
@@ -228,6 +238,7 @@ async function startModules(
       queueHealthReasons(store, clock),
       operations.healthSource,
       server.healthSource,
+      network.healthSource,
     ],
     ...[
       silentTests.healthSource,
@@ -336,7 +347,7 @@ async function startModules(
     seedAlarms(tx, access.systemContext("alarms"));
   });
   onStop("plugins", () => plugins.stop());
-  await Promise.all([plugins.start(), audio.ready, speech.start()]);
+  await Promise.all([network.start(), plugins.start(), audio.ready, speech.start()]);
   cloudLink.startRecording();
   onStop("notification service", () => notificationService.stop());
   await notificationService.start();
@@ -493,7 +504,7 @@ async function startModules(
 
 function buildInfo(): BuildInfo {
   const fqdn = hostname();
-  return { app: "carillon", version: productVersion(), apiVersion: "v1", fqdn, ipAddresses: localAddresses() };
+  return { app: "carillon", version: productVersion(), apiVersion: "v1", fqdn, ipAddresses: externalAddresses() };
 }
 
 function requireListenAddress(text: string): ListenAddress {

@@ -74,7 +74,7 @@ export function createDeliveryChannels(deps: DeliveryChannelDeps): {
     ...{ store, clock, events, log, endpointId, providers: deps.linking.withApplianceChannel(plugins) },
     ...{ memberships: registry.memberships, activations: registry.activations },
     ...{ audio: sound.audio, speech, streamer: sound.streamer, addresses: sound.addresses },
-    interfaceAddress: sound.interfaceAddress,
+    networkInterface: sound.networkInterface,
     ttl: settings.audio.ttl,
     livePageMs: settings.audio.livePageSeconds * 1_000,
     secondPerson: settings.broadcasts.secondPerson

@@ -12,6 +12,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Events } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
+import { externalAddresses } from "../lib/network-route.ts";
 import { productVersion } from "../lib/product-version.ts";
 import type { HealthReason, HealthSource } from "../ops/health/health.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
@@ -23,7 +24,6 @@ import { type ListenAddress, parseListenAddress } from "../settings/network-addr
 import type { Settings } from "../settings/schema.ts";
 import type { ActorContext, Store, StoreReader } from "../store/store.ts";
 import type { Lease } from "../sync/protocol/frames.ts";
-import { localAddresses } from "./audio-services.ts";
 
 export interface FailoverCoordinatorDeps {
   store: Store;
@@ -80,7 +80,7 @@ export function createFailoverCoordinator(deps: FailoverCoordinatorDeps): Failov
     ...{ ownId: endpointId(), version: productVersion(), boot: newId(), clock, groups: groups.all },
     lease: currentLease,
     hasCloud: deps.hasCloud,
-    hasNetwork: () => localAddresses().length > 0,
+    hasNetwork: () => externalAddresses().length > 0,
     send(heartbeat) {
       lan?.send(heartbeat);
       // Through the cloud as well: a peer may be reachable one way only.
@@ -148,6 +148,7 @@ export function createFailoverCoordinator(deps: FailoverCoordinatorDeps): Failov
         events.on("notification.audio-started", ({ notificationId, at }) =>
           failover.markStarted(playbacksOf(notificationId, store), at),
         ),
+        events.on("network.changed", ({ addresses }) => lan?.networkChanged(addresses)),
         events.on("notification.audio-ended", ({ notificationId }) =>
           failover.markEnded(playbacksOf(notificationId, store)),
         ),

@@ -7,7 +7,7 @@ import type { Log } from "../lib/log.ts";
 import { productVersion } from "../lib/product-version.ts";
 import { type BackupsReport, createBackupScheduler } from "../ops/backup/backup-scheduler.ts";
 import { createDaemonRuns, DAEMON_RUNS, type DaemonRuns } from "../ops/daemon-runs.ts";
-import type { DaemonState } from "../ops/diagnostics.ts";
+import type { DaemonState, NetworkState } from "../ops/diagnostics.ts";
 import {
   createEndpointCommands,
   type EndpointCommandHandler,
@@ -44,6 +44,8 @@ export interface OperationsDeps {
   onRestart?: () => void;
   /** Reads the phones of all call managers again. */
   rebuildPhoneCache: EndpointCommandHandler;
+  /** What the daemon sends from. */
+  network(): NetworkState;
   /** Loopback probes are inaudible. */
   isSelfTestSilent(): boolean;
 }
@@ -101,7 +103,8 @@ export function createOperations(deps: OperationsDeps): Operations {
   let running: Parameters<Operations["start"]>[0] | null = null;
   const state = (): DaemonState => {
     const { status = "GREEN", reasons = [] } = running?.report() ?? {};
-    return { version, url: running?.url ?? "", ...(running && { listen: running.listen }), status, reasons };
+    const current = running && { listen: running.listen, network: deps.network() };
+    return { version, url: running?.url ?? "", ...current, status, reasons };
   };
   const reload = async (): Promise<void> => running?.reloadCertificate();
   const licence = createLicence({ ...common, keys: settings.trust.licences });

@@ -64,6 +64,11 @@
  * most expensive requests, over 200 connections. Phones get each emergency within 1 s (p99), the watchdog is fed at least
  * every 2 s, no request of a session is refused. A flood is one of search, same-user, openapi, console, connections,
  * connections-of-this-address, phone-authentication, set-up, log-in, expensive. A planted bug must exceed a limit.
+ * `npm run faults -- network [SCENE] [--bug no-watch]`: changes the network under a daemon in network namespaces of its own,
+ * in all scenes or the first and the one with this number: an address that comes late or changes, an interface down and up, a
+ * cable, two interfaces, a default route that moves, no route for multicast. Zones and a SIP speaker hear the sound again
+ * within 2 s of the network, health shows each fault and its end, and nothing is `sent` while nothing can leave. Prints a
+ * table of the figures. With the planted bug, a daemon that does not notice changes, it must fail. Root, or user namespaces.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
 
@@ -90,6 +95,7 @@ import { sendHostileInputs } from "./hostile-inputs.ts";
 import { failNodes } from "./hub-nodes.ts";
 import { killUnderLoad } from "./kills.ts";
 import { MAX_TURN_MS } from "./loop-monitor.ts";
+import { changeNetwork, NETWORK_SCENES, networkTable } from "./network.ts";
 import { exhaustOpenFiles } from "./open-files.ts";
 import { maxResponseRate, runResponseStorm } from "./response-storm.ts";
 import { runAll } from "./run-all.ts";
@@ -257,6 +263,18 @@ if (what === undefined) {
     })}\n`,
   );
   process.exitCode = broken.length === 0 && figures.length > 0 ? 0 : 1;
+} else if (what === "network") {
+  if (values.bug !== undefined && values.bug !== "no-watch") usage();
+  const [first = "", ...others] = NETWORK_SCENES;
+  const names = number === undefined ? NETWORK_SCENES : [first, ...others.filter((_, at) => at === Number(number) - 2)];
+  await playInField(
+    async () => {
+      const { results, ...figures } = await changeNetwork(names, values.bug === "no-watch", say);
+      process.stdout.write(`${networkTable(results)}\n`);
+      return { scenes: results.length, ...figures };
+    },
+    ({ scenes }) => scenes === names.length,
+  );
 } else if (what === "hub-nodes") {
   await playInField(
     () => failNodes(Number(number ?? 6), say),
@@ -285,7 +303,7 @@ async function playInField<T extends { broken: string[] }>(
 
 function usage(): never {
   fail(
-    "Usage: npm run faults [-- inputs|disk|files|kills|fuzz|answers|emergency|calls|bulk|bells|flaps|failover|phones|clock|zones|systemd|disk-full|backup|cloud|cover|catch-up|hub-nodes|flood [NUMBER] [--seed S]]\nSee: npm run faults -- --help",
+    "Usage: npm run faults [-- inputs|disk|files|kills|fuzz|answers|emergency|calls|bulk|bells|flaps|failover|phones|clock|zones|systemd|disk-full|backup|cloud|cover|catch-up|network|hub-nodes|flood [NUMBER] [--seed S]]\nSee: npm run faults -- --help",
   );
 }
 

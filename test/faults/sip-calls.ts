@@ -129,7 +129,7 @@ function streamTo(streamer: Streamer, { soundMs }: CallPlan): PagingCallsDeps["s
   return {
     async open({ group, port, ttl, sourcePort = 0 }) {
       const streamId = String(sourcePort);
-      const place = { streamId, group, port, ttl, sourcePort, interfaceAddress: "127.0.0.1" };
+      const place = { streamId, group, port, ttl, sourcePort, networkInterface: "127.0.0.1" };
       await streamer.open({ ...place, ssrc: sourcePort, payloadType: 0, payload, repeats: 1, offsetPackets: 0 });
       streamer.startGroup([streamId], clock.now());
     },

@@ -43,6 +43,7 @@ async function initOf(name: string): Promise<PluginInit> {
     watches,
     allowedTargets: ["127.0.0.0/8"],
     baseUrl: "http://127.0.0.1",
+    multicastInterface: "127.0.0.1",
   };
 }
 

@@ -128,6 +128,7 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     watches: [...watches],
     allowedTargets: options.allowedTargets ?? [],
     baseUrl: "https://bells.example.org",
+    multicastInterface: "127.0.0.1",
   };
   const active = new Promise<void>((resolve, reject) => {
     started = { resolve, reject };

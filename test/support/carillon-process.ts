@@ -79,13 +79,14 @@ export async function serveAppliance(
   return spawnDaemon(["serve", "--data", dataDir, "--listen", "127.0.0.1:0", ...more], env);
 }
 
-/** Starts `carillon serve` or `hub` with these arguments, by the command `inside` where one is given. */
+/** Starts `carillon serve` or `hub` (or another `program`) with these arguments, by the command `inside` where one is given. */
 export async function spawnDaemon(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
   inside: readonly string[] = [],
+  program = MAIN,
 ): Promise<RunningDaemon> {
-  const { first, running } = await start([MAIN, ...args], env, inside);
+  const { first, running } = await start([program, ...args], env, inside);
   const { url, urls } = JSON.parse(first) as { url: string; urls: Record<string, string> };
   return { ...running, url, urls };
 }

@@ -1,4 +1,5 @@
 import { createSocket, type Socket } from "node:dgram";
+import { NetworkUnreachableError } from "#plugin-api";
 import { SipError } from "../user-agent/hop.ts";
 
 /** RTP and RTCP port of one call: audio is sent from the even port, and both receive. */
@@ -11,7 +12,10 @@ export interface MediaPort {
 
 /** Pool of port pairs. */
 export interface MediaPortPool {
-  /** Opens a pair on the local address; rejects with SipError if none is free. */
+  /**
+   * Opens a pair on the local address; rejects with SipError if none is free, with NetworkUnreachableError if this
+   * machine does not have the address.
+   */
   allocate(address: string): Promise<MediaPort>;
 }
 
@@ -41,7 +45,12 @@ export function createMediaPortPool({ first, last }: { first: number; last: numb
         const port = nextFreePort();
         if (port === null) break;
         used.add(port);
-        const pair = await openPair(address, port).catch(() => null);
+        const pair = await openPair(address, port).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== "EADDRNOTAVAIL") return null;
+          used.delete(port);
+          const problem = `Network unreachable: ${address} is not an address of this machine.`;
+          throw new NetworkUnreachableError(problem, { address }, error);
+        });
         if (!pair) {
           used.delete(port);
           continue;

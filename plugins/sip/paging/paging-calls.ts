@@ -1,4 +1,14 @@
-import type { AudioCodec, Clock, DeliveryItem, PluginContext, StopRequest, Timer } from "#plugin-api";
+import {
+  type AudioCodec,
+  type Clock,
+  type DeliveryItem,
+  isNetworkUnreachable,
+  isOwnAddress,
+  type OwnAddress,
+  type PluginContext,
+  type StopRequest,
+  type Timer,
+} from "#plugin-api";
 import { explainCallFailure } from "../call-failures.ts";
 import type { CallRateLimiter } from "../call-rate-limiter.ts";
 import type { MediaPort, MediaPortPool } from "../media/media-port.ts";
@@ -38,6 +48,8 @@ export interface PagingCallsDeps {
 export interface PagingCalls {
   start(items: readonly DeliveryItem[]): void;
   stop(request: StopRequest): void;
+  /** The machine's addresses changed: calls from an address that is gone are placed again once the device has a route. */
+  networkChanged(addresses: readonly OwnAddress[]): void;
   /** Ends calls that were never stopped, long after `notAfter`. */
   sweep(): void;
   /** Ends all calls at shutdown. */
@@ -52,6 +64,8 @@ interface PagingCall {
   cancelReason: StopRequest["reason"] | null;
   call: SipCall | null;
   media: MediaPort | null;
+  /** Where the call is placed from and to; null before. */
+  path: { address: string; host: string } | null;
   /** Target of the stream. */
   target: RemoteMedia | null;
   /** Accepted source of reports, also after the stream ended. */
@@ -86,11 +100,17 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
   /** Hang-ups in progress by device, which cannot be called in the meantime. */
   const hangingUp = new Map<string, Promise<void>>();
 
-  const end = (page: PagingCall, level: "failed" | "skipped" | "expired", reason: string, retryable = false): void => {
+  const end = (
+    page: PagingCall,
+    level: "failed" | "skipped" | "expired",
+    reason: string,
+    retryable = false,
+    noNetwork = false,
+  ): void => {
     if (page.state === "over") return;
     page.state = "over";
     pages.delete(page.item.deliveryId);
-    outcome(page.item.deliveryId, level, { reason, retryable });
+    outcome(page.item.deliveryId, level, { reason, retryable, ...(noNetwork && { noNetwork }) });
     void hangUp(page);
   };
 
@@ -126,6 +146,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     const { uri, hop, credentials } = await resolveDestination(item.device, deps.directory);
     const address = await userAgent.addressTo(hop.host);
     const media = await deps.ports.allocate(address);
+    page.path = { address, host: hop.host };
     // It may have been cancelled in the meantime.
     if (page.cancelReason) return media.close();
     page.media = media;
@@ -228,8 +249,21 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
   const scheduleDial = (page: PagingCall): void =>
     rateLimiter.schedule(page.item.priority, () => {
       if (page.cancelReason || page.state === "over") return;
-      dial(page).catch((error: Error) => end(page, "failed", error.message, true));
+      dial(page).catch((error: Error) => end(page, "failed", error.message, true, isNetworkUnreachable(error)));
     });
+
+  /** The device still has the old call: it is freed from the new address before it is called again. */
+  const placeAgain = async (page: PagingCall): Promise<void> => {
+    const { path } = page;
+    const address = path && (await userAgent.addressTo(path.host).catch(() => null));
+    if (!address || page.path !== path || page.cancelReason || page.state === "over") return;
+    page.path = null;
+    void hangUp(page);
+    page.call = null;
+    page.media = null;
+    page.ringing = null;
+    scheduleDial(page);
+  };
 
   const cancel = async (page: PagingCall, reason: StopRequest["reason"]): Promise<void> => {
     if (page.cancelReason) return;
@@ -262,6 +296,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
       cancelReason: null,
       call: null,
       media: null,
+      path: null,
       target: null,
       peerAddress: null,
       srtpOffer: null,
@@ -282,6 +317,10 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
         const page = pages.get(id);
         if (page) void cancel(page, reason);
       }
+    },
+    networkChanged(addresses) {
+      for (const page of pages.values())
+        if (page.path && !isOwnAddress(addresses, page.path.address)) void placeAgain(page);
     },
     sweep() {
       const before = clock.now() - RETENTION_MS;

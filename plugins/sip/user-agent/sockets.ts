@@ -1,4 +1,4 @@
-import { createSocket, type Socket as UdpSocket } from "node:dgram";
+import type { Socket as UdpSocket } from "node:dgram";
 import { createConnection, type Server, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Clock } from "#plugin-api";
@@ -57,15 +57,4 @@ export function bindToPort(socket: UdpSocket, port: number): Promise<void> {
       resolve();
     });
   });
-}
-
-/** Local address the system would send from; rejects with SipError without a route. */
-export function localAddressTowards(host: string): Promise<string> {
-  const socket = createSocket("udp4");
-  return new Promise<string>((resolve, reject) => {
-    socket.once("error", reject);
-    socket.connect(9, host, () => resolve(socket.address().address));
-  })
-    .catch((error: Error) => Promise.reject(new SipError(`no route to ${host}: ${error.message}`)))
-    .finally(() => socket.close());
 }

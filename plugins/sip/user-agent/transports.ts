@@ -1,10 +1,10 @@
 import { createSocket } from "node:dgram";
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, isIPv4, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import type { Clock } from "#plugin-api";
+import { addressTowards, type Clock, interfaceAddress, isOwnAddress, type OwnAddress } from "#plugin-api";
 import { type Hop, SipError, type SipProtocol } from "./hop.ts";
 import { parseSipMessage, type SipMessage } from "./sip-message.ts";
-import { bindToPort, connectToHop, listenOnPort, localAddressTowards } from "./sockets.ts";
+import { bindToPort, connectToHop, listenOnPort } from "./sockets.ts";
 import { createSipStreamParser } from "./stream-framing.ts";
 
 /** A received message. */
@@ -19,8 +19,10 @@ export interface IncomingSipMessage {
 export interface SipTransports {
   /** Sends to a hop, connecting if necessary; rejects with SipError. */
   send(hop: Hop, bytes: Buffer): Promise<void>;
-  /** Local address as seen by a host. */
+  /** Local address as seen by a host; rejects with NetworkUnreachableError without a route. */
   localAddressFor(host: string): Promise<string>;
+  /** The machine's addresses or routes changed: local addresses are looked up again, connections from lost ones end. */
+  networkChanged(addresses: readonly OwnAddress[]): void;
   /** Listen ports. */
   readonly ports: Readonly<Record<SipProtocol, number>>;
   close(): Promise<void>;
@@ -34,7 +36,7 @@ export interface SipTransportDeps {
   tls: { port: number; certificate: string; key: string } | null;
   /** Trusted CA for TLS in PEM; null for the system's CAs. */
   authority: string | null;
-  /** Local address that others can reach; null to use the system's routes. */
+  /** Local address that others can reach, or the interface that has it; null to use the system's routes. */
   address: string | null;
   onMessage(arrival: IncomingSipMessage): void;
   onError(error: Error): void;
@@ -202,15 +204,21 @@ export async function openSipTransports(deps: SipTransportDeps): Promise<SipTran
       );
     },
     localAddressFor(host) {
-      if (deps.address !== null) return Promise.resolve(deps.address);
+      const { address } = deps;
+      if (address !== null) return isIPv4(address) ? Promise.resolve(address) : lookUpInterface(address);
       const found = addresses.get(host);
       if (found !== undefined) return found;
       if (addresses.size >= MAX_ADDRESSES) addresses.clear();
-      const pending = localAddressTowards(host);
+      const pending = addressTowards(host);
       addresses.set(host, pending);
       // Routes may change.
       pending.catch(() => addresses.delete(host));
       return pending;
+    },
+    networkChanged(own) {
+      addresses.clear();
+      for (const { socket } of connections.values())
+        if (socket.localAddress !== undefined && !isOwnAddress(own, socket.localAddress)) socket.destroy();
     },
     async close() {
       closed = true;
@@ -222,6 +230,10 @@ export async function openSipTransports(deps: SipTransportDeps): Promise<SipTran
       ]);
     },
   };
+}
+
+async function lookUpInterface(name: string): Promise<string> {
+  return interfaceAddress(name);
 }
 
 function hopKey({ protocol, host, port }: Hop): string {

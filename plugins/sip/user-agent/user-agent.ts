@@ -17,6 +17,8 @@ export interface SipUserAgent {
   readonly ports: SipTransports["ports"];
   /** Local address as seen by a host. */
   addressTo(host: string): Promise<string>;
+  /** The machine's addresses or routes changed. */
+  networkChanged: SipTransports["networkChanged"];
   call(callee: CallParameters, handlers: CallHandlers): SipCall;
   /** Sends OPTIONS; rejects with SipError. */
   options(uri: SipUri, hop: Hop, credentials: SipCredentials | null): Promise<SipResponse>;
@@ -84,6 +86,7 @@ export async function openSipUserAgent(deps: SipUserAgentDeps): Promise<SipUserA
   return {
     ports: transports.ports,
     addressTo: transports.localAddressFor,
+    networkChanged: transports.networkChanged,
     call(callee, handlers) {
       const call = placeCall(callee, handlers, {
         clock,

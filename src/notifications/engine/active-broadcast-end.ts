@@ -92,6 +92,8 @@ export function endAfterAudio(live: ActiveBroadcastState): void {
   const listening = all.filter(isListening);
   stopOnDevices(live, listening, "ended");
   for (const delivery of listening) live.dispatcher.releaseDevice(delivery);
+  const lost = all.filter(({ awaitsNetwork, audioMode }) => awaitsNetwork && audioMode !== "group");
+  endAll(live, lost, "failed", ({ reason }) => reason);
   const proven = all.filter((delivery) => delivery.playingAt !== null || delivery.audioMode === "own");
   endAll(live, proven, "expired", missedAudioReason);
   live.after(LAST_REPORT_TIMEOUT_MS, () => {

@@ -29,16 +29,30 @@ export function scheduleRetry(live: ActiveBroadcastState, delivery: Delivery, de
   delivery.dispatchState = "backing-off";
   live.after(delayMs, () => {
     if (delivery.endedAt !== null || delivery.dispatchState !== "backing-off") return;
-    delivery.retryAt = null;
-    live.dispatcher.enqueue(delivery);
+    enqueueAgain(live, delivery);
   });
+}
+
+/** The network has changed: what waited for it is tried at once. */
+export function retryAfterNetworkChange(live: ActiveBroadcastState): void {
+  for (const delivery of live.deliveries)
+    if (delivery.awaitsNetwork && delivery.endedAt === null && delivery.dispatchState === "backing-off")
+      enqueueAgain(live, delivery);
+}
+
+function enqueueAgain(live: ActiveBroadcastState, delivery: Delivery): void {
+  delivery.retryAt = null;
+  delivery.awaitsNetwork = false;
+  live.dispatcher.enqueue(delivery);
 }
 
 function handleFailure(live: ActiveBroadcastState, delivery: Delivery, { details, level, at }: DeliveryOutcome): void {
   const { clock } = live;
   const reason = details.reason ?? null;
   const moment = { now: clock.now(), notAfter: deliveryDeadline(live, delivery) };
-  const mayRetry = level === "failed" && !live.closed && !(live.singleAttempt && delivery.device !== null);
+  // The device is not to blame for a missing network.
+  const isSingle = live.singleAttempt && delivery.device !== null && !details.noNetwork;
+  const mayRetry = level === "failed" && !live.closed && !isSingle;
   const delayMs = mayRetry ? retryDelayMs(delivery, details, moment) : null;
   if (delayMs === null) {
     if (level === "failed") delivery.deviceEvidence = "silence";
@@ -46,6 +60,8 @@ function handleFailure(live: ActiveBroadcastState, delivery: Delivery, { details
     return;
   }
   delivery.reason = reason;
+  delivery.awaitsNetwork = details.noNetwork === true;
+  if (delivery.awaitsNetwork) delivery.earlierAttempts++;
   delivery.retryAt = clock.now() + delayMs;
   recordJoinState(live, delivery, "failed");
   live.ledger.markDirty(delivery);

@@ -48,7 +48,7 @@ export interface ActiveBroadcastRegistryDeps {
   by: ActorContext;
 }
 
-/** Creates an empty registry; it listens to plugin changes until stopped. */
+/** Creates an empty registry; it listens to changes of plugins and network until stopped. */
 export function createActiveBroadcastRegistry(deps: ActiveBroadcastRegistryDeps): ActiveBroadcastRegistry {
   const { log } = deps;
   const broadcasts = new Map<string, ActiveBroadcast>();
@@ -65,7 +65,12 @@ export function createActiveBroadcastRegistry(deps: ActiveBroadcastRegistryDeps)
   });
 
   // Items held by a channel outlive its process; waiting ones are dispatched again.
-  const forget = deps.events.on("plugin.changed", ({ plugin }) => dispatcher.wake(plugin));
+  const subscriptions = [
+    deps.events.on("plugin.changed", ({ plugin }) => dispatcher.wake(plugin)),
+    deps.events.on("network.changed", () => {
+      for (const live of broadcasts.values()) live.networkChanged();
+    }),
+  ];
 
   /** Claims an address for a message; a less urgent message that sends to it is cut off. */
   const claimAddress = (target: AudioStreamTarget, live: ActiveBroadcast): void => {
@@ -134,7 +139,7 @@ export function createActiveBroadcastRegistry(deps: ActiveBroadcastRegistryDeps)
       broadcasts.get(notificationId)?.sound?.closeStream(target);
     },
     stop() {
-      forget();
+      for (const unsubscribe of subscriptions) unsubscribe();
       for (const live of broadcasts.values()) {
         live.cancelTimers();
         live.sound?.stop();

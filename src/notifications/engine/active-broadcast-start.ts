@@ -1,6 +1,6 @@
 import type { ActiveBroadcastState } from "./active-broadcast-state.ts";
 import type { Delivery } from "./delivery.ts";
-import { isListening, willListen } from "./delivery-state.ts";
+import { isListening, isReached, willListen } from "./delivery-state.ts";
 import { canStart, MAX_START_WAIT_MS } from "./sync-start-policy.ts";
 
 /** Maximum time after the start for which devices that listen elsewhere yield to those that hear nothing yet. */
@@ -17,8 +17,15 @@ export function checkProgress(live: ActiveBroadcastState): void {
     live.cancelTimers();
     live.handedOver.resolve();
     live.finished.resolve();
-  } else if (sound && sound.t0 === null && !sound.over && !live.held && canStart(live.counts)) startAudio(live);
-  if (live.undispatched === 0 && (!sound || sound.t0 !== null)) live.handedOver.resolve();
+  } else if (
+    sound &&
+    sound.t0 === null &&
+    !sound.over &&
+    !live.held &&
+    (live.startAwaitsNetwork || canStart(live.counts))
+  )
+    startAudio(live);
+  if (live.undispatched === 0 && (!sound || sound.t0 !== null || live.startAwaitsNetwork)) live.handedOver.resolve();
 }
 
 /** Starts the audio at the latest when the start policy's maximum wait is over. */
@@ -27,15 +34,39 @@ export function scheduleLatestStart(live: ActiveBroadcastState): void {
   if (live.sound && !live.held) live.after(MAX_START_WAIT_MS[live.shared.class] - passed, () => startAudio(live));
 }
 
-/** Starts the audio at `at` (epoch ms) or as soon as possible. */
+/**
+ * Starts the audio at `at` (epoch ms) or as soon as possible; without a network for any device as soon as one can be
+ * reached.
+ */
 export function startAudio(live: ActiveBroadcastState, at?: number): void {
   const { sound } = live;
   live.held = false;
+  live.plannedStart = at ?? live.plannedStart;
   scheduleMove(live);
   if (!sound || sound.t0 !== null || sound.over) return;
-  sound.start(at);
+  live.startAwaitsNetwork = sound.durationMs !== null && isOutOfReach(live);
+  if (live.startAwaitsNetwork) return;
+  sound.start(live.plannedStart);
   live.onAudioStarted(sound.t0 as unknown as number);
   checkProgress(live);
+}
+
+/**
+ * Nobody would hear it: deliveries with audio wait for the network, and no other has been reached. One that is being
+ * asked may be, unless it waited for the network before.
+ */
+function isOutOfReach({ deliveries, streamsOpened, startAwaitsNetwork }: ActiveBroadcastState): boolean {
+  if (streamsOpened > 0) return false;
+  let waiting = 0;
+  for (const delivery of deliveries) {
+    if (delivery.audioMode === "nothing" || delivery.audioMode === "talk") continue;
+    if (isReached(delivery)) return false;
+    if (delivery.endedAt !== null) continue;
+    const isAsked = delivery.dispatchState === "in-flight" || delivery.dispatchState === "queued";
+    if (isAsked && !startAwaitsNetwork) return false;
+    if (isAsked || delivery.awaitsNetwork) waiting++;
+  }
+  return waiting > 0;
 }
 
 /** Watches devices that hear it elsewhere until they are to move. */

@@ -62,6 +62,12 @@ export interface ActiveBroadcastState extends ActiveBroadcastDeps {
   /** All deliveries that existed at the start have been added. */
   allAdded: boolean;
   audioEnded: boolean;
+  /** The audio starts once the network is there: without it nobody would hear anything. */
+  startAwaitsNetwork: boolean;
+  /** Streams to zones and calls that could be opened so far. */
+  streamsOpened: number;
+  /** Scheduled start that was given, epoch ms. */
+  plannedStart: number | undefined;
   /** When the last phone was handed to its channel, monotonic. */
   lastPhoneDispatchMonotonicMs: number;
   /** No more devices are asked. */
@@ -93,6 +99,9 @@ export function createActiveBroadcastState(deps: ActiveBroadcastDeps): ActiveBro
     listeningElsewhere: [],
     allAdded: false,
     audioEnded: false,
+    startAwaitsNetwork: false,
+    streamsOpened: 0,
+    plannedStart: undefined,
     lastPhoneDispatchMonotonicMs: Number.NEGATIVE_INFINITY,
     closed: false,
     open: 0,

@@ -7,7 +7,7 @@ import {
   halt,
   scheduleExpiry,
 } from "./active-broadcast-end.ts";
-import { handleDeliveryOutcome, scheduleRetry } from "./active-broadcast-outcomes.ts";
+import { handleDeliveryOutcome, retryAfterNetworkChange, scheduleRetry } from "./active-broadcast-outcomes.ts";
 import {
   checkProgress,
   countDispatched,
@@ -56,6 +56,8 @@ export interface ActiveBroadcast extends DeliveryOwner {
   openStream(target: AudioStreamTarget): Promise<void>;
   /** Ends the message early; devices are silenced. */
   halt(reason: "aborted" | "expired" | "interrupted"): void;
+  /** Tries at once what waited for the network. */
+  networkChanged(): void;
   /** Starts held audio at `at` (epoch ms), at once if that is past. */
   startAt(at: number): void;
   /** Ends deliveries that still wait for an on-premises device, with this reason; returns their number. */
@@ -131,6 +133,7 @@ export function createActiveBroadcast(deps: ActiveBroadcastDeps): ActiveBroadcas
     hasPendingStreams: () => openDeliveries(state).some((delivery) => isStreamPending(delivery, clock.now())),
     wouldBeMissed: (endsAt) => wouldBeMissed(state, endsAt),
     openStream: (target) => openStream(state, target),
+    networkChanged: () => retryAfterNetworkChange(state),
     startAt: (at) => startHeldAt(state, at),
     abandonWaiting: (reason) => abandonWaiting(state, reason),
     handleAudioEnd: () => endAfterAudio(state),
@@ -138,8 +141,9 @@ export function createActiveBroadcast(deps: ActiveBroadcastDeps): ActiveBroadcas
   };
 }
 
-function isStreamPending({ audioMode, dispatchState, acceptedAt }: Delivery, now: number): boolean {
+function isStreamPending({ audioMode, dispatchState, acceptedAt, awaitsNetwork }: Delivery, now: number): boolean {
   if (audioMode !== "own" && audioMode !== "call") return false;
+  if (awaitsNetwork) return true;
   return dispatchState === "in-flight" || dispatchState === "queued" || now - (acceptedAt ?? 0) < OPENING_MS;
 }
 
@@ -226,6 +230,7 @@ async function openStream(state: ActiveBroadcastState, target: AudioStreamTarget
   const { sound, counts } = state;
   if (!sound) return;
   await sound.openStream(target);
+  state.streamsOpened++;
   // Calls count when they are answered.
   if (target.sourcePort === undefined) counts.zonesReady++;
   checkProgress(state);

@@ -39,8 +39,8 @@ export interface BroadcastActivator {
 
 export interface BroadcastActivatorDeps extends PipelineStageDeps {
   streamer: Pick<Streamer, "open" | "startGroup" | "setRepeats" | "end" | "on">;
-  /** Local IPv4 address of the multicast network. */
-  interfaceAddress: string;
+  /** Interface for multicast by name or IPv4 address; null: as the routes lead. */
+  networkInterface: string | null;
   /** TTL of multicast packets. */
   ttl: number;
   ledger: DeliveryLedger;
@@ -275,7 +275,7 @@ async function createAudio(
     ssrc: row.ssrc,
     renderedAudio,
     synchronizedStart: parseSendingProfile(row).synchronizedStart,
-    interfaceAddress: deps.interfaceAddress,
+    networkInterface: deps.networkInterface,
     ...course,
     onLost: () => void logActivity(row, "broadcast-failed", "The streamer failed: the audio was cut off.", deps),
   });
@@ -308,7 +308,7 @@ async function openMulticastGroup(
   );
   if (!target || !phones) return false;
   try {
-    await sound.openStream(target);
+    await sound.openStream({ ...target, waitsForNetwork: true });
     return true;
   } catch (error) {
     deps.log.error(

@@ -22,6 +22,10 @@ export interface AudioStreamTarget extends AudioStreamAddress {
   sourcePort?: number;
   /** SRTP key. */
   secrecy?: SrtpMasterKey;
+  /** Interface for multicast; that of the appliance by default. */
+  networkInterface?: string;
+  /** Without a network the stream is opened all the same, and is heard from the moment the network is there. */
+  waitsForNetwork?: boolean;
 }
 
 /** The audio of one broadcast: all its streams share one payload, one SSRC and one start time. */
@@ -64,8 +68,8 @@ export interface BroadcastAudioDeps {
    * more.
    */
   wouldBeMissed(endsAt: number): boolean;
-  /** Local IPv4 address of the network to send into. */
-  interfaceAddress: string;
+  /** Interface for multicast by name or IPv4 address; null: as the routes lead. */
+  networkInterface: string | null;
   /** The audio has been sent. */
   onEnd(): void;
   /** The streamer lost a stream. */
@@ -122,7 +126,8 @@ export function createBroadcastAudio(deps: BroadcastAudioDeps): BroadcastAudio {
     group: target.group,
     port: target.port,
     ttl: target.ttl,
-    interfaceAddress: deps.interfaceAddress,
+    networkInterface: target.networkInterface ?? deps.networkInterface,
+    ...(target.waitsForNetwork === undefined ? {} : { waitsForNetwork: target.waitsForNetwork }),
     ...(target.sourcePort === undefined ? {} : { sourcePort: target.sourcePort }),
     ...(target.secrecy === undefined ? {} : { secrecy: target.secrecy }),
     ssrc: deps.ssrc,

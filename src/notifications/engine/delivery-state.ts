@@ -19,6 +19,9 @@ const MAX_REASON_LENGTH = 500;
 /** Retry backoff by class of the message. @source docs/decisions/0101-delivery-engine.md, Retries */
 const RETRY_AFTER_MS = { emergency: [1_000, 3_000, 10_000, 30_000], routine: [1_000, 3_000] } as const;
 
+/** Retry without a network change, which may have been missed. */
+const RETRY_WITHOUT_NETWORK_MS = 10_000;
+
 /** SQL list of the levels of devices that a settled message has not reached. */
 export const UNREACHED_LEVELS_SQL = "('failed', 'skipped', 'expired')";
 
@@ -97,7 +100,9 @@ export function retryDelayMs(
   details: OutcomeDetails,
   moment: { now: number; notAfter: number },
 ): number | null {
-  if (!details.retryable || isReached(delivery)) return null;
+  if (isReached(delivery)) return null;
+  if (details.noNetwork) return moment.now < moment.notAfter ? RETRY_WITHOUT_NETWORK_MS : null;
+  if (!details.retryable) return null;
   const delays = RETRY_AFTER_MS[delivery.priority === 0 ? "emergency" : "routine"];
   const delay = delays[delivery.attempt - delivery.earlierAttempts - 1];
   if (delay === undefined) return null;

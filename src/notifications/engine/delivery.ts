@@ -78,8 +78,8 @@ export interface Delivery {
   level: DeliveryLevel;
   reason: string | null;
   attempt: number;
-  /** Attempts of earlier runs, which do not count for the maximum. */
-  readonly earlierAttempts: number;
+  /** Attempts of earlier runs and those without a network, which do not count for the maximum. */
+  earlierAttempts: number;
   /** An earlier run has, or may have, reached the device: it is only monitored. */
   reached: boolean;
   late: boolean;
@@ -95,6 +95,8 @@ export interface Delivery {
   previousProof: ProvenState | null;
   dispatchState: DispatchState;
   dispatched: boolean;
+  /** It backs off because nothing could leave the appliance, and is retried as soon as the network changes. */
+  awaitsNetwork?: boolean;
   /** The start of the audio need not wait for it: it has joined, or failed once. */
   joinState: "no" | "joined" | "failed";
   /** Reports of the device since the row was last written, beyond its level. */

@@ -159,10 +159,10 @@ async function sendAndListen(
 ): Promise<void> {
   const given = { clock, streamer, renderedAudio, notificationId: `canary/${id}`, ssrc: ssrcOf(id) };
   const lost = new AbortController();
-  const interfaceAddress = LOOPBACK;
+  const networkInterface = LOOPBACK;
   const sound = createBroadcastAudio({
     ...given,
-    interfaceAddress,
+    networkInterface,
     synchronizedStart: true,
     hasPendingStreams: () => false,
     wouldBeMissed: () => false,

@@ -57,7 +57,7 @@ function preemptGroup(
   const { sound } = live;
   if (!group || !sound) return;
   before?.closeStream(group);
-  sound.openStream(group).then(
+  sound.openStream({ ...group, waitsForNetwork: true }).then(
     () => void clock.after(GROUP_TAKEOVER_MS, () => sound.closeStream(group), { background: true }),
     (error: unknown) => {
       if (!sound.over)

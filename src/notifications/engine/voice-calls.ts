@@ -32,8 +32,6 @@ export interface VoiceCallsDeps extends Pick<PipelineStageDeps, "store" | "audio
   events: Events;
   streamer: Pick<Streamer, "open" | "startGroup" | "play" | "end">;
   clock: { now(): number };
-  /** Local IPv4 address of the network to send into. */
-  interfaceAddress: string;
 }
 
 /** A rendered part. */
@@ -114,7 +112,7 @@ export function createVoiceCalls(deps: VoiceCallsDeps): VoiceCalls {
           ...{ streamId, group: target.group, port: target.port, ttl: MAX_HOPS },
           ...{ sourcePort: target.sourcePort, ssrc: target.ssrc, payloadType: CODECS[codec].payloadType },
           ...(target.secrecy === undefined ? {} : { secrecy: target.secrecy }),
-          interfaceAddress: deps.interfaceAddress,
+          networkInterface: null,
           payload: new Uint8Array(PACKET_BYTES).fill(CODECS[codec].silenceByte),
           repeats: Number.POSITIVE_INFINITY,
           offsetPackets: 0,

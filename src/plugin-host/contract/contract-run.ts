@@ -51,7 +51,7 @@ export async function startContractRun(deps: ContractRunDeps): Promise<{ run: Co
   const ports = Object.fromEntries(manifest.listens.map((name) => [name, port]));
   const init = { plugin: manifest.name, config: deps.config, ports, watches: manifest.watches };
   const instance: PluginInstance = launch(
-    { ...init, allowedTargets: ["127.0.0.0/8"], baseUrl: "http://127.0.0.1" },
+    { ...init, allowedTargets: ["127.0.0.0/8"], baseUrl: "http://127.0.0.1", multicastInterface: "127.0.0.1" },
     {
       onMessage: onMessage,
       onEnd: (reason) => {

@@ -3,6 +3,7 @@ import { WebSocket } from "ws";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
+import { isOwnAddress, type OwnAddress } from "../../lib/network-route.ts";
 import type { HubControlMessage, SiteControlMessage } from "../protocol/control-messages.ts";
 import { parseControlMessage } from "../protocol/frame-schemas.ts";
 import type { FrameTransport } from "../protocol/frames.ts";
@@ -49,6 +50,8 @@ export interface Dialer {
   sendControl(message: SiteControlMessage): boolean;
   /** Closes the present connection; it reconnects. */
   disconnect(): void;
+  /** The machine's addresses or routes changed: a connection from an address that is gone ends, a due retry comes at once. */
+  networkChanged(addresses: readonly OwnAddress[]): void;
   stop(): void;
 }
 
@@ -72,6 +75,8 @@ const MAX_RETRY_AFTER_MS = 60_000;
 const STABLE_LINK_MS = 30_000;
 /** @source docs/decisions/0040-replication.md, Section 6 */
 const REFUSED_RETRY_MS = 60_000;
+/** Jitter of the retry after a change of the network, which many appliances may see together. */
+const NETWORK_RETRY_MS = 500;
 /** @source docs/decisions/0301-link-transport.md */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
@@ -91,6 +96,7 @@ export function createDialer(deps: DialerDeps): Dialer {
   let socket: WebSocket | null = null;
   let timer: Timer | null = null;
   let sendControl: ((message: SiteControlMessage) => void) | null = null;
+  let localAddress: string | null = null;
   let isStopped = false;
 
   function setState(next: DialerState["state"], reason: string | null): void {
@@ -145,7 +151,10 @@ export function createDialer(deps: DialerDeps): Dialer {
     };
     opening.on("error", (error) => failed(error.message));
     opening.once("close", (code) => failed(`The connection was closed (${code}).`));
-    opening.once("upgrade", ({ socket: line }: IncomingMessage) => line.setKeepAlive(true, KEEP_ALIVE_MS));
+    opening.once("upgrade", ({ socket: line }: IncomingMessage) => {
+      line.setKeepAlive(true, KEEP_ALIVE_MS);
+      localAddress = line.localAddress ?? null;
+    });
     opening.once("open", () => {
       hasOpened = true;
       if (isStopped) return opening.terminate();
@@ -164,6 +173,7 @@ export function createDialer(deps: DialerDeps): Dialer {
       },
       closed(reason: string) {
         sendControl = null;
+        localAddress = null;
         site.disconnected(wire);
         if (socket === opened) socket = null;
         const connectedMs = clock.monotonicMs() - openedAt;
@@ -195,6 +205,15 @@ export function createDialer(deps: DialerDeps): Dialer {
       return sendControl !== null;
     },
     disconnect: () => socket?.terminate(),
+    networkChanged(addresses) {
+      if (isStopped) return;
+      // The other side can no longer answer to that address; keep-alive would notice only after a minute.
+      if (localAddress !== null && !isOwnAddress(addresses, localAddress)) socket?.terminate();
+      if (state.state !== "waiting") return;
+      timer?.cancel();
+      failures = 0;
+      timer = clock.after(random() * NETWORK_RETRY_MS, dial, { background: true });
+    },
     stop() {
       isStopped = true;
       timer?.cancel();

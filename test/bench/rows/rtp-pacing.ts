@@ -138,7 +138,7 @@ async function sendStreams(streamer: Streamer, packets: number, t0Ms: number): P
   await Promise.all(
     streamIds.map((streamId, n) =>
       streamer.open({
-        ...{ streamId, group: `${GROUPS}.${n + 1}`, port: PORT, ttl: 1, interfaceAddress: "127.0.0.1", ssrc: n },
+        ...{ streamId, group: `${GROUPS}.${n + 1}`, port: PORT, ttl: 1, networkInterface: "127.0.0.1", ssrc: n },
         ...{ payloadType: 0, payload, repeats: 1, offsetPackets: 0 },
       }),
     ),

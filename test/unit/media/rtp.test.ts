@@ -47,7 +47,7 @@ describe("resuming after an interruption", () => {
     group: "239.1.1.1",
     port: 20_480,
     ttl: 1,
-    interfaceAddress: "127.0.0.1",
+    networkInterface: "127.0.0.1",
     ssrc: 1,
     payloadType: 0,
     payload: new Uint8Array(100 * 160),

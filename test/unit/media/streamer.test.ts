@@ -26,7 +26,7 @@ function specFor(listener: RtpListener, over: Partial<StreamSpec> = {}): StreamS
     group: listener.group,
     port: listener.port,
     ttl: 1,
-    interfaceAddress: "127.0.0.1",
+    networkInterface: "127.0.0.1",
     ssrc: 0xfeed0001,
     payloadType: 0,
     payload: frames(10),
@@ -261,7 +261,7 @@ describe("Streamer", () => {
 
   it("rejects an unusable address, a duplicate id, an invalid payload, and everything once stopped", async () => {
     const listener = await newListener();
-    await expect(streamer.open(specFor(listener, { interfaceAddress: "192.0.2.77" }))).rejects.toThrow(UpstreamError);
+    await expect(streamer.open(specFor(listener, { networkInterface: "192.0.2.77" }))).rejects.toThrow(UpstreamError);
     await streamer.open(specFor(listener));
     await expect(streamer.open(specFor(listener))).rejects.toThrow(BugError);
     const broken = { streamId: "broken", payload: new Uint8Array(161) };

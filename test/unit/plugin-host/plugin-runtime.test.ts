@@ -12,6 +12,7 @@ const INIT: PluginInit = {
   watches: [],
   allowedTargets: [],
   baseUrl: "http://127.0.0.1",
+  multicastInterface: "127.0.0.1",
 };
 
 async function open(activate: (ctx: PluginContext) => Promise<void> | void) {

@@ -17,6 +17,7 @@ const INIT: PluginInit = {
   watches: [],
   allowedTargets: [],
   baseUrl: "http://127.0.0.1",
+  multicastInterface: "127.0.0.1",
 };
 
 /** A supervisor over runs that answer pings, unless a test makes them mute. */

@@ -57,7 +57,7 @@ function open(
     synchronizedStart,
     hasPendingStreams,
     wouldBeMissed,
-    interfaceAddress: "127.0.0.1",
+    networkInterface: "127.0.0.1",
     onEnd: () => void log.push(`over ${clock.now() - begun}`),
     onLost: () => void log.push("lost"),
   });

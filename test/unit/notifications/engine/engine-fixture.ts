@@ -295,7 +295,7 @@ export async function openAir(
       },
       providers: channels,
       streamer,
-      interfaceAddress: "127.0.0.1",
+      networkInterface: "127.0.0.1",
       ttl: 16,
       baseUrl: () => "https://bells.example.org",
       livePageMs: 60_000,
