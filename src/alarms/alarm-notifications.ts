@@ -117,7 +117,7 @@ const MAX_SUBJECT_LENGTH = 255;
 const MAX_BODY_LENGTH = 10_000;
 
 /** Recipients of the action replace those of the template. */
-function actionRecipients(action: RowOf<typeof alarmActions>): Record<string, readonly string[]> {
+export function actionRecipients(action: RowOf<typeof alarmActions>): Record<string, readonly string[]> {
   if (ACTION_RECIPIENTS.every((field) => action[field].length === 0)) return {};
   return Object.fromEntries(RECIPIENT_FIELDS.map((field) => [field, action[field]]));
 }

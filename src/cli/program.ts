@@ -13,6 +13,7 @@ import { addConformance } from "./conformance.ts";
 import { addDemo } from "./demo.ts";
 import { addDevice } from "./device.ts";
 import { addDoctor } from "./doctor.ts";
+import { addEmergencies } from "./emergencies.ts";
 import { addInit } from "./init.ts";
 import { addLicence } from "./licence.ts";
 import { addLink } from "./link.ts";
@@ -40,6 +41,7 @@ const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
   "Daily use:": [
     addDevice,
     addSend,
+    addEmergencies,
     addAlarms,
     addUser,
     addToken,

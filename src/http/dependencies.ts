@@ -33,6 +33,7 @@ import type { CertificateService } from "../ops/tls/certificate-service.ts";
 import type { Campaigns } from "../people/campaigns.ts";
 import type { DeclineLinks } from "../people/opt-outs.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
+import type { EmergencyReadinessMonitor } from "../readiness/readiness.ts";
 import type { Scenarios } from "../scenarios/scenarios.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { ScimServer } from "../scim/server.ts";
@@ -107,6 +108,7 @@ export interface ApiDeps {
   loaders: LoadService;
   phoneCache: Pick<PhoneCache, "state" | "update" | "test">;
   areas: Areas;
+  readiness: Pick<EmergencyReadinessMonitor, "list">;
   alarms: Pick<Alarms, "setManually">;
   licence: Pick<Licence, "state" | "isValid" | "install" | "remove">;
   maintenance: {

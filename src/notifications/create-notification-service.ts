@@ -21,6 +21,7 @@ import { PIPELINE } from "./engine/pipeline.ts";
 import { createPipelineRunner } from "./engine/pipeline-runner.ts";
 import { writeLaneOf } from "./engine/pipeline-stage.ts";
 import { createQueueLimitHandler } from "./engine/queue-limit.ts";
+import { assessMessageReach } from "./engine/reach.ts";
 import { retryNotification } from "./engine/retry.ts";
 import { accept, acceptBatch } from "./engine/stages/accept.ts";
 import { stopDeliveries } from "./engine/stop-deliveries.ts";
@@ -154,6 +155,7 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
       return row;
     },
     sendAllClear: createAllClearSender({ ...deps, abort: endings.abort, run: runner.run }),
+    assessReach: (input, by) => assessMessageReach(input, by, deps),
     simulate: (input, by, options, provider) => simulateDelivery(input, by, options, provider, deps),
     resume: runner.run,
     releaseHold: holds.release,

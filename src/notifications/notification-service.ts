@@ -85,6 +85,18 @@ export interface LivePageHandle {
   finish(): void;
 }
 
+/** Whom a message would reach if it were sent now. */
+export interface MessageReach {
+  /** Devices that would be asked and are presumed to answer. */
+  devices: { id: string; type: string }[];
+  /** Devices that would be asked but did not answer the last message, or are not registered. */
+  doubtful: number;
+  /** Devices that would not be asked. */
+  unreachable: number;
+  /** Ids of the users on its lists and named directly. */
+  people: string[];
+}
+
 /** A simulated delivery to the devices of one plugin, or of all. */
 export interface SimulatedDelivery {
   /** Ids of the devices that would be asked. */
@@ -150,6 +162,8 @@ export interface NotificationService {
     by: ActorContext,
     options: AllClearOptions,
   ): Promise<RowOf<typeof notifications>>;
+  /** Assesses whom a message would reach now; nothing is stored. Throws CallerError. */
+  assessReach(input: Record<string, unknown>, by: ActorContext): Promise<MessageReach>;
   /** What a message would do on the devices of one plugin, or of all; stores nothing. Throws CallerError. */
   simulate(
     input: Record<string, unknown>,

@@ -162,6 +162,27 @@ export const settingsSchema = z
         livePageSeconds: z.int().min(10).max(900).default(300).describe("Maximum duration of a live page in seconds."),
       })
       .prefault({}),
+    readiness: z
+      .strictObject({
+        testedWithinDays: z
+          .int()
+          .min(1)
+          .max(3_650)
+          .default(90)
+          .describe(
+            "An emergency that was neither sent nor drilled for this number of days is reported as not tested.",
+          ),
+        reducedByPercent: z
+          .int()
+          .min(1)
+          .max(100)
+          .default(20)
+          .describe(
+            "Loss of reach, compared with the best of the last seven days, from which an emergency is reported as reduced.",
+          ),
+      })
+      .prefault({})
+      .describe("When emergencies are reported as not ready."),
     broadcasts: z
       .strictObject({
         secondPerson: z

@@ -40,6 +40,7 @@ import { missedBellReasons } from "../ops/health/missed-bells.ts";
 import { queueHealthReasons } from "../ops/health/queue-lengths.ts";
 import { createQuietTests } from "../ops/health/quiet-tests.ts";
 import type { SettingsFile } from "../ops/settings-report.ts";
+import { createEmergencyReadiness, type EmergencyReadinessMonitor } from "../readiness/readiness.ts";
 import { createScenarios } from "../scenarios/scenarios.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { createScimServer } from "../scim/server.ts";
@@ -226,8 +227,9 @@ async function startModules(
     ...{ store, clock, log, provenWithinHours: settings.quietTests.provenWithinHours },
     probe: (provider, device) => plugins.probe(provider, device),
   });
-  // Set below: it needs the notification service.
+  // Set below: they need the notification service.
   let ringPlans: RingPlans | undefined;
+  let readiness: EmergencyReadinessMonitor | undefined;
   const bellTimes = createLocalTimeContext({ ownZone: () => resolveTimeZone(store, null), rules: settings.bells });
   const scheduleLint = createScheduleLint({ reader: store, clock, events, log, times: bellTimes });
   const healthSources = [
@@ -250,6 +252,7 @@ async function startModules(
     createMissingPasswordCheck(store, endpointId),
     createDirectoryHealthCheck(store),
     () => ringPlans?.healthSource() ?? [],
+    () => readiness?.healthReasons() ?? [],
     ...(options.source ? [options.source] : []),
   ];
   const health = createHealthMonitor({ clock, events, reader: store, sources: healthSources });
@@ -351,6 +354,12 @@ async function startModules(
   cloudLink.startRecording();
   onStop("notification service", () => notificationService.stop());
   await notificationService.start();
+  readiness = createEmergencyReadiness({
+    ...{ store, clock, events, log, notificationService, settings: settings.readiness },
+    by: access.systemContext("readiness"),
+  });
+  onStop("readiness", readiness.stop);
+  readiness.start();
   onStop("loopback probe", canary.stop);
   canary.start();
   const bellsActor = access.systemContext("bells");
@@ -464,6 +473,7 @@ async function startModules(
     scenarios,
     settings: effectiveSettings,
     onKnownClient: server.markKnownClient,
+    readiness,
     link: cloudLink.adminService,
     proxyToCloud: async (request) => (await cloudLink.site?.forwardRequest(request)) ?? null,
     ssrfGuard,

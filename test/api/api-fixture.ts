@@ -281,6 +281,7 @@ export async function openApi(
     areas,
     bells,
     baseUrl: () => "http://localhost",
+    readiness: { list: () => [] },
     alarms,
     licence: createLicence({ store, clock, events, log, keys: [] }),
     maintenance: {

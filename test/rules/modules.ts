@@ -38,6 +38,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   scenarios: 9,
   "web-pages": 9,
   "cloud-link": 10,
+  readiness: 10,
   http: 11,
   wiring: 12,
   gateway: 13,

@@ -44,6 +44,8 @@ export interface BroadcastHarness {
   readonly campus: TestSimulatorProcess;
   /** Where the daemon that runs now is reached. */
   url(): string;
+  /** Of the administrator. */
+  readonly token: string;
   /** Of the daemon as it runs now. */
   api(): ApiClient;
   /** Sends to all devices; `seconds` is the length of the recording. */
@@ -97,6 +99,7 @@ export async function startBroadcastHarness(kinds: HarnessDevices, slowestMs: nu
   const activityLog: BroadcastHarness["activityLog"] = (id) => listAll(api, `/notifications/${id}/activities`);
   return {
     campus,
+    token,
     url: () => daemon.url,
     api: () => api,
     deliveries: ledger,

@@ -20,6 +20,7 @@ import { cloneActions } from "./clone.ts";
 import { dependentActions } from "./dependents.ts";
 import { deviceActions } from "./devices.ts";
 import { domainActions } from "./domains.ts";
+import { emergencyActions } from "./emergencies.ts";
 import { endpointActivityActions } from "./endpoint-activities.ts";
 import { eventActions } from "./events.ts";
 import { extensionActions } from "./extensions.ts";
@@ -111,6 +112,7 @@ const FIXED: readonly Action[] = [
   ...certificateActions,
   ...licenceActions,
   ...maintenanceActions,
+  ...emergencyActions,
   ...endpointActivityActions,
   ...failoverStatusActions,
   ...linkActions,

@@ -41,6 +41,7 @@ describe("settings file", () => {
       },
       network: { allowedTargets: [], multicastInterface: null },
       audio: { multicastRange: "239.192.16.0/24", emergencyRange: "239.192.17.0/24", ttl: 16, livePageSeconds: 300 },
+      readiness: { testedWithinDays: 90, reducedByPercent: 20 },
       broadcasts: { secondPerson: false, secondPersonMinutes: 2 },
       scenarios: { syntheticSiteQuestion: true },
       bells: { gap: "ring-at-end", fold: "first" },

@@ -34,6 +34,7 @@ export const ROUTES = {
   "notifications/{notificationId}/progress": { resource: "deliveries", methods: ["get"] },
   "notifications/{notificationId}/roll-call": { resource: "notification-activities", methods: ["get"] },
   "notifications/{notificationId}/rooms": { resource: "deliveries", methods: ["get"] },
+  emergencies: { resource: "message-templates", methods: ["get"] },
   "alert-tones/{alertTone}/audio": { resource: "message-templates", methods: ["get"] },
   "message-templates": { resource: "message-templates", methods: ["get", "post"] },
   "message-templates/{messageTemplateId}": { resource: "message-templates", methods: ["get", "put", "delete"] },

@@ -11,6 +11,7 @@ import { ModeBar } from "../../ui/mode-bar.tsx";
 import { MissingPermissions, PageQueriesProvider, PageStatus } from "../../ui/page-status.tsx";
 import { useSend } from "../notifications/use-send.ts";
 import { useEmergencyScenarios, useEmergencyTemplates } from "./emergency-templates.ts";
+import { ReachNote } from "./reach-note.tsx";
 import { ScenarioTiles } from "./scenario-tiles.tsx";
 
 const NARROW = "(max-width: 48rem)";
@@ -111,6 +112,7 @@ function Tiles({ rows, drill, onClose }: TilesProps) {
             <strong>{row.name}</strong>
             <span>{row.subject}</span>
             <Places row={row} />
+            <ReachNote id={row.id} />
           </HoldButton>
         ),
       )}

@@ -5,6 +5,7 @@ import { ErrorLine } from "../../ui/error-line.tsx";
 import { HoldButton } from "../../ui/hold-button.tsx";
 import { useSend } from "../notifications/use-send.ts";
 import { canStart, EMPTY_START, startBody } from "../scenarios/start-draft.ts";
+import { ReachNote } from "./reach-note.tsx";
 
 interface ScenarioTilesProps {
   rows: readonly ScenarioRow[];
@@ -41,6 +42,7 @@ export function ScenarioTiles({ rows, drill, onClose }: ScenarioTilesProps) {
           <HoldButton key={row.id} className={look} disabled={sending.isPending} onHeld={() => start(row)}>
             <strong>{row.name}</strong>
             <span>{row.customConfirm ?? row.description}</span>
+            <ReachNote id={row.id} />
           </HoldButton>
         ) : (
           <button key={row.id} type="button" className={`hold ${look}`} onClick={() => ask(row)}>
@@ -48,6 +50,7 @@ export function ScenarioTiles({ rows, drill, onClose }: ScenarioTilesProps) {
               <strong>{row.name}</strong>
               <span>{row.description}</span>
               <small>{t("emergency.asks")}</small>
+              <ReachNote id={row.id} />
             </span>
           </button>
         ),

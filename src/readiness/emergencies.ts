@@ -1,0 +1,123 @@
+import { actionRecipients } from "../alarms/alarm-notifications.ts";
+import { ruleRecipients } from "../inputs/rule-recipients.ts";
+import alarmActions from "../resources/alarms/alarm-actions.ts";
+import alarms from "../resources/alarms/alarms.ts";
+import boundaryTriggers from "../resources/areas/boundary-triggers.ts";
+import incidentPlans from "../resources/incidents/incident-plans.ts";
+import dialcast from "../resources/inputs/dialcast-dialing-configurations.ts";
+import m2mInputs from "../resources/inputs/m2m-inputs.ts";
+import messageTemplates from "../resources/messages/message-templates.ts";
+import scenarios from "../resources/scenarios/scenarios.ts";
+import { defaultLocationOf } from "../scenarios/scenario-hooks.ts";
+import { planScenarioMessages, textOverridesOf } from "../scenarios/scenario-plan.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import type { StoreReader } from "../store/store.ts";
+
+/** Kinds of emergencies: how they are started. */
+export const EMERGENCY_KINDS = ["template", "scenario", "incident-plan", "alarm-action", "input"] as const;
+
+export type EmergencyKind = (typeof EMERGENCY_KINDS)[number];
+
+/** Something that sends in an emergency. */
+export interface Emergency {
+  kind: EmergencyKind;
+  resource: AnyResource;
+  id: string;
+  name: string;
+  createdAt: number;
+  /** What it would send now, as `send` takes it. */
+  messages: Record<string, unknown>[];
+  /** Internal keys of its templates: a message of one of them, such as a drill, tests it. */
+  templatePks: number[];
+}
+
+/** Resources whose rows are emergencies, by name. */
+export const EMERGENCY_RESOURCES: ReadonlyMap<string, AnyResource> = new Map(
+  [messageTemplates, scenarios, incidentPlans, alarmActions, m2mInputs, dialcast, boundaryTriggers].map(
+    (resource): [string, AnyResource] => [resource.name, resource],
+  ),
+);
+
+/** Rows of a kind that are examined. */
+const MAX_ROWS = 1_000;
+
+/** All emergencies of the appliance, in the order of their kinds. */
+export function listEmergencies(reader: StoreReader): Emergency[] {
+  return [...templates(reader), ...scenarioStarts(reader), ...plans(reader), ...actions(reader), ...inputs(reader)];
+}
+
+function templates(reader: StoreReader): Emergency[] {
+  return reader.find(messageTemplates, { priority: "critical" }, MAX_ROWS).map(({ id, pk, name, createdAt }) => ({
+    ...{ kind: "template", resource: messageTemplates, id, name: name ?? "", createdAt },
+    ...{ messages: [{ messageTemplateId: id }], templatePks: [pk] },
+  }));
+}
+
+function scenarioStarts(reader: StoreReader): Emergency[] {
+  const rows = reader.find(scenarios, {}, MAX_ROWS).filter(({ emergency, type }) => emergency || type !== "standard");
+  return rows.map((row) => {
+    const planned = planScenarioMessages(row, defaultLocationOf(row), new Map(), reader);
+    return {
+      ...{ kind: "scenario", resource: scenarios, id: row.id, name: row.name ?? "", createdAt: row.createdAt },
+      messages: planned.map((each) => ({
+        ...{ messageTemplateId: each.template.id, ...textOverridesOf(each), ...each.recipients },
+      })),
+      templatePks: planned.map(({ template }) => template.pk),
+    };
+  });
+}
+
+function plans(reader: StoreReader): Emergency[] {
+  return reader.find(incidentPlans, {}, MAX_ROWS).flatMap(({ id, name, createdAt, messageTemplateIds }) => {
+    const offered = reader.getByIds(messageTemplates, messageTemplateIds);
+    if (offered.length === 0) return [];
+    return {
+      ...{ kind: "incident-plan", resource: incidentPlans, id, name: name ?? "", createdAt },
+      messages: offered.map((template) => ({ messageTemplateId: template.id })),
+      templatePks: offered.map(({ pk }) => pk),
+    };
+  });
+}
+
+/** Actions without a template notify the administrators, whom every appliance has. */
+function actions(reader: StoreReader): Emergency[] {
+  return reader.find(alarmActions, { triggerOnStatus: "ACTIVE" }, MAX_ROWS).flatMap((action) => {
+    const template = action.messageTemplateId ? reader.get(messageTemplates, action.messageTemplateId) : null;
+    if (!template) return [];
+    return {
+      ...{ kind: "alarm-action", resource: alarmActions, id: action.id, createdAt: action.createdAt },
+      name: `${reader.get(alarms, action.alarmId)?.type ?? ""}: ${template.name}`,
+      messages: [{ messageTemplateId: template.id, ...actionRecipients(action) }],
+      templatePks: [template.pk],
+    };
+  });
+}
+
+function inputs(reader: StoreReader): Emergency[] {
+  const rules = [
+    ...reader.find(m2mInputs, { enabled: true }, MAX_ROWS).map((row) => ({ row, resource: m2mInputs })),
+    ...reader.find(dialcast, { enabled: true }, MAX_ROWS).map((row) => ({ row, resource: dialcast })),
+  ];
+  const found = rules.flatMap(({ row, resource }) => {
+    const template = row.messageTemplateId ? reader.get(messageTemplates, row.messageTemplateId) : null;
+    if (!template) return [];
+    return input(resource, row, template, ruleRecipients(row));
+  });
+  const crossings = reader.find(boundaryTriggers, {}, MAX_ROWS).flatMap((row) => {
+    const template = row.messageTemplateId ? reader.get(messageTemplates, row.messageTemplateId) : null;
+    return template ? input(boundaryTriggers, row, template, {}) : [];
+  });
+  return [...found, ...crossings];
+}
+
+function input(
+  resource: AnyResource,
+  { id, name, createdAt }: { id: string; name?: string | null; createdAt: number },
+  template: { id: string; pk: number; name: string | null },
+  recipients: Record<string, readonly string[]>,
+): Emergency {
+  return {
+    ...{ kind: "input", resource, id, name: name ?? template.name ?? "", createdAt },
+    ...{ messages: [{ messageTemplateId: template.id, ...recipients }], templatePks: [template.pk] },
+  };
+}
