@@ -3,9 +3,9 @@ import { invalidValue } from "../lib/errors.ts";
 import type clearDevicesSchedules from "../resources/bells/clear-devices-schedules.ts";
 import type scheduledNotifications from "../resources/bells/scheduled-notifications.ts";
 import type { ResourceHooks } from "../store/store.ts";
+import { DEFAULT_CLOCK_RULES } from "../time-zones/time-zones.ts";
 import { parseQuartzCron } from "./quartz-cron.ts";
 import { nextRecurrence, parseRecurrence } from "./recurrence.ts";
-import { DEFAULT_CLOCK_RULES } from "./time-zones.ts";
 import type { LocalTimeContext } from "./timetables.ts";
 
 export interface NextFireTimeDeps {

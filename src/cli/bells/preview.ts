@@ -1,11 +1,13 @@
 import type { Command } from "commander";
 import { formatDayNumber, parseDayNumber } from "../../bells/local-time.ts";
 import { expandSchedule, type Ring } from "../../bells/schedule-expansion.ts";
-import { createTimeZones, DAY_MS, type TimeZones } from "../../bells/time-zones.ts";
 import type { Timetable } from "../../bells/timetables.ts";
+import { DAY_MS } from "../../lib/durations.ts";
 import { invalidValue } from "../../lib/errors.ts";
 import { EXIT } from "../../lib/exit-codes.ts";
 import type { Terminal } from "../../lib/terminal.ts";
+import { createTimeZones, type TimeZones } from "../../time-zones/time-zones.ts";
+import { machineZoneData } from "../../time-zones/zone-data.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../appliance-options.ts";
 import { readTimetables } from "./read-timetables.ts";
 
@@ -21,7 +23,7 @@ export function addPreview(bells: Command, terminal: Terminal, finish: (exitCode
     .requiredOption("--day <date>", "YYYY-MM-DD, in each schedule's time zone")
     .addHelpText("after", "\nExample:\n  carillon bells preview --day 2026-09-01")
     .action(async (options: DayOptions) => {
-      const zones = createTimeZones();
+      const zones = createTimeZones(machineZoneData());
       const timetables = await timetablesOf(options, terminal);
       const lines = timetables.flatMap((timetable) =>
         ringsOn(timetable, options.day, zones).map((ring) => formatRing(timetable, ring)),
@@ -41,7 +43,7 @@ export function addPreview(bells: Command, terminal: Terminal, finish: (exitCode
     .requiredOption("--other <date>", "YYYY-MM-DD to compare with")
     .addHelpText("after", "\nExample:\n  carillon bells diff --day 2026-09-01 --other 2026-09-08")
     .action(async (options: DayOptions) => {
-      const zones = createTimeZones();
+      const zones = createTimeZones(machineZoneData());
       let differs = false;
       for (const timetable of await timetablesOf(options, terminal)) {
         const [day, other] = [options.day, options.other ?? ""].map((date) => timesOn(timetable, date, zones));
