@@ -3,7 +3,7 @@ import { TIME_ZONE_ALIASES } from "../resources/bells/time-zones.ts";
 import type { ZoneData } from "./zone-data.ts";
 import type { ZoneSourceKind } from "./zone-sources.ts";
 
-/** The zone data in use and the offsets of the site, so that a client needs no zone data of its own. */
+/** The zone data in use and the offsets of the site, so that a client needs no zone data. */
 export interface SiteZone {
   timeZoneVersion: string | null;
   timeZoneSource: ZoneSourceKind | null;
