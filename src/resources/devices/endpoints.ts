@@ -72,7 +72,7 @@ export default defineResource({
           {
             of: {
               from: timestamp("Instant from which the offset applies.", { required: true }),
-              minutes: integer("Minutes ahead of UTC.", { required: true }),
+              minutes: integer("Minutes ahead of UTC.", { required: true, min: -1_560, max: 1_560 }),
             },
           },
         ),
