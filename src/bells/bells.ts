@@ -4,6 +4,7 @@ import type { NotificationService } from "../notifications/notification-service.
 import bulkExceptions from "../resources/bells/bell-schedules-bulk-exceptions.ts";
 import dayChanges from "../resources/bells/bell-schedules-day-changes.ts";
 import type { ActorContext, Store, Sync } from "../store/store.ts";
+import { DEFAULT_CLOCK_RULES } from "../time-zones/time-zones.ts";
 import { type ExceptionEdit, resumeBulkChange, unfinishedChanges } from "./bulk-change-job.ts";
 import { bulkExceptionEdit } from "./bulk-exception-hooks.ts";
 import { dayChangeEdit, dayChangeRevertEdit } from "./day-change-hooks.ts";
@@ -12,7 +13,6 @@ import { createPlanSource } from "./plan-source.ts";
 import { createPlanner, type Planner } from "./planner.ts";
 import { createRingExecutor, type RingExecutorDeps, resumeFailoverRings } from "./ring-executor.ts";
 import { createTicker } from "./ticker.ts";
-import { DEFAULT_CLOCK_RULES } from "./time-zones.ts";
 import type { LocalTimeContext } from "./timetables.ts";
 
 /** Bells, scheduled notifications and display-clear schedules of one node. */
@@ -38,10 +38,10 @@ export interface BellDeps
   endpointId(): string;
 }
 
-/** Creates the planner. Plans depend on the time zone data of the runtime; a new version of it triggers a replan. */
+/** Creates the planner. Plans depend on the time zone data, too; zone-changes.ts follows those. */
 export function createBellPlanner({ store, clock, times }: BellPlannerDeps): Planner {
   const { gap, fold } = times.rules ?? DEFAULT_CLOCK_RULES;
-  const basis = (): string => [process.versions.tz, gap, fold, times.ownZone()].join(" ");
+  const basis = (): string => [gap, fold, times.ownZone()].join(" ");
   return createPlanner({ store, clock, source: createPlanSource(times), basis });
 }
 

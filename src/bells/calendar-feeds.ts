@@ -1,3 +1,4 @@
+import { DAY_MS } from "../lib/durations.ts";
 import { newId } from "../lib/ids.ts";
 import feeds from "../resources/bells/bell-schedule-feeds.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
@@ -11,7 +12,6 @@ import type { Holiday } from "./holidays.ts";
 import { writeICalendar } from "./icalendar-writer.ts";
 import { type ListRingsDeps, listRings } from "./ring-dto.ts";
 import { insertException } from "./schedule-exceptions.ts";
-import { DAY_MS } from "./time-zones.ts";
 
 /** @source docs/decisions/0200-bell-engine-limits.md, Calendars */
 const PAST_WINDOW_MS = 14 * DAY_MS;

@@ -1,11 +1,11 @@
 import { newId } from "../lib/ids.ts";
 import type { BellScheduleException } from "../resources/bells/bell-fields.ts";
+import { UTC_ONLY } from "../time-zones/time-zones.ts";
 import { type BellScheduleRow, cycleEntriesOf, scheduleExceptionsOf } from "./bell-schedule-hooks.ts";
 import { addDays, type DateSpan, daysBetween } from "./date-span.ts";
 import { parseDayNumber } from "./local-time.ts";
 import { exceptionOnDay, insertException } from "./schedule-exceptions.ts";
 import { compileSchedule } from "./schedule-expansion.ts";
-import { createTimeZones } from "./time-zones.ts";
 
 /** Replaces some days by another ring list (null: silent), repeats another day, or changes the ring list of each day. */
 export type DayChange = DateSpan & { id: string; description: string | null } & (
@@ -68,7 +68,7 @@ function createDayPlanLookup(row: BellScheduleRow): (day: string) => DayPlan {
   // The ring list of a day does not depend on the time zone.
   const schedule = { id, startDate, endDate, numWeeks, timeZone: "UTC", entries: cycleEntriesOf(row) };
   const ways = { ...schedule, rotation: rotation ?? "calendar" } as const;
-  const compiled = compileSchedule(ways, silent, scheduleExceptionsOf(row), { zones: createTimeZones() });
+  const compiled = compileSchedule(ways, silent, scheduleExceptionsOf(row), { zones: UTC_ONLY });
   return (day) => {
     const { ringListChanges = [] } = exceptionOnDay(scheduleExceptionsOf(row), day) ?? {};
     return { ringListId: compiled.listOn(parseDayNumber(day))?.ringListId ?? null, ringListChanges };

@@ -1,11 +1,11 @@
 import ICAL from "ical.js";
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import { DAY_MS } from "../lib/durations.ts";
 import { invalidValue } from "../lib/errors.ts";
 import { addDays, type DateSpan } from "./date-span.ts";
 import { parseDayNumber as dayNumber, formatDayNumber } from "./local-time.ts";
 import { parseRecurrence } from "./recurrence.ts";
 import { sortByDate } from "./schedule-exceptions.ts";
-import { DAY_MS } from "./time-zones.ts";
 
 /** Consecutive days that a calendar names. */
 export interface Holiday extends DateSpan {

@@ -1,4 +1,4 @@
-import { DAY_MS } from "./time-zones.ts";
+import { DAY_MS } from "../lib/durations.ts";
 
 /** Days since 1970 of a `YYYY-MM-DD`. */
 export function parseDayNumber(date: string): number {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import { DAY_MS } from "../lib/durations.ts";
 import { CallerError, ConflictError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import type { NotificationService, SimulatedDelivery } from "../notifications/notification-service.ts";
@@ -11,7 +12,6 @@ import { createPlanSource } from "./plan-source.ts";
 import { LATE_LIMIT_MS } from "./planner.ts";
 import { ringNotificationOf } from "./ring-executor.ts";
 import type { Occurrence, OwnerKind } from "./ring-repository.ts";
-import { DAY_MS } from "./time-zones.ts";
 import type { LocalTimeContext } from "./timetables.ts";
 
 /** Plans of upcoming rings for devices that can ring offline. */
@@ -24,6 +24,8 @@ export interface RingPlans {
   recordOfflineRings(provider: string, deviceIdentifier: string, rings: readonly OfflineRing[]): Promise<void>;
   /** Devices whose plans are outdated; replaces the plugin's previous list. */
   setOutdatedDevices(provider: string, deviceIdentifiers: readonly string[]): void;
+  /** Builds the plans again at the next request: inputs besides the rows have changed. */
+  invalidate(): void;
   /** Reports devices with outdated plans. */
   readonly healthSource: HealthSource;
   stop(): void;
@@ -83,7 +85,7 @@ export function createRingPlans(deps: RingPlanDeps): RingPlans {
       () => {
         next.freshMs = Math.max(CACHE_TTL_MS, (clock.monotonicMs() - began) * CACHE_TTL_FACTOR);
       },
-      () => cachedPlans.delete(provider),
+      () => void (cachedPlans.get(provider) === next && cachedPlans.delete(provider)),
     );
     return next.made;
   };
@@ -113,6 +115,7 @@ export function createRingPlans(deps: RingPlanDeps): RingPlans {
       const reason = `Offline ring plans are outdated, so these speakers may miss rings if the appliance is unreachable: ${names.slice(0, MAX_NAMED).join(", ")}${more}.`;
       return [{ level: "yellow", code: "ring-plans", reason }];
     },
+    invalidate: () => cachedPlans.clear(),
     stop: offlineRings.stop,
   };
 }

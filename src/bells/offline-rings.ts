@@ -1,4 +1,5 @@
 import { type Clock, type Timer, yieldToEventLoop } from "../lib/clock.ts";
+import { DAY_MS } from "../lib/durations.ts";
 import { CallerError, ConflictError } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
@@ -8,7 +9,6 @@ import type { OfflineRing } from "../plugin-api/index.ts";
 import type { ActorContext, Store, StoreReader } from "../store/store.ts";
 import { ringNotificationOf } from "./ring-executor.ts";
 import { markRungOffline, missedRingsPlayedOffline, type RingRow } from "./ring-repository.ts";
-import { DAY_MS } from "./time-zones.ts";
 
 /** Records rings that devices played while the appliance was unreachable. */
 export interface OfflineRings {

@@ -4,11 +4,11 @@ import clearDevicesSchedules from "../resources/bells/clear-devices-schedules.ts
 import scheduledNotifications from "../resources/bells/scheduled-notifications.ts";
 import { tableName } from "../schema/catalogue.ts";
 import type { StoreReader } from "../store/store.ts";
+import { DEFAULT_CLOCK_RULES } from "../time-zones/time-zones.ts";
 import type { PlanSource } from "./planner.ts";
-import { parseRecurrence, recurrencesBetween } from "./recurrence.ts";
+import { parseRecurrence, type Recurrence, recurrencesBetween } from "./recurrence.ts";
 import type { Occurrence, OwnerKind } from "./ring-repository.ts";
 import { expandCompiledSchedule, type Ring } from "./schedule-expansion.ts";
-import { DEFAULT_CLOCK_RULES } from "./time-zones.ts";
 import { compileTimetable, type LocalTimeContext, loadTimetables } from "./timetables.ts";
 
 export const RESOURCE_BY_OWNER_KIND = {
@@ -28,7 +28,7 @@ export function createPlanSource(times: LocalTimeContext): PlanSource {
       ),
     occurrences(reader, kind, owner, fromMs, toMs) {
       if (kind === "bell") return bellOccurrences(reader, owner, fromMs, toMs, times);
-      const rule = kind === "message" ? scheduledMessageRule(reader, owner) : clearDevicesRule(reader, owner, times);
+      const rule = recurrenceOf(reader, kind, owner, times);
       return rule ? recurrenceOccurrences(owner, rule, fromMs, toMs, times) : [];
     },
   };
@@ -56,6 +56,24 @@ interface RecurrenceRule {
   messageTemplateId: string | null;
 }
 
+/** The rule of a scheduled notification or display-clear schedule; null if it does not exist or never fires. */
+export function recurrenceOf(
+  reader: StoreReader,
+  kind: Exclude<OwnerKind, "bell">,
+  owner: string,
+  times: LocalTimeContext,
+): (RecurrenceRule & { repetition: Recurrence }) | null {
+  const rule = kind === "message" ? scheduledMessageRule(reader, owner) : clearDevicesRule(reader, owner, times);
+  const repetition = rule ? parseRecurrence(rule.text) : "";
+  return rule && typeof repetition !== "string" ? { ...rule, repetition } : null;
+}
+
+/** The name of a schedule; empty for one that has none. */
+export function scheduleNameOf(reader: StoreReader, kind: OwnerKind, owner: string): string {
+  const row = reader.get(RESOURCE_BY_OWNER_KIND[kind] as typeof bellSchedules, owner) as { name?: unknown } | null;
+  return typeof row?.name === "string" ? row.name : "";
+}
+
 function scheduledMessageRule(reader: StoreReader, id: string): RecurrenceRule | null {
   const row = reader.get(scheduledNotifications, id);
   if (!row || row.disabled) return null;
@@ -69,18 +87,18 @@ function clearDevicesRule(reader: StoreReader, id: string, times: LocalTimeConte
 
 function recurrenceOccurrences(
   owner: string,
-  rule: RecurrenceRule,
+  rule: RecurrenceRule & { repetition: Recurrence },
   fromMs: number,
   toMs: number,
   { zones, rules }: LocalTimeContext,
 ): Occurrence[] {
-  const repetition = parseRecurrence(rule.text);
-  if (typeof repetition === "string") return [];
   const zone = zones.of(rule.timeZone);
-  return recurrencesBetween(repetition, zone, rules ?? DEFAULT_CLOCK_RULES, fromMs, toMs).map(({ at, localMs }) => {
-    const [localDate = "", localTime = ""] = new Date(localMs).toISOString().slice(0, 19).split("T");
-    const id = derivedId(owner, "", localDate, localTime);
-    const { messageTemplateId } = rule;
-    return { id, at, localDate, localTime, ringListId: null, entryId: null, messageTemplateId };
-  });
+  return recurrencesBetween(rule.repetition, zone, rules ?? DEFAULT_CLOCK_RULES, fromMs, toMs).map(
+    ({ at, localMs }) => {
+      const [localDate = "", localTime = ""] = new Date(localMs).toISOString().slice(0, 19).split("T");
+      const id = derivedId(owner, "", localDate, localTime);
+      const { messageTemplateId } = rule;
+      return { id, at, localDate, localTime, ringListId: null, entryId: null, messageTemplateId };
+    },
+  );
 }

@@ -1,5 +1,5 @@
 import type { Options } from "rrule";
-import { DAY_MS } from "./time-zones.ts";
+import { DAY_MS } from "../lib/durations.ts";
 
 /** A parsed rule with the defaults it takes from its DTSTART. */
 export type ParsedRule = Pick<

@@ -1,7 +1,8 @@
 import rrule from "rrule";
+import { DAY_MS } from "../lib/durations.ts";
+import type { ClockRules, TimeZone } from "../time-zones/time-zones.ts";
 import { parseQuartzCron } from "./quartz-cron.ts";
 import { hasMatchingDay } from "./recurrence-validation.ts";
-import { type ClockRules, DAY_MS, type TimeZone } from "./time-zones.ts";
 
 /** Recurring local times; a local time is the epoch ms at which a UTC clock shows it. */
 export interface Recurrence {

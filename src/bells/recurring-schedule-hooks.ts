@@ -3,9 +3,10 @@ import { invalidValue } from "../lib/errors.ts";
 import type clearDevicesSchedules from "../resources/bells/clear-devices-schedules.ts";
 import type scheduledNotifications from "../resources/bells/scheduled-notifications.ts";
 import type { ResourceHooks } from "../store/store.ts";
+import { formatOffsetMinutes } from "../time-zones/offset-zone.ts";
+import { DEFAULT_CLOCK_RULES } from "../time-zones/time-zones.ts";
 import { parseQuartzCron } from "./quartz-cron.ts";
 import { nextRecurrence, parseRecurrence } from "./recurrence.ts";
-import { DEFAULT_CLOCK_RULES } from "./time-zones.ts";
 import type { LocalTimeContext } from "./timetables.ts";
 
 export interface NextFireTimeDeps {
@@ -64,6 +65,7 @@ function computeNextFireTimes(
 ) {
   const repetition = rule === null ? "" : parseRecurrence(rule);
   const found: string[] = [];
+  const local: string[] = [];
   if (typeof repetition !== "string") {
     const zone = times.zones.of(timeZone);
     let at: number | null = clock.now();
@@ -71,7 +73,14 @@ function computeNextFireTimes(
       at = nextRecurrence(repetition, zone, times.rules ?? DEFAULT_CLOCK_RULES, at);
       if (at === null) break;
       found.push(new Date(at).toISOString());
+      const offsetMs = zone.offsetAt(at);
+      const offset = formatOffsetMinutes(offsetMs / 60_000, "short");
+      local.push(`${new Date(at + offsetMs).toISOString().slice(0, 19)}${offset}`);
     }
   }
-  return { nextFireTime: found[0] ?? null, ...(several ? { nextFireTimes: found } : {}) };
+  return {
+    nextFireTime: found[0] ?? null,
+    nextLocalTime: local[0] ?? null,
+    ...(several ? { nextFireTimes: found, nextLocalTimes: local } : {}),
+  };
 }

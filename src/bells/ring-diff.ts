@@ -1,7 +1,7 @@
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import { DAY_MS } from "../lib/durations.ts";
 import { formatDayNumber, parseDayNumber } from "./local-time.ts";
 import { eachRing } from "./schedule-expansion.ts";
-import { DAY_MS } from "./time-zones.ts";
 import { compileTimetable, type LocalTimeContext, type Timetable } from "./timetables.ts";
 
 export interface RingDiffEntry {

@@ -1,9 +1,9 @@
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import { DAY_MS } from "../lib/durations.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { BellScheduleRow } from "./bell-schedule-hooks.ts";
 import { type Occurrence, type RingRecord, type RingState, ringRecords } from "./ring-repository.ts";
 import { type CompiledSchedule, expandCompiledSchedule } from "./schedule-expansion.ts";
-import { DAY_MS } from "./time-zones.ts";
 import { compileTimetable, type LocalTimeContext, loadTimetables } from "./timetables.ts";
 
 /** A ring as the API returns it. */

@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { DAY_MS } from "../lib/durations.ts";
 import { invalidValue } from "../lib/errors.ts";
 import {
   type BellScheduleException,
@@ -22,7 +23,6 @@ import {
   withSupersededExceptions,
 } from "./bell-schedule-hooks.ts";
 import { formatSecondOfDay, parseSecondOfDay } from "./local-time.ts";
-import { DAY_MS } from "./time-zones.ts";
 
 type RingList = RowOf<typeof ringLists>;
 

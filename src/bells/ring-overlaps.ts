@@ -1,5 +1,6 @@
 import type { GroupMemberships } from "../devices/group-memberships.ts";
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import { DAY_MS } from "../lib/durations.ts";
 import type { RingListEntry } from "../resources/bells/bell-fields.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
@@ -9,7 +10,6 @@ import { buildVisibilitySql } from "../store/visibility-sql.ts";
 import { formatDayNumber } from "./local-time.ts";
 import { comparisonStart, type TimetableChange } from "./ring-diff.ts";
 import { eachRing } from "./schedule-expansion.ts";
-import { DAY_MS } from "./time-zones.ts";
 import { compileTimetable, type LocalTimeContext, loadTimetables, type Timetable } from "./timetables.ts";
 
 /** Two rings at the same instant that share devices. */

@@ -1,8 +1,9 @@
+import { DAY_MS } from "../lib/durations.ts";
 import { derivedId } from "../lib/ids.ts";
 import type { BellScheduleEntry, BellScheduleException, RingListEntry } from "../resources/bells/bell-fields.ts";
+import { type ClockRules, DEFAULT_CLOCK_RULES, type TimeZone, type TimeZones } from "../time-zones/time-zones.ts";
 import { formatDayNumber, mondayOf, parseDayNumber, secondOfDay } from "./local-time.ts";
 import { applyRingListChanges } from "./ring-list-changes.ts";
-import { type ClockRules, DAY_MS, DEFAULT_CLOCK_RULES, type TimeZone, type TimeZones } from "./time-zones.ts";
 
 export interface RingListTimes {
   id: string;

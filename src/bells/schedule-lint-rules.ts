@@ -1,10 +1,12 @@
+import { DAY_MS } from "../lib/durations.ts";
 import type { RingListEntry } from "../resources/bells/bell-fields.ts";
+import { TIME_ZONE_ALIASES } from "../resources/bells/time-zones.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import type { StoreReader } from "../store/store.ts";
+import type { ZoneLookup } from "../time-zones/time-zones.ts";
 import { formatDayNumber, secondOfDay } from "./local-time.ts";
 import { plannedRingsBetween } from "./ring-repository.ts";
 import { eachRing, expandCompiledSchedule } from "./schedule-expansion.ts";
-import { DAY_MS } from "./time-zones.ts";
 import { compileTimetable, type LocalTimeContext, type Timetable } from "./timetables.ts";
 
 /** One type of error in the rings of a schedule: how often, and where first. */
@@ -15,7 +17,7 @@ export interface ScheduleFinding {
   first: string;
 }
 
-/** Offset from UTC in ms, from an independent implementation of time zones. */
+/** Offset from UTC in ms, by other code than that of the plans. */
 export type ZoneOffsetLookup = (zone: string, at: number) => number;
 
 export interface TimetableLintContext {
@@ -34,7 +36,7 @@ const PLANNED_FROM_MS = 120_000;
 const PLANNED_TO_MS = 48 * 3_600_000;
 
 /**
- * Checks the rings of the next 365 days: each once, sorted, at its local time by independent time zone data (or at the end of
+ * Checks the rings of the next 365 days: each once, sorted, at its local time by a second lookup of its zone (or at the end of
  * a DST gap), with recipients, and planned for the next two days. Returns an empty list if all is well.
  */
 export function lintTimetable(timetable: Timetable, deps: TimetableLintContext): ScheduleFinding[] {
@@ -107,35 +109,27 @@ function hasRecipients(reader: StoreReader, id: string): boolean {
   );
 }
 
-/** Offsets from the Intl formatter of the runtime; two lookups a day unless the clocks change. */
-export function createIntlOffsetLookup(meaningOf: (zone: string) => string): ZoneOffsetLookup {
-  const zones = new Map<string, { format: Intl.DateTimeFormat; days: Map<number, number> }>();
-  const intlOffset = (format: Intl.DateTimeFormat, at: number): number => {
-    const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
-    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
-    return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1_000) * 1_000;
-  };
+/** Offsets of the zone data without the transition tables that plans use; two lookups a day unless the clocks change. */
+export function createZoneOffsetLookup(data: ZoneLookup): ZoneOffsetLookup {
+  const zones = new Map<string, { offset(at: number): number; days: Map<number, number> }>();
   const zoneOf = (name: string) => {
     const known = zones.get(name);
     if (known) return known;
-    const format = new Intl.DateTimeFormat("en-US", {
-      ...{ timeZone: meaningOf(name), hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric" },
-      ...{ hour: "numeric", minute: "numeric", second: "numeric" },
-    });
-    const made = { format, days: new Map<number, number>() };
+    const zone = data.zone(TIME_ZONE_ALIASES[name] ?? name);
+    const made = { offset: (at: number) => (zone?.offset(at) ?? 0) * 60_000, days: new Map<number, number>() };
     zones.set(name, made);
     return made;
   };
   return (name, at) => {
-    const { format, days } = zoneOf(name);
+    const { offset, days } = zoneOf(name);
     const day = Math.floor(at / DAY_MS);
     const known = days.get(day);
     if (known !== undefined && !Number.isNaN(known)) return known;
     if (known === undefined) {
-      const [first, last] = [intlOffset(format, day * DAY_MS), intlOffset(format, (day + 1) * DAY_MS)];
+      const [first, last] = [offset(day * DAY_MS), offset((day + 1) * DAY_MS)];
       days.set(day, first === last ? first : Number.NaN);
       if (first === last) return first;
     }
-    return intlOffset(format, at);
+    return offset(at);
   };
 }

@@ -1,14 +1,14 @@
 import type { Clock, Timer } from "../lib/clock.ts";
+import { DAY_MS } from "../lib/durations.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import ringLists from "../resources/bells/ring-lists.ts";
-import { TIME_ZONE_ALIASES } from "../resources/bells/time-zones.ts";
 import { tableName } from "../schema/catalogue.ts";
 import type { StoreReader } from "../store/store.ts";
+import { DEFAULT_CLOCK_RULES } from "../time-zones/time-zones.ts";
 import { isPlanDirty } from "./ring-repository.ts";
-import { createIntlOffsetLookup, lintTimetable, type ScheduleFinding } from "./schedule-lint-rules.ts";
-import { DAY_MS, DEFAULT_CLOCK_RULES } from "./time-zones.ts";
+import { createZoneOffsetLookup, lintTimetable, type ScheduleFinding } from "./schedule-lint-rules.ts";
 import { type LocalTimeContext, loadTimetables } from "./timetables.ts";
 
 /** A schedule error as a health reason. */
@@ -67,7 +67,7 @@ export function createScheduleLint({ reader, clock, events, log, times }: Schedu
 
   const lintSchedules = async (ids: readonly string[]): Promise<void> => {
     // Created for each run, so that the caches do not keep data of past years.
-    const offsets = createIntlOffsetLookup((zone) => TIME_ZONE_ALIASES[zone] ?? zone);
+    const offsets = createZoneOffsetLookup(times.data);
     let began = clock.monotonicMs();
     for (const id of ids) {
       if (stopped) return;

@@ -1,5 +1,6 @@
 import type { InternalTable } from "../store/store.ts";
 import { BULK_CHANGE_STEPS } from "./bulk-change-job.ts";
+import { ZONE_CHANGE_TABLES } from "./zone-changes.ts";
 
 /**
  * Planned and recent rings. Schedule, entry, local date and local time identify a ring, so no ring is stored twice (`entry`
@@ -48,4 +49,11 @@ const OFFLINE_RINGS: InternalTable = {
 };
 
 /** Internal tables of this module, registered with the store. */
-export const BELL_TABLES: readonly InternalTable[] = [RINGS, PLANS, PLAN_INPUTS, OFFLINE_RINGS, BULK_CHANGE_STEPS];
+export const BELL_TABLES: readonly InternalTable[] = [
+  RINGS,
+  PLANS,
+  PLAN_INPUTS,
+  OFFLINE_RINGS,
+  BULK_CHANGE_STEPS,
+  ...ZONE_CHANGE_TABLES,
+];

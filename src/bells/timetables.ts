@@ -3,6 +3,7 @@ import ringLists from "../resources/bells/ring-lists.ts";
 import { isTimeZone } from "../resources/bells/time-zones.ts";
 import { tableName } from "../schema/catalogue.ts";
 import type { StoreReader } from "../store/store.ts";
+import { type ClockRules, createTimeZones, type ZoneLookup } from "../time-zones/time-zones.ts";
 import { type BellScheduleRow, cycleEntriesOf, scheduleExceptionsOf } from "./bell-schedule-hooks.ts";
 import {
   type CompiledSchedule,
@@ -12,7 +13,6 @@ import {
   type ScheduleException,
   type TimeZoneContext,
 } from "./schedule-expansion.ts";
-import { type ClockRules, createTimeZones } from "./time-zones.ts";
 
 /** A stored schedule with everything that its rings depend on. */
 export interface Timetable {
@@ -24,18 +24,22 @@ export interface Timetable {
 export interface LocalTimeContext extends TimeZoneContext {
   /** Time zone of the appliance, for schedules without one; a name that `isTimeZone` accepts. */
   ownZone(): string;
+  /** Where the zones come from. */
+  data: ZoneLookup;
 }
 
 /** Falls back to UTC if the time zone of the appliance is not one that bells support. */
 export function createLocalTimeContext({
   ownZone,
   rules,
+  data,
 }: {
   ownZone(): string;
   rules?: ClockRules;
+  data: ZoneLookup;
 }): LocalTimeContext {
   const named = (zone: string): string => (isTimeZone(zone) ? zone : "UTC");
-  return { zones: createTimeZones(), ...(rules ? { rules } : {}), ownZone: () => named(ownZone()) };
+  return { zones: createTimeZones(data), data, ...(rules ? { rules } : {}), ownZone: () => named(ownZone()) };
 }
 
 /** The timetables of stored schedules, in the same order; one query. */

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
+import { systemClock } from "../lib/clock.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import { productVersion } from "../lib/product-version.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -29,6 +30,7 @@ export function addDoctor(program: Command, terminal: Terminal, finish: (exitCod
         settings,
         daemonState: await daemonStateOf(data),
         version: productVersion(),
+        clock: systemClock,
       });
       if (json) terminal.out(JSON.stringify(findings));
       else

@@ -65,7 +65,7 @@ export function addLogs(program: Command, terminal: Terminal, finish: (exitCode:
       const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
       const [version, daemonState] = [productVersion(), await daemonStateOf(data)];
-      const doctor = await runDiagnostics({ dataDir: data, settings, daemonState, version });
+      const doctor = await runDiagnostics({ dataDir: data, settings, daemonState, version, clock: systemClock });
       const target = resolve(to ?? logBundleName(systemClock.now()));
       await collectLogs(data, target, {
         doctor,

@@ -28,6 +28,7 @@ import { addTenants } from "./tenants.ts";
 import { printCommandError, toCommandError } from "./terminal.ts";
 import { addTls } from "./tls.ts";
 import { addToken } from "./token.ts";
+import { addTz } from "./tz.ts";
 import { addUpgrade } from "./upgrade.ts";
 import { addUpgradePack } from "./upgrade-pack.ts";
 import { addUser } from "./user.ts";
@@ -53,7 +54,7 @@ const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
     addLogs,
     addAudit,
   ],
-  "Maintenance:": [addBackup, addTls, addLicence, addUpgrade],
+  "Maintenance:": [addBackup, addTls, addTz, addLicence, addUpgrade],
   "Several appliances:": [addHub, addLink, addTenants],
   "For developers:": [addOpenapi, addConformance, addSimulator, addUpgradePack],
 };

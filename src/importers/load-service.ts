@@ -6,12 +6,10 @@ import type { SerialQueue } from "../lib/serial-queue.ts";
 import loadDefinitions from "../resources/loads/load-definitions.ts";
 import loadRuns from "../resources/loads/load-runs.ts";
 import type { ActorContext, Store, Sync } from "../store/store.ts";
+import type { CronScheduler } from "../time-zones/cron-schedule.ts";
 import { finishRun, type LoadRun, runLoad } from "./load-run.ts";
 import type { LoadDefinition } from "./load-source.ts";
 import { deleteLoadSteps } from "./load-steps.ts";
-
-/** Calls `work` at the times of a cron expression; the returned function stops it. */
-export type CronScheduler = (expression: string, work: () => void) => () => void;
 
 export interface LoadServiceDeps {
   store: Store;

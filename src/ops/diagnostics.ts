@@ -2,11 +2,14 @@ import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "../lib/clock.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import { DAY_MS } from "../lib/durations.ts";
 import { nodeVersionError } from "../lib/node-version.ts";
 import { checkMulticast } from "../media/multicast-check.ts";
 import { formatListenAddress, networkBounds, parseListenAddress } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
+import { compareSources } from "../time-zones/disagreements.ts";
+import { installedZonesFolder, isOutdated, openZoneData, UPDATE_HINT } from "../time-zones/zone-data.ts";
 
 /** Result of one check; `next` says how to fix it. */
 export interface DiagnosticFinding {
@@ -48,6 +51,7 @@ export interface DiagnosticsDeps {
   /** Null if no daemon runs on these data. */
   daemonState: DaemonState | null;
   version: string;
+  clock: Clock;
 }
 
 const good = (check: string, found: string): DiagnosticFinding => ({ check, state: "good", found, next: null });
@@ -64,6 +68,7 @@ export async function runDiagnostics(deps: DiagnosticsDeps): Promise<DiagnosticF
     ...(await diskFindings(dataDir)),
     multicastFinding(daemonState?.network?.multicast ?? (await checkHere(settings))),
     addressFinding(settings, daemonState?.listen ?? null),
+    ...(await timeZoneFindings(deps)),
     await programFinding("espeak-ng", ["--version"], {
       check: "Speech",
       does: "speech synthesis",
@@ -166,6 +171,44 @@ function addressFinding(settings: Settings, running: string | null): DiagnosticF
     );
   }
   return good("Address", isOther ? `${at} (in use); the settings file says ${wanted}` : at);
+}
+
+const MAX_NAMED_ZONES = 5;
+
+/** The time zone data that a daemon on these data uses, and what the other sources say. */
+async function timeZoneFindings({ dataDir, settings, clock }: DiagnosticsDeps): Promise<DiagnosticFinding[]> {
+  const { folder } = settings.timeZones;
+  const data = openZoneData({ folder, installedFolder: installedZonesFolder(dataDir) });
+  const sources = await compareSources(data, clock);
+  const texts = sources.map(({ kind, version, arrivedAt, isInUse, differs, lacks }) => {
+    const days = arrivedAt === null ? null : Math.max(0, Math.round((clock.now() - arrivedAt) / DAY_MS));
+    const age = days === null ? "" : `, since ${days} days`;
+    const named = differs.slice(0, MAX_NAMED_ZONES).join(", ");
+    const more = differs.length > MAX_NAMED_ZONES ? ` and ${differs.length - MAX_NAMED_ZONES} more` : "";
+    const others = differs.length > 0 ? ` (other rules for ${named}${more})` : "";
+    return `${version ?? "unknown version"} of ${kind}${age}${isInUse ? ", in use" : others}${lacks.length > 0 ? `, without ${lacks.length} zones` : ""}`;
+  });
+  const found = texts.join("; ");
+  const isMachineMissing = !sources.some(({ kind }) => kind === "machine");
+  const twins = sources.filter(({ version }) => version !== null && version === sources[0]?.version);
+  const findings = [
+    ...data.problems().map((text) => problem("warning", "Time zones", text, UPDATE_HINT)),
+    ...(isMachineMissing
+      ? [problem("warning", "Time zones", `no time zone database in ${folder}`, "apt-get install tzdata")]
+      : []),
+    ...(twins.some(({ differs }) => differs.length > 0)
+      ? [
+          problem(
+            "warning",
+            "Time zones",
+            `sources of one version disagree: ${found}`,
+            "apt-get install --reinstall tzdata",
+          ),
+        ]
+      : []),
+  ];
+  if (isOutdated(data, clock.now())) return [...findings, problem("warning", "Time zones", found, UPDATE_HINT)];
+  return [...findings, good("Time zones", found)];
 }
 
 /** What an external program is used for, and what is missing without it. */

@@ -215,6 +215,17 @@ export const settingsSchema = z
           ),
       })
       .prefault({}),
+    timeZones: z
+      .strictObject({
+        folder: z
+          .string()
+          .refine(isAbsolute, "must be an absolute path")
+          .default("/usr/share/zoneinfo")
+          .describe(
+            "Folder of the machine's time zone database (TZif files). The newest of this one, the one installed by `carillon tz install` and the one inside Node is used.",
+          ),
+      })
+      .prefault({}),
     tls: z
       .strictObject({
         listen: listen

@@ -10,6 +10,7 @@ import type { TIMELINE_ACTIVITY_TYPES, TimelineEntry } from "../incidents/incide
 import type incidentActivities from "../resources/incidents/incident-activities.ts";
 import { DELIVERY_LEVELS } from "../resources/notifications/delivery-levels.ts";
 import type { RowOf } from "../schema/resource.ts";
+import type { ZoneLookup } from "../time-zones/time-zones.ts";
 import { html, type Markup, pageHeaders, rawHtml } from "./html-page.ts";
 import { createLocalTimeFormatter } from "./local-time.ts";
 
@@ -61,8 +62,9 @@ interface Formatting {
 export async function* renderIncidentReport(
   chunks: AsyncIterable<IncidentRecordChunk>,
   timeZone: string,
+  data: ZoneLookup,
 ): AsyncGenerator<string> {
-  const localTime = createLocalTimeFormatter(timeZone);
+  const localTime = createLocalTimeFormatter(timeZone, data);
   const formatting: Formatting = { time: (at) => (at === null ? "" : localTime(at)), users: new Map() };
   let open: IncidentRecordChunk["kind"] | null = null;
   let asked = false;

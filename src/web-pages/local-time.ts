@@ -1,7 +1,11 @@
+import { DateTime, type Zone } from "luxon";
 import { invalidValue } from "../lib/errors.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import type { StoreReader } from "../store/store.ts";
+import { formatOffsetMinutes } from "../time-zones/offset-zone.ts";
+import type { ZoneLookup } from "../time-zones/time-zones.ts";
+import { canonicalZoneName } from "../time-zones/zone-data.ts";
 
 /** Cache size in seconds: rows of one report share most of them. */
 const CACHED_SECONDS = 10_000;
@@ -14,36 +18,30 @@ export function resolveTimeZone(reader: StoreReader, requested: string | null): 
   const config = reader.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0]?.config;
   const configured = (config as { timeZone?: unknown } | null | undefined)?.timeZone;
   const defaultZone =
-    typeof configured === "string" && isKnownTimeZone(configured)
+    typeof configured === "string" && canonicalZoneName(configured) !== null
       ? configured
       : Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (requested === null || requested === "") return defaultZone;
-  if (!isKnownTimeZone(requested)) throw invalidValue("timeZone", "Must be a time zone such as Europe/Berlin.");
+  if (canonicalZoneName(requested) === null)
+    throw invalidValue("timeZone", "Must be a time zone such as Europe/Berlin.");
   return requested;
 }
 
 /** Formats epoch ms as local date and time with UTC offset: `2026-03-01 08:05:00 GMT+1`. */
-export function createLocalTimeFormatter(timeZone: string): (at: number) => string {
-  const format = new Intl.DateTimeFormat("sv-SE", {
-    timeZone,
-    ...{ year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" },
-    timeZoneName: "shortOffset",
-  } as Intl.DateTimeFormatOptions);
-  const defaultZone = new Map<number, string>();
+export function createLocalTimeFormatter(timeZone: string, data: ZoneLookup): (at: number) => string {
+  const zone: Zone | null = data.zone(canonicalZoneName(timeZone) ?? "Etc/UTC");
+  const texts = new Map<number, string>();
   return (at) => {
     const second = Math.floor(at / 1_000);
-    const text = defaultZone.get(second) ?? format.format(second * 1_000);
-    if (defaultZone.size >= CACHED_SECONDS) defaultZone.clear();
-    defaultZone.set(second, text);
+    const text = texts.get(second) ?? formatSecond(second, zone);
+    if (texts.size >= CACHED_SECONDS) texts.clear();
+    texts.set(second, text);
     return text;
   };
 }
 
-function isKnownTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
+function formatSecond(second: number, zone: Zone | null): string {
+  const time = DateTime.fromMillis(second * 1_000, { zone: zone ?? "utc" });
+  const offset = time.offset === 0 ? "" : formatOffsetMinutes(time.offset, "narrow");
+  return `${time.toFormat("yyyy-MM-dd HH:mm:ss")} GMT${offset}`;
 }

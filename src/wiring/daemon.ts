@@ -9,6 +9,7 @@ import { canRingOffline } from "../bells/offline-rings.ts";
 import { areMissedRingsResolved } from "../bells/ring-repository.ts";
 import { createScheduleLint } from "../bells/schedule-lint.ts";
 import { createLocalTimeContext } from "../bells/timetables.ts";
+import { createZoneChanges, type ZoneChanges, zoneChangeReports } from "../bells/zone-changes.ts";
 import { createMissingPasswordCheck } from "../call-manager/missing-passwords.ts";
 import { createLivePageDoor } from "../console/live-page-door.ts";
 import { createLicensing } from "../devices/licence-update.ts";
@@ -17,7 +18,6 @@ import { consoleBuildFolder } from "../http/console-assets.ts";
 import { errorResponseOf } from "../http/error-response.ts";
 import type { ClientAddressOf } from "../http/http-server.ts";
 import { createWebSocketUpgrade } from "../http/websocket-upgrade.ts";
-import { cronSchedule } from "../importers/cron-schedule.ts";
 import { createInputs, type Inputs } from "../inputs/inputs.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
@@ -49,6 +49,9 @@ import type { Settings } from "../settings/schema.ts";
 import { createDirectoryHealthCheck } from "../sso/directory-health.ts";
 import type { SharedLog } from "../store/shared-log.ts";
 import type { ResourceHooks } from "../store/store.ts";
+import { createCronScheduler } from "../time-zones/cron-schedule.ts";
+import { describeSiteZone } from "../time-zones/site-zone.ts";
+import { installedZonesFolder, watchZoneData, zoneDataReasons } from "../time-zones/zone-data.ts";
 import { resolveTimeZone } from "../web-pages/local-time.ts";
 import { startApiServer } from "./api-server.ts";
 import { isInitialized, notInitializedError, openApplianceData, requireDatabase } from "./appliance-data.ts";
@@ -134,6 +137,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
+/** As many as are kept. */
+const MAX_ZONE_CHANGES = 20;
+
 /** Starts the modules in dependency order; each adds its shutdown step before it starts. */
 async function startModules(
   options: DaemonOptions,
@@ -174,6 +180,12 @@ async function startModules(
   const measurements = createMeasurements({ store, clock, log, host: createHostMetrics(), dataDir });
   const localEndpoint = trackLocalEndpoint(store, events);
   const endpointId = localEndpoint.id;
+  const zoneFolders = { folder: settings.timeZones.folder, installedFolder: installedZonesFolder(dataDir) };
+  const zoneData = watchZoneData(zoneFolders, { clock, log });
+  onStop("time zone data", zoneData.stop);
+  const siteZone = (): string => resolveTimeZone(store, null);
+  const bellTimes = createLocalTimeContext({ ownZone: siteZone, rules: settings.bells, data: zoneData });
+  const schedule = createCronScheduler({ clock, ...bellTimes });
   onStop("local endpoint", localEndpoint.stop);
   // Set below; commands and requests arrive only once all modules run.
   let requestListener: RequestListener;
@@ -195,6 +207,7 @@ async function startModules(
     endpointId,
     rebuildPhoneCache,
     isSelfTestSilent,
+    schedule,
   });
   const cloudLink = createCloudLink({
     ...{ ...options, data, clock, events, endpointId },
@@ -230,7 +243,7 @@ async function startModules(
   // Set below: they need the notification service.
   let ringPlans: RingPlans | undefined;
   let readiness: EmergencyReadinessMonitor | undefined;
-  const bellTimes = createLocalTimeContext({ ownZone: () => resolveTimeZone(store, null), rules: settings.bells });
+  let zoneChanges: ZoneChanges;
   const scheduleLint = createScheduleLint({ reader: store, clock, events, log, times: bellTimes });
   const healthSources = [
     ...[
@@ -253,12 +266,15 @@ async function startModules(
     createDirectoryHealthCheck(store),
     () => ringPlans?.healthSource() ?? [],
     () => readiness?.healthReasons() ?? [],
+    () => zoneDataReasons(zoneData, clock.now()),
+    () => zoneChanges.healthReasons(),
     ...(options.source ? [options.source] : []),
   ];
   const health = createHealthMonitor({ clock, events, reader: store, sources: healthSources });
   onStop("health", health.stop);
   const siteClock = () => ({
-    timeZone: resolveTimeZone(store, null),
+    ...describeSiteZone(bellTimes, zoneData, clock.now()),
+    timeZone: siteZone(),
     synchronised: measurements.latest.clockSynchronised,
   });
   const endpoint = { ownId: endpointId, health, failover: failoverCoordinator.status, buildInfo, clock: siteClock };
@@ -329,6 +345,10 @@ async function startModules(
   const { files } = store;
   const ssrfGuard = createSsrfGuard(settings.network);
   const planner = createBellPlanner({ store, clock, times: bellTimes });
+  zoneChanges = createZoneChanges({
+    ...{ store, clock, log, endpointId, planner },
+    ...{ by: access.systemContext("bells"), times: bellTimes, data: zoneData },
+  });
   const hookDeps = {
     clock,
     catalogue,
@@ -381,6 +401,10 @@ async function startModules(
   onStop("failover", failoverCoordinator.stop);
   await failoverCoordinator.start();
   onStop("bells", bellRinger.stop);
+  onStop("time zone changes", zoneChanges.stop);
+  zoneData.onChange(() => ringPlans?.invalidate());
+  zoneData.start();
+  zoneChanges.start();
   // Each appliance rings the bells of the devices that it has. @source docs/decisions/0025-one-active-side.md
   if (!options.isHub) bellRinger.start();
   onStop("schedule lint", scheduleLint.stop);
@@ -402,11 +426,13 @@ async function startModules(
     ...createDaemonControlCommands(data, plugins),
     ...operations.controlCommands,
     ...cloudLink.controlCommands,
+    /** `{}` -> ZoneChangeReport[], newest first. */
+    "time-zones.changes": async () => zoneChangeReports(store, MAX_ZONE_CHANGES),
   };
   const control = await startControlSocket(dataDir, controlCommands, log);
   onStop("control socket", control.stop);
   const effectiveSettings = { ...settings, listen: options.listen };
-  const identity = createIdentityServices({ data, clock, events, log, policy: ssrfGuard, baseUrl });
+  const identity = createIdentityServices({ data, clock, events, log, policy: ssrfGuard, baseUrl, schedule });
   const { signIn } = identity;
   onStop("identity providers", identity.stop);
   identity.start();
@@ -433,12 +459,12 @@ async function startModules(
   onStop("alarms", monitoring.stop);
   const { schedule: testSchedule } = settings.quietTests;
   const stopTestSchedule =
-    testSchedule === null ? () => undefined : cronSchedule(testSchedule, () => void silentTests.testAll());
+    testSchedule === null ? () => undefined : schedule(testSchedule, () => void silentTests.testAll());
   onStop("silent tests", () => {
     stopTestSchedule();
     return silentTests.stop();
   });
-  importers = await startImporters({ dataDir, data, settings, clock, events, log, endpointId, onStop });
+  importers = await startImporters({ dataDir, data, settings, clock, events, log, endpointId, schedule, onStop });
   const changePublishers = createChangePublishers({ data, clock, events, log, ssrfGuard, endpointId });
   const { eventStream, webhooks, liveFeed } = changePublishers;
   const api = createApi({

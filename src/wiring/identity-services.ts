@@ -1,7 +1,5 @@
 import { createLoginService, type LoginService } from "../auth/login.ts";
 import type { IdentityService } from "../http/dependencies.ts";
-import { cronSchedule } from "../importers/cron-schedule.ts";
-import type { CronScheduler } from "../importers/load-service.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
@@ -10,6 +8,7 @@ import { createDirectorySync } from "../sso/directory-sync.ts";
 import { createIdentityProviders } from "../sso/providers.ts";
 import { createRedirectLoginService } from "../sso/redirect-login.ts";
 import { createSamlService } from "../sso/saml-service.ts";
+import type { CronScheduler } from "../time-zones/cron-schedule.ts";
 import type { ApplianceData } from "./appliance-data.ts";
 
 export interface IdentityServiceDeps {
@@ -19,8 +18,7 @@ export interface IdentityServiceDeps {
   log: Log;
   policy: SsrfGuard;
   baseUrl(): string;
-  /** Default: cron in local time. */
-  schedule?: CronScheduler;
+  schedule: CronScheduler;
 }
 
 /** Login with local passwords and through all identity providers. */
@@ -33,11 +31,7 @@ export interface IdentityServices {
   stop(): Promise<void>;
 }
 
-export function createIdentityServices({
-  data,
-  schedule = cronSchedule,
-  ...deps
-}: IdentityServiceDeps): IdentityServices {
+export function createIdentityServices({ data, schedule, ...deps }: IdentityServiceDeps): IdentityServices {
   const { store, access } = data;
   const shutdown = new AbortController();
   const { signal } = shutdown;

@@ -1,14 +1,13 @@
 import { join } from "node:path";
 import type { PhoneCache } from "../call-manager/phone-cache.ts";
 import { type BulkUploadService, createBulkUploadService } from "../importers/bulk-upload-service.ts";
-import { cronSchedule } from "../importers/cron-schedule.ts";
 import { createLoadService, type LoadService } from "../importers/load-service.ts";
 import { createSerialQueue } from "../lib/serial-queue.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ApplianceData } from "./appliance-data.ts";
 import { type CallManagerDeps, createCallManagers } from "./call-managers.ts";
 
-export interface ImporterDeps extends Pick<CallManagerDeps, "clock" | "events" | "log" | "endpointId"> {
+export interface ImporterDeps extends Pick<CallManagerDeps, "clock" | "events" | "log" | "endpointId" | "schedule"> {
   data: Pick<ApplianceData, "store" | "access" | "catalogue">;
   dataDir: string;
   settings: Settings;
@@ -26,17 +25,17 @@ export interface Importers {
 /** Starts bulk uploads and load definitions, which run one at a time, and the import of call manager phones. */
 export async function startImporters({ data, dataDir, settings, onStop, ...deps }: ImporterDeps): Promise<Importers> {
   const { store, access, catalogue } = data;
-  const { clock, events, log, endpointId } = deps;
+  const { clock, events, log, endpointId, schedule } = deps;
   const queueDeps = { store, clock, log, queue: createSerialQueue(), system: access.systemContext("loaders") };
   const bulkUploads = createBulkUploadService({ ...queueDeps, catalogue, endpointId });
   onStop("bulk uploads", bulkUploads.stop);
   await bulkUploads.start();
   const loadsDir = join(dataDir, "loads");
-  const loaders = createLoadService({ ...queueDeps, events, schedule: cronSchedule, loadsDir });
+  const loaders = createLoadService({ ...queueDeps, events, schedule, loadsDir });
   onStop("loaders", loaders.stop);
   await loaders.start();
   const by = access.systemContext("call-manager");
-  const phoneCache = createCallManagers({ ...deps, store, settings, schedule: cronSchedule, by });
+  const phoneCache = createCallManagers({ ...deps, store, settings, schedule, by });
   onStop("phone cache", phoneCache.stop);
   await phoneCache.start();
   return { bulkUploads, loaders, phoneCache };

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { cronSchedule } from "../importers/cron-schedule.ts";
 import type { Clock } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
@@ -25,6 +24,7 @@ import { createRemoteUpgrade, offerUpgrade } from "../ops/upgrade/remote-upgrade
 import { findVersionsRoot } from "../ops/upgrade/upgrade-request.ts";
 import type { Settings } from "../settings/schema.ts";
 import { readLocalIdentity } from "../sync/identity/local-identity.ts";
+import type { CronScheduler } from "../time-zones/cron-schedule.ts";
 import type { ApplianceData } from "./appliance-data.ts";
 import { createBackupCommands } from "./backup-commands.ts";
 import type { ControlCommand } from "./control-commands.ts";
@@ -46,6 +46,7 @@ export interface OperationsDeps {
   rebuildPhoneCache: EndpointCommandHandler;
   /** What the daemon sends from. */
   network(): NetworkState;
+  schedule: CronScheduler;
   /** Loopback probes are inaudible. */
   isSelfTestSilent(): boolean;
 }
@@ -97,7 +98,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     dataDir,
     version,
     settings: settings.backups,
-    schedule: cronSchedule,
+    schedule: deps.schedule,
   });
   let watchdog: ReturnType<typeof createWatchdog> | null = null;
   let running: Parameters<Operations["start"]>[0] | null = null;

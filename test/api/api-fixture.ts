@@ -18,7 +18,7 @@ import { createLinkAdminService } from "../../src/cloud-link/link-admin-service.
 import { type ApiDeps, createApi } from "../../src/http/api.ts";
 import { startHttpServer } from "../../src/http/http-server.ts";
 import { createBulkUploadService } from "../../src/importers/bulk-upload-service.ts";
-import { type CronScheduler, createLoadService } from "../../src/importers/load-service.ts";
+import { createLoadService } from "../../src/importers/load-service.ts";
 import { LOAD_TABLES } from "../../src/importers/load-steps.ts";
 import { INPUT_TABLES } from "../../src/inputs/schema.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
@@ -57,6 +57,8 @@ import { openStore } from "../../src/store/open-store.ts";
 import type { ActorContext, ResourceHooks, Store } from "../../src/store/store.ts";
 import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../../src/sync/storage/collections.ts";
 import { collectionTables, createSqliteProgramRunner } from "../../src/sync/storage/sqlite-program-runner.ts";
+import type { CronScheduler } from "../../src/time-zones/cron-schedule.ts";
+import { machineZoneData } from "../../src/time-zones/zone-data.ts";
 import { type ChangePublishers, createChangePublishers } from "../../src/wiring/change-publishers.ts";
 import { createDeviceGroupRegistry } from "../../src/wiring/device-group-registry.ts";
 import { bindHooks } from "../../src/wiring/hooks.ts";
@@ -120,7 +122,7 @@ export async function openApi(
   ]);
   const catalogue = createCatalogue(declarations);
   const ssrfGuard = createSsrfGuard({ allowedTargets: options.allowedTargets ?? [] });
-  const bells = createLocalTimeContext({ ownZone: () => "Europe/Berlin" });
+  const bells = createLocalTimeContext({ ownZone: () => "Europe/Berlin", data: machineZoneData() });
   const behaviours = {
     ...bindHooks({
       clock,
@@ -134,7 +136,10 @@ export async function openApi(
         health: { report: () => ({ status: "GREEN", redReasons: [], yellowReasons: [], since: 0 }) } as never,
         buildInfo: () => ({}) as never,
         failover,
-        clock: () => ({ timeZone: "Europe/Berlin", synchronised: null }),
+        clock: () => ({
+          ...{ timeZone: "Europe/Berlin", synchronised: null, timeZoneVersion: "2026a", timeZoneSource: "machine" },
+          offsets: [],
+        }),
       },
       registry: {
         groupCounts: { of: () => new Map(), idle: async () => undefined },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { insertRing } from "../../src/bells/ring-repository.ts";
 import { createScheduleLint } from "../../src/bells/schedule-lint.ts";
-import { createTimeZones } from "../../src/bells/time-zones.ts";
+import { createLocalTimeContext } from "../../src/bells/timetables.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createEvents } from "../../src/lib/events.ts";
 import { newId } from "../../src/lib/ids.ts";
@@ -9,6 +9,7 @@ import { silentLog } from "../../src/lib/log.ts";
 import devices from "../../src/resources/devices/devices.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
+import { machineZoneData } from "../../src/time-zones/zone-data.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
 import { createBellFixture, dateAfterDays } from "./bell-fixture.ts";
@@ -165,7 +166,7 @@ describe("the rings of the next year", () => {
       throw error;
     });
     const clock: typeof systemClock = { ...systemClock, after: (_delayMs, fn) => systemClock.after(0, fn) };
-    const times = { zones: createTimeZones(), ownZone: () => "UTC" };
+    const times = createLocalTimeContext({ ownZone: () => "UTC", data: machineZoneData() });
     const check = createScheduleLint({ reader: api.store, clock, events, log: silentLog, times });
     const own = () => check.healthReasons().filter(({ code }) => code === `bells-year:${id}`);
     await check.lintAll();

@@ -171,7 +171,10 @@ describe("scheduled messages and clearings", () => {
     });
     expect(clearing.body.nextFireTime).toBe("2031-07-01T16:00:00.000Z");
     const summer = `/clear-devices-schedules/${clearing.body.id}?includeNextFireTimes=true`;
-    expect((await api.call("GET", summer)).body.nextFireTimes).toEqual(["2031-07-01T16:00:00.000Z"]);
+    expect((await api.call("GET", summer)).body).toMatchObject({
+      ...{ nextFireTimes: ["2031-07-01T16:00:00.000Z"], nextLocalTimes: ["2031-07-01T18:00:00+02:00"] },
+      nextLocalTime: "2031-07-01T18:00:00+02:00",
+    });
     const json = { name: "Early", messageTemplateId: templateId, timeZone: "Europe/Berlin" };
     const path = "/scheduled-notifications?dryRun=true&includeNextFireTimes=true";
     const early = (await api.call("POST", path, { json: { ...json, schedule: "0 30 2 ? 3 SUN 2031" } })).body;

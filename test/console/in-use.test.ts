@@ -4,6 +4,7 @@ import { startBrowser } from "../support/browser.ts";
 import { openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { externalProgram } from "../support/external-programs.ts";
+import { eventually } from "../support/timeouts.ts";
 
 const { describe, it } = externalProgram("chromium");
 
@@ -24,7 +25,7 @@ describe("what a lockdown uses", () => {
   const add = async (path: string, body: object): Promise<string> =>
     (await daemon.call<{ id: string }>("POST", path, body)).body.id;
 
-  it("is removed only after the console has shown the lockdown", async () => {
+  it("is removed only after the console has shown the lockdown, which is then red until it is restored", async () => {
     const group = await add("/device-groups", { name: "Everywhere", filterType: "ACCEPT", filters: [] });
     const lockdown = await add("/message-templates", {
       ...{ name: "Lockdown", subject: "Lock the doors", priority: "critical" },
@@ -50,6 +51,21 @@ describe("what a lockdown uses", () => {
     // Undoing restores the lockdown's recipients.
     await page.getByRole("button", { name: "Undo" }).click();
     expect(await groupsOfLockdown()).toEqual([group]);
+
+    await open(`/device-groups?open=${group}`);
+    await page.getByRole("button", { name: "Remove" }).click();
+    await question.getByRole("button", { name: "Continue anyway" }).click();
+    await eventually(async () => expect(await groupsOfLockdown()).toEqual([]));
+    await eventually(async () => expect((await fetch(`${daemon.url}/health`)).status).toBe(503));
+    await open("/");
+    await page.getByRole("button", { name: "Emergency: choose a message" }).click();
+    await page.getByText("Not ready: no recipients.").waitFor();
+
+    await daemon.call("PUT", `/message-templates/${lockdown}`, { userIds: [daemon.first.userId] });
+    await eventually(async () => expect((await fetch(`${daemon.url}/health`)).status).toBe(200));
+    await open("/");
+    await page.getByRole("button", { name: "Emergency: choose a message" }).click();
+    await page.getByText("1 person").waitFor();
     // Browsers write down every refusal.
     expect(errors.filter((line) => !line.includes("409 (Conflict)"))).toEqual([]);
   });

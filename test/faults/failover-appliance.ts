@@ -6,7 +6,6 @@ import type { RingRow } from "../../src/bells/ring-repository.ts";
 import { expandSchedule, type RingSchedule } from "../../src/bells/schedule-expansion.ts";
 import { BELL_TABLES } from "../../src/bells/schema.ts";
 import { createTicker, type RingExecutor, type Ticker } from "../../src/bells/ticker.ts";
-import { createTimeZones } from "../../src/bells/time-zones.ts";
 import { selectLikeness } from "../../src/devices/activation-groups.ts";
 import { createFailover, type Failover } from "../../src/failover/failover.ts";
 import type { PeerHeartbeat } from "../../src/failover/heartbeat.ts";
@@ -17,6 +16,8 @@ import { silentLog } from "../../src/lib/log.ts";
 import { createCatalogue } from "../../src/schema/catalogue.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { createTimeZones } from "../../src/time-zones/time-zones.ts";
+import { machineZoneData } from "../../src/time-zones/zone-data.ts";
 import { clockOf, type VirtualTime } from "../sim/virtual-time.ts";
 
 /** What was heard of a bell at one appliance. */
@@ -306,7 +307,7 @@ function lifeClock(
 }
 
 function bellsOf(times: readonly string[]): PlanSource {
-  const zones = createTimeZones();
+  const zones = createTimeZones(machineZoneData());
   const entries = times.map((time) => {
     return { id: `e${time}`, time, messageTemplateId: "m", deviceGroupIds: [], distributionListIds: [] };
   });

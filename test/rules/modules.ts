@@ -11,6 +11,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   resources: 2,
   "speaker-agent": 2,
   "api-client": 3,
+  "time-zones": 3,
   store: 3,
   auth: 4,
   "call-manager": 4,

@@ -1,13 +1,15 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
-import { createTimeZones, DEFAULT_CLOCK_RULES, type TimeZones } from "../../src/bells/time-zones.ts";
 import { TIME_ZONE_ALIASES, TIME_ZONES } from "../../src/resources/bells/time-zones.ts";
+import { createTimeZones, DEFAULT_CLOCK_RULES, type TimeZones } from "../../src/time-zones/time-zones.ts";
+import { MACHINE_FOLDER } from "../../src/time-zones/zone-data.ts";
+import { openZoneFolder } from "../../src/time-zones/zone-sources.ts";
 
 /** Changes of the clocks by another implementation, and the offset around them: zone, then [instant s, before s, after s]. */
 const ORACLE = `
 import json, sys, datetime as d, zoneinfo
 utc = d.timezone.utc
+zoneinfo.reset_tzpath(to=[sys.argv[1]])
 ask = json.load(sys.stdin)
 out = {}
 for name, first, last in ask:
@@ -29,23 +31,6 @@ for name, first, last in ask:
 json.dump(out, sys.stdout)
 `;
 
-/** Zones whose rules for 2026 and later changed in the releases 2026a to 2026c of the tz database. @source IANA tz NEWS */
-const CHANGED_IN_2026: ReadonlySet<string> = new Set([
-  ...["Africa/Casablanca", "Africa/El_Aaiun", "America/Edmonton", "America/Vancouver", "America/Yellowknife"],
-  ...["Canada/Mountain", "Canada/Pacific", "Europe/Chisinau", "Europe/Tiraspol"],
-]);
-
-/**
- * True for a zone that the machine's tz database, which the other implementation reads, knows by older rules than the
- * runtime's: the two rightly differ there.
- */
-export function isOutdatedInOracle(name: string): boolean {
-  const file = "/usr/share/zoneinfo/tzdata.zi";
-  const system = existsSync(file) ? /^# version (\w+)/.exec(readFileSync(file, "utf8"))?.[1] : undefined;
-  const runtime = process.versions.tz ?? "";
-  return CHANGED_IN_2026.has(name) && system !== undefined && system < "2026c" && runtime >= "2026c";
-}
-
 /** A zone, and the years from the first to the last that are compared. */
 export type TimeZoneSpan = readonly [name: string, firstYear: number, lastYear: number];
 
@@ -64,7 +49,7 @@ export function canonicalTimeZone(name: string): string {
   return TIME_ZONE_ALIASES[name] ?? name;
 }
 
-/** Names that stand for another zone here, since the runtime's data lack them or mean something else by them. */
+/** Names that stand for another zone here, since the database lacks them or means something else by them. */
 export function timeZoneAliases(): { name: string; meaning: string; isKnown: boolean }[] {
   const others = TIME_ZONES.filter((name) => canonicalTimeZone(name) !== name);
   return others.map((name) => ({ name, meaning: canonicalTimeZone(name), isKnown: isKnown(name) }));
@@ -79,16 +64,30 @@ export function isKnown(name: string): boolean {
   }
 }
 
+/** The transition tables of the database in a folder and of no other source. */
+export function timeZonesIn(folder: string): TimeZones {
+  const source = openZoneFolder(folder);
+  if (!source) throw new Error(`${folder} has no time zone database`);
+  return createTimeZones({ revision: 0, zone: (name) => source.zone(name) });
+}
+
+/** The names of `names` that the database in a folder has. */
+export function namesIn(folder: string, names: readonly string[]): string[] {
+  const source = openZoneFolder(folder);
+  return names.filter((name) => source?.zone(name));
+}
+
 /**
- * Holds the zone tables against Python's zoneinfo: all local times on a grid of 15 minutes from a day before to a day
- * after each change of the clocks.
+ * Compares the transition tables with Python's zoneinfo, both of the database in `folder`: all local times on a grid of 15
+ * minutes from a day before to a day after each change of the clocks.
  */
 export async function compareTimeZones(
   asked: readonly TimeZoneSpan[],
-  zones: TimeZones = createTimeZones(),
+  folder: string = MACHINE_FOLDER,
+  zones: TimeZones = timeZonesIn(folder),
 ): Promise<TimeZoneComparison> {
   const found: TimeZoneComparison = { zones: asked.length, changes: 0, times: 0, differences: [] };
-  for (const [name, changes] of Object.entries(await askPython(asked))) {
+  for (const [name, changes] of Object.entries(await askPython(asked, folder))) {
     const zone = zones.of(name);
     for (const [at = 0, before = 0, after = 0] of changes) {
       found.changes++;
@@ -108,8 +107,8 @@ export async function compareTimeZones(
   return found;
 }
 
-async function askPython(asked: readonly TimeZoneSpan[]): Promise<Record<string, number[][]>> {
-  const child = execFile("python3", ["-c", ORACLE], { maxBuffer: 1e8 });
+async function askPython(asked: readonly TimeZoneSpan[], folder: string): Promise<Record<string, number[][]>> {
+  const child = execFile("python3", ["-c", ORACLE, folder], { maxBuffer: 1e8 });
   let answer = "";
   child.stdout?.on("data", (text: string) => {
     answer += text;

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { parseDayNumber } from "../../bells/local-time.ts";
-import { DAY_MS } from "../../bells/time-zones.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { DAY_MS } from "../../lib/durations.ts";
 import { CallerError, invalidValue } from "../../lib/errors.ts";
 import { EXIT } from "../../lib/exit-codes.ts";
 import type { Terminal } from "../../lib/terminal.ts";

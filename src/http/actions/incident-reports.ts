@@ -82,7 +82,7 @@ export const incidentReportActions: readonly Action[] = [
     query: TIME_ZONE_QUERY,
     response: { kind: "page" },
     async handle(request) {
-      const body = Readable.from(renderIncidentReport(reportPieces(request), zoneOf(request)));
+      const body = Readable.from(renderIncidentReport(reportPieces(request), zoneOf(request), request.deps.bells.data));
       return { type: "text/html; charset=utf-8", headers: INCIDENT_REPORT_HEADERS, body };
     },
   },

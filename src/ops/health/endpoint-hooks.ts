@@ -4,6 +4,7 @@ import type endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/on-premises-extension.ts";
 import type { ResourceHooks, StoreReader } from "../../store/store.ts";
+import type { SiteZone } from "../../time-zones/site-zone.ts";
 import { validateEndpointConfig } from "./endpoint-config.ts";
 import { type FailoverStatus, presentFailoverStatus } from "./failover-status.ts";
 import type { HealthMonitor } from "./health.ts";
@@ -31,7 +32,7 @@ export interface EndpointHookDeps {
 }
 
 /** Time zone and synchronization of the appliance's clock. */
-export interface SiteClock {
+export interface SiteClock extends SiteZone {
   /** Time zone of the site, such as `Europe/Berlin`. */
   timeZone: string;
   /** Whether the clock is synchronized (NTP); null if unknown. */

@@ -192,7 +192,8 @@ export function upgradePublicKeyOf(keyPem: string): string {
   return Buffer.from(x, "base64url").toString("base64");
 }
 
-function parseSigningKey(pem: string): KeyObject {
+/** A private key (PEM, Ed25519) made by `carillon upgrade-key`. Throws CallerError for another kind of key. */
+export function parseSigningKey(pem: string): KeyObject {
   let key: KeyObject | null = null;
   try {
     key = createPrivateKey(pem);

@@ -23,6 +23,17 @@ export default defineResource({
     nextFireTime: computed("Next time the displays are cleared; null if there is none.", "timestamp", {
       nullable: true,
     }),
+    nextLocalTime: computed(
+      "nextFireTime as local time of the schedule, with offset: 2026-12-01T08:00:00-07:00.",
+      "text",
+      {
+        nullable: true,
+      },
+    ),
+    nextLocalTimes: computed("nextFireTimes as local times of the schedule, with offset.", "array", {
+      of: text("One of these times.", { required: true }),
+      when: "includeNextFireTimes",
+    }),
     nextFireTimes: computed("The next times, at most five; returned with includeNextFireTimes.", "array", {
       of: timestamp("One of these times.", { required: true }),
       when: "includeNextFireTimes",

@@ -45,6 +45,17 @@ export default defineResource({
     ),
     disabled: boolean("Suspends the schedule.", { default: false }),
     nextFireTime: computed("Next time it is sent; null when disabled or over.", "timestamp", { nullable: true }),
+    nextLocalTime: computed(
+      "nextFireTime as local time of the schedule, with offset: 2026-12-01T08:00:00-07:00.",
+      "text",
+      {
+        nullable: true,
+      },
+    ),
+    nextLocalTimes: computed("nextFireTimes as local times of the schedule, with offset.", "array", {
+      of: text("One of these times.", { required: true }),
+      when: "includeNextFireTimes",
+    }),
     nextFireTimes: computed("The next times, at most five; returned with includeNextFireTimes.", "array", {
       of: timestamp("One of these times.", { required: true }),
       when: "includeNextFireTimes",

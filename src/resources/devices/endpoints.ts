@@ -1,4 +1,4 @@
-import { boolean, computed, internal, json, list, option, ref, text } from "../../schema/field.ts";
+import { boolean, computed, integer, internal, json, list, option, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { FAILOVER_STATUS_FIELDS } from "./failover-status-fields.ts";
 
@@ -64,6 +64,18 @@ export default defineResource({
       of: {
         timeZone: text("Local time zone.", { required: true }),
         synchronised: boolean("Whether it is synchronised with a time source; null if unknown."),
+        timeZoneVersion: text("Version of the time zone database in use, such as 2026a; null if unknown."),
+        timeZoneSource: option("Source of the time zone database in use.", ["installed", "machine", "node"]),
+        offsets: computed(
+          "Offsets of the local time zone from UTC, for three months back and 400 days ahead.",
+          "array",
+          {
+            of: {
+              from: timestamp("Instant from which the offset applies.", { required: true }),
+              minutes: integer("Minutes ahead of UTC.", { required: true, min: -1_560, max: 1_560 }),
+            },
+          },
+        ),
       },
       ...STATUS,
     }),

@@ -1,8 +1,9 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { CompiledSchedule } from "../../bells/schedule-expansion.ts";
 import { compileSchedule } from "../../bells/schedule-expansion.ts";
-import { createTimeZones } from "../../bells/time-zones.ts";
 import type { Timetable } from "../../bells/timetables.ts";
+import { createTimeZones } from "../../time-zones/time-zones.ts";
+import { machineZoneData } from "../../time-zones/zone-data.ts";
 import type { SimulationShare } from "./run-share.ts";
 import { simulateBells } from "./simulation.ts";
 import { stressSchedules } from "./stress-schedules.ts";
@@ -20,7 +21,7 @@ function schedulesOf({ fixture, timetables, part, parts }: SimulationShare): Com
 }
 
 function compiled(timetables: readonly Timetable[]): CompiledSchedule[] {
-  const zones = createTimeZones();
+  const zones = createTimeZones(machineZoneData());
   return timetables.map(({ schedule, ringLists, exceptions }) =>
     compileSchedule(schedule, ringLists, exceptions, { zones }),
   );

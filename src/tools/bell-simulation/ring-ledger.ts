@@ -1,6 +1,6 @@
 import type { MissCause, RingRow } from "../../bells/ring-repository.ts";
 import { type CompiledSchedule, eachRing } from "../../bells/schedule-expansion.ts";
-import { DAY_MS } from "../../bells/time-zones.ts";
+import { DAY_MS } from "../../lib/durations.ts";
 
 /** Totals of a certificate, for all schedules or those of one time zone. */
 export interface RingTotals {

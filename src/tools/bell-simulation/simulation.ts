@@ -6,7 +6,7 @@ import { type BellStore, createPlanner, type Planner, type PlanSource } from "..
 import { type CompiledSchedule, expandCompiledSchedule } from "../../bells/schedule-expansion.ts";
 import { BELL_TABLES } from "../../bells/schema.ts";
 import { createTicker, type RingExecutor, type Ticker } from "../../bells/ticker.ts";
-import { DAY_MS } from "../../bells/time-zones.ts";
+import { DAY_MS } from "../../lib/durations.ts";
 import { createEvents } from "../../lib/events.ts";
 import { silentLog } from "../../lib/log.ts";
 import { createCatalogue } from "../../schema/catalogue.ts";

@@ -5,8 +5,9 @@ import {
   type RingListTimes,
   type ScheduleException,
 } from "../../bells/schedule-expansion.ts";
-import { createTimeZones } from "../../bells/time-zones.ts";
 import { TIME_ZONES } from "../../resources/bells/time-zones.ts";
+import { createTimeZones } from "../../time-zones/time-zones.ts";
+import { machineZoneData } from "../../time-zones/zone-data.ts";
 import { createSeededRandom } from "./simulated-clock.ts";
 
 /** Rings per day, alternating, five days a week. */
@@ -29,7 +30,7 @@ const NIGHT_LISTS = 6;
  */
 export function stressSchedules(count: number, year: number, seed: number): CompiledSchedule[] {
   const chance = createSeededRandom(seed);
-  const zones = createTimeZones();
+  const zones = createTimeZones(machineZoneData());
   const lists = Array.from({ length: LISTS }, (_, index) => randomRingList(index, chance));
   const exceptions = holidayExceptions(year);
   return Array.from({ length: count }, (_, index) => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type ApiClient, createApiClient } from "../../../src/api-client/api-client.ts";
 import { eachRing } from "../../../src/bells/schedule-expansion.ts";
-import { DAY_MS } from "../../../src/bells/time-zones.ts";
+import { DAY_MS } from "../../../src/lib/durations.ts";
 import { stressSchedules } from "../../../src/tools/bell-simulation/stress-schedules.ts";
 import { type InitOutput, LOOPBACK_SETTINGS, runInit, serveAppliance } from "../../support/carillon-process.ts";
 import { listenToSounds } from "../../support/sound-listener.ts";

@@ -18,6 +18,7 @@ import type { AnyResource } from "../../../src/schema/resource.ts";
 import { fullScope } from "../../../src/store/full-scope.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { ActorContext, Store } from "../../../src/store/store.ts";
+import { machineZoneData } from "../../../src/time-zones/zone-data.ts";
 import { BUILT_IN_DECLARATIONS, loadDeclarations } from "../../../src/wiring/load-declarations.ts";
 
 /** How long the next 100 bells take to be told, in ms. */
@@ -101,7 +102,7 @@ async function fill(store: Store, schedules: number, by: ActorContext): Promise<
   const planner = createBellPlanner({
     store,
     clock: systemClock,
-    times: createLocalTimeContext({ ownZone: () => "UTC" }),
+    times: createLocalTimeContext({ ownZone: () => "UTC", data: machineZoneData() }),
   });
   await store.write((tx) => planner.revalidate(tx));
   await planner.extendHorizon(new AbortController().signal);

@@ -9,9 +9,11 @@ import {
   type RingSchedule,
   type ScheduleException,
 } from "../../../src/bells/schedule-expansion.ts";
-import { type ClockRules, createTimeZones, DAY_MS, DEFAULT_CLOCK_RULES } from "../../../src/bells/time-zones.ts";
+import { DAY_MS } from "../../../src/lib/durations.ts";
 import { derivedId } from "../../../src/lib/ids.ts";
 import type { Transaction } from "../../../src/store/store.ts";
+import { type ClockRules, createTimeZones, DEFAULT_CLOCK_RULES } from "../../../src/time-zones/time-zones.ts";
+import { machineZoneData } from "../../../src/time-zones/zone-data.ts";
 import {
   type BellCertificate,
   type BellSimulationOptions,
@@ -19,7 +21,7 @@ import {
   simulateBells,
 } from "../../../src/tools/bell-simulation/simulation.ts";
 
-const zones = createTimeZones();
+const zones = createTimeZones(machineZoneData());
 const at = (text: string): number => Date.parse(text);
 
 /** Lists 0 and 1 ring by day, 2 where clocks change. */

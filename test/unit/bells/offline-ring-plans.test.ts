@@ -14,11 +14,12 @@ import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/on-premises-
 import messageTemplates from "../../../src/resources/messages/message-templates.ts";
 import notificationProfiles from "../../../src/resources/profiles/notification-profiles.ts";
 import type { ResourceHooks } from "../../../src/store/store.ts";
+import { machineZoneData } from "../../../src/time-zones/zone-data.ts";
 import { type BroadcastFixture, openBroadcasts } from "../notifications/notification-fixture.ts";
 
 const PROVIDER = "multicast-zones";
 const DAY_MS = 86_400_000;
-const times = createLocalTimeContext({ ownZone: () => "Etc/UTC" });
+const times = createLocalTimeContext({ ownZone: () => "Etc/UTC", data: machineZoneData() });
 
 let fixture: BroadcastFixture;
 let plans: RingPlans;

@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 import { nextRecurrence, parseRecurrence, type Recurrence, recurrencesBetween } from "../../../src/bells/recurrence.ts";
-import { createTimeZones, DEFAULT_CLOCK_RULES } from "../../../src/bells/time-zones.ts";
+import { createTimeZones, DEFAULT_CLOCK_RULES } from "../../../src/time-zones/time-zones.ts";
+import { machineZoneData } from "../../../src/time-zones/zone-data.ts";
 
-const zones = createTimeZones();
+const zones = createTimeZones(machineZoneData());
 const read = (text: string): Recurrence => {
   const found = parseRecurrence(text);
   if (typeof found === "string") throw new Error(`${text}: ${found}`);

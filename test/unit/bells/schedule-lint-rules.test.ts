@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { createIntlOffsetLookup, lintTimetable } from "../../../src/bells/schedule-lint-rules.ts";
-import { createTimeZones, type TimeZone, type TimeZones } from "../../../src/bells/time-zones.ts";
+import { createZoneOffsetLookup, lintTimetable } from "../../../src/bells/schedule-lint-rules.ts";
 import type { Timetable } from "../../../src/bells/timetables.ts";
 import { derivedId } from "../../../src/lib/ids.ts";
 import type { StoreReader } from "../../../src/store/store.ts";
+import { createTimeZones, type TimeZone, type TimeZones } from "../../../src/time-zones/time-zones.ts";
+import { machineZoneData } from "../../../src/time-zones/zone-data.ts";
 
-const zones = createTimeZones();
+const zones = createTimeZones(machineZoneData());
 const NOW = Date.parse("2026-10-01T12:00:00Z");
 const GROUP = ["0190aaaa-0000-7000-8000-000000000001"];
 const entry = (time: string, deviceGroupIds = GROUP) => {
@@ -35,8 +36,8 @@ const good = days
 const kindsOf = (table: Timetable, more: { zones?: TimeZones; planned?: typeof good; isStale?: boolean } = {}) =>
   lintTimetable(table, {
     ...{ reader: readerOf(more.planned ?? good), now: NOW, isStale: more.isStale ?? false },
-    times: { zones: more.zones ?? zones, ownZone: () => "UTC" },
-    offsets: createIntlOffsetLookup((zone) => zone),
+    times: { zones: more.zones ?? zones, ownZone: () => "UTC", data: machineZoneData() },
+    offsets: createZoneOffsetLookup(machineZoneData()),
   }).map(({ kind, count, first }) => `${kind} ${count} ${first}`);
 
 /** The zones with one member that is wrong. */

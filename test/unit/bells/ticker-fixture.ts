@@ -9,12 +9,13 @@ import {
 } from "../../../src/bells/schedule-expansion.ts";
 import { BELL_TABLES } from "../../../src/bells/schema.ts";
 import { createTicker, type RingExecutor, type Ticker } from "../../../src/bells/ticker.ts";
-import { createTimeZones } from "../../../src/bells/time-zones.ts";
 import { createEvents } from "../../../src/lib/events.ts";
 import { silentLog } from "../../../src/lib/log.ts";
 import { createCatalogue } from "../../../src/schema/catalogue.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { createTimeZones } from "../../../src/time-zones/time-zones.ts";
+import { machineZoneData } from "../../../src/time-zones/zone-data.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
@@ -61,7 +62,7 @@ export async function openTicker(times: readonly string[], start?: number): Prom
     log: silentLog,
     onFatal: fail,
   });
-  const zones = createTimeZones();
+  const zones = createTimeZones(machineZoneData());
   const scene = {
     ...{ store, clock, told: [], missed: [], begun: new Set<string>(), exceptions: [] },
     ...{ broken: new Set<string>(), stuck: new Set<string>(), stale: new Set<string>() },

@@ -13,6 +13,7 @@ import deliveries from "../../../src/resources/notifications/deliveries.ts";
 import notificationActivities from "../../../src/resources/notifications/notification-activities.ts";
 import notificationRecipients from "../../../src/resources/notifications/notification-recipients.ts";
 import notifications from "../../../src/resources/notifications/notifications.ts";
+import { machineZoneData } from "../../../src/time-zones/zone-data.ts";
 import { renderIncidentReport } from "../../../src/web-pages/incident-report-page.ts";
 import { type IncidentScene, openIncidents } from "./incidents-fixture.ts";
 
@@ -120,7 +121,7 @@ describe("the record of an incident", () => {
   });
 
   it("is a printable page with local times across a DST change and without scripts", async () => {
-    const page = await textOf(renderIncidentReport(pieces(incidentId), "Europe/Berlin"));
+    const page = await textOf(renderIncidentReport(pieces(incidentId), "Europe/Berlin", machineZoneData()));
     expect(page).not.toMatch(/<script|onload|javascript:|<img|<link|https?:/i);
     expect(page).toContain("&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62; &#38; &#39;x&#39;");
     expect(page).toContain('<p class="drill">DRILL</p>');
@@ -143,7 +144,7 @@ describe("the record of an incident", () => {
     for (const type of TIMELINE_ACTIVITY_TYPES) {
       await scene.fixture.store.create(notificationActivities, { notificationId: message.id, type }, scene.fixture.by);
     }
-    const page = await textOf(renderIncidentReport(pieces(incident.id), "UTC"));
+    const page = await textOf(renderIncidentReport(pieces(incident.id), "UTC", machineZoneData()));
     expect(page).toContain("<td>Linked</td><td></td><td>To the district</td>");
     for (const words of ["Message failed", "Message finished", "Escalation skipped", "Message expired", "Note"]) {
       expect(page).toContain(`<td>${words}</td>`);
@@ -159,7 +160,9 @@ describe("the record of an incident", () => {
       messages: [],
       total: { devices: {}, recipients: 0 },
     });
-    expect(await textOf(renderIncidentReport(pieces(id), "UTC"))).toMatch(/<\/tbody><\/table><\/body><\/html>$/);
+    expect(await textOf(renderIncidentReport(pieces(id), "UTC", machineZoneData()))).toMatch(
+      /<\/tbody><\/table><\/body><\/html>$/,
+    );
   });
 
   it("has lists for people only, devices only, or neither", async () => {
@@ -191,10 +194,10 @@ describe("a record of 10,000 devices and as many people", () => {
     });
     const at = store.get(notifications, id)?.createdAt ?? 0;
     for (let from = 0; from < 10_000; from += 1_000) await store.write((tx) => fill(tx, pk, at, from));
-    const texts = [await textOf(renderIncidentReport(pieces(incident.id), "Europe/Berlin")), ""];
+    const texts = [await textOf(renderIncidentReport(pieces(incident.id), "Europe/Berlin", machineZoneData())), ""];
     const stretches = await watched(async () => {
       texts[1] = await textOf(writeIncidentReportJson(pieces(incident.id), "Europe/Berlin"));
-      await textOf(renderIncidentReport(pieces(incident.id), "Europe/Berlin"));
+      await textOf(renderIncidentReport(pieces(incident.id), "Europe/Berlin", machineZoneData()));
     });
     expect(texts[0]?.match(/<tr>/g)?.length).toBeGreaterThan(20_000);
     expect(JSON.parse(texts[1] ?? "").messages[0].deliveries).toHaveLength(10_000);

@@ -45,6 +45,7 @@ describe("settings file", () => {
       broadcasts: { secondPerson: false, secondPersonMinutes: 2 },
       scenarios: { syntheticSiteQuestion: true },
       bells: { gap: "ring-at-end", fold: "first" },
+      timeZones: { folder: "/usr/share/zoneinfo" },
       callManagers: {
         ...{ full: "30 2 * * *", delta: "*/15 * * * *", partial: "*/2 * * * *" },
         ...{ snmpPort: 161, allowDes: false, authorities: null },

@@ -74,8 +74,8 @@ export type CalendarFeedRow = RowOf<"BellScheduleFeed"> & { url?: string };
 /** A message that is sent at the times of a rule. */
 export type ScheduledNotificationRow = RowOf<"ScheduledNotification"> & {
   messageTemplate?: Named | null;
-  nextFireTimes?: readonly string[];
+  nextLocalTimes?: readonly string[];
 };
 
 /** Times at which devices are cleared. */
-export type ScreenClearingRow = RowOf<"ClearDevicesSchedule"> & { nextFireTimes?: readonly string[] };
+export type ScreenClearingRow = RowOf<"ClearDevicesSchedule"> & { nextLocalTimes?: readonly string[] };

@@ -218,7 +218,13 @@ export interface BackupsAnswer {
 export type EndpointRow = RowOf<"Endpoint"> & {
   status: "GREEN" | "YELLOW" | "RED";
   /** Null of another appliance. */
-  clock: { timeZone: string; synchronised: boolean | null } | null;
+  clock: {
+    timeZone: string;
+    synchronised: boolean | null;
+    timeZoneVersion: string | null;
+    timeZoneSource: "installed" | "machine" | "node" | null;
+    offsets: readonly { from: string; minutes: number }[];
+  } | null;
   redReasons: readonly string[];
   yellowReasons: readonly string[];
 };

@@ -8,6 +8,7 @@ import { useTrackedQuery } from "./page-queries.ts";
 import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
 import type { EndpointRow, ExtensionRow, NotificationRow } from "./rows.ts";
 import type { AccessAnswer } from "./security-rows.ts";
+import { type SiteClock, siteClockOf } from "./site-clock.ts";
 
 type Readable = RouteFor<"get">;
 
@@ -118,6 +119,11 @@ export function useCancelNotification() {
 /** This appliance; undefined until it is known. */
 export function useAppliance(): EndpointRow | undefined {
   return useAppliances()[0];
+}
+
+/** Local time at the site of the appliance. */
+export function useSiteClock(): SiteClock {
+  return siteClockOf(useAppliance()?.clock ?? null);
 }
 
 /** All appliances that are known, this one, which alone knows what runs on it, first. */

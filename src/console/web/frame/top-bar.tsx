@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import type { SessionRow } from "../api/rows.ts";
+import { siteClockOf } from "../api/site-clock.ts";
 import { useAppliance, useCloudLink } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
 import { EmergencyButton } from "../features/emergency/emergency-button.tsx";
@@ -77,8 +78,8 @@ function TimeOfDay() {
   const { feed } = useConsole();
   const { language, t } = useTranslation();
   const site = useAppliance()?.clock;
-  const timeZone = site?.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const time = new Intl.DateTimeFormat(language, { timeStyle: "medium", timeZone }).format(now);
+  const { timeZone, localMsAt } = siteClockOf(site ?? null);
+  const time = new Intl.DateTimeFormat(language, { timeStyle: "medium", timeZone: "UTC" }).format(localMsAt(now));
   const seconds = Math.max(0, Math.round((now - feed.since) / 1_000));
   return (
     <span className="clock">

@@ -1,15 +1,15 @@
 import { Button } from "@mantine/core";
 import type { BellScheduleRow, RingListRow } from "../../api/bell-rows.ts";
-import { useRows } from "../../api/use-rows.ts";
+import { useRows, useSiteClock } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { RowsSelect } from "../../ui/form/rows-select.tsx";
 import { SectionTabs } from "../../ui/section-tabs.tsx";
-import { dayInZone, dayText, shortTime, weekdayNames } from "./calendar-dates.ts";
+import { dayText, shortTime, weekdayNames } from "./calendar-dates.ts";
 import { type CycleDayType, cycleDayTypes } from "./cycle-day-types.ts";
 import { dateRangeText } from "./day-change-text.ts";
-import { useSelectedScheduleIds, useSiteTimeZone, useVisibleSchedules } from "./use-bells.ts";
+import { useSelectedScheduleIds, useVisibleSchedules } from "./use-bells.ts";
 import "./bells.css";
 import "./print.css";
 
@@ -46,7 +46,7 @@ export default function BellPrintPage() {
 
 function Sheet({ schedule }: { schedule: BellScheduleRow }) {
   const { t, language } = useTranslation();
-  const site = useSiteTimeZone();
+  const site = useSiteClock();
   const { clock } = useConsole();
   const kinds = cycleDayTypes(schedule);
   const ids = kinds.map(({ ringListId }) => ringListId);
@@ -56,7 +56,7 @@ function Sheet({ schedule }: { schedule: BellScheduleRow }) {
     <article className="card bell-print">
       <h2>{schedule.name}</h2>
       <p>
-        {t("print.zone", { zone: schedule.timeZone ?? site })} · {dateRangeText(schedule, language, "short")}
+        {t("print.zone", { zone: schedule.timeZone ?? site.timeZone })} · {dateRangeText(schedule, language, "short")}
       </p>
       <ErrorLine error={lists.error} />
       {kinds.length === 0 && <p>{t("print.nothing")}</p>}
@@ -65,7 +65,7 @@ function Sheet({ schedule }: { schedule: BellScheduleRow }) {
           <Kind key={kind.ringListId} kind={kind} numWeeks={schedule.numWeeks} list={listOf(kind.ringListId)} />
         ))}
       </div>
-      <p className="soft">{t("print.as-of", { day: dayText(dayInZone(site, clock.now()), language, "short") })}</p>
+      <p className="soft">{t("print.as-of", { day: dayText(site.dayAt(clock.now()), language, "short") })}</p>
     </article>
   );
 }

@@ -1,12 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import type { BellScheduleRow, DryRunResult } from "../../api/bell-rows.ts";
+import { useSiteClock } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CloneButton } from "../../ui/clone-button.tsx";
 import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
-import { dayInZone } from "./calendar-dates.ts";
 import { CalendarFeeds } from "./calendar-feeds.tsx";
 import { CycleEditor } from "./cycle-editor.tsx";
 import { dateRangeText } from "./day-change-text.ts";
@@ -15,7 +15,6 @@ import { HolidayImport } from "./holiday-import.tsx";
 import { ScheduleOverlaps } from "./overlaps.tsx";
 import { RingDiff } from "./ring-diff.tsx";
 import { FirstSchedule, STARTER, StarterSchedule } from "./starter-schedule.tsx";
-import { useSiteTimeZone } from "./use-bells.ts";
 import { useRingDiff } from "./use-ring-diff.ts";
 import "./bells.css";
 import "../../ui/lines.css";
@@ -76,8 +75,8 @@ function ScheduleLinks({ id }: { id: string }) {
 
 function ScheduleSheet({ bellScheduleId, onClose }: { bellScheduleId: string; onClose: () => void }) {
   const { t, name } = useTranslation();
-  const zone = useSiteTimeZone();
-  const today = dayInZone(zone, useConsole().clock.now());
+  const { timeZone: zone, dayAt } = useSiteClock();
+  const today = dayAt(useConsole().clock.now());
   return (
     <RowSheet
       id={bellScheduleId}

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { addDays } from "../../../../bells/date-span.ts";
 import type { BellScheduleRow } from "../../api/bell-rows.ts";
+import { useSiteClock } from "../../api/use-rows.ts";
 import { useNow } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
@@ -10,7 +11,7 @@ import { RowsSelect } from "../../ui/form/rows-select.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
-import { dayInZone, dayText, monthsFrom, monthText, weekOf } from "./calendar-dates.ts";
+import { dayText, monthsFrom, monthText, weekOf } from "./calendar-dates.ts";
 import { DayChangeSheet } from "./day-change-sheet.tsx";
 import { DayChanges } from "./day-changes.tsx";
 import { DaySheet } from "./day-sheet.tsx";
@@ -21,7 +22,6 @@ import {
   useRingLists,
   useRings,
   useSelectedScheduleIds,
-  useSiteTimeZone,
   useTemplateNames,
   useVisibleSchedules,
 } from "./use-bells.ts";
@@ -39,7 +39,7 @@ export default function BellsPage() {
   const [{ view = "week", since, open, day }, show] = useTableSearch();
   const [ids, choose] = useSelectedScheduleIds();
   const drawn = useVisibleSchedules();
-  const today = dayInZone(useSiteTimeZone(), useNow());
+  const today = useSiteClock().dayAt(useNow());
   const from = since ?? (view === "year" ? yearStart(drawn.schedules, today) : today);
   const close = () => show({ open: undefined, day: undefined });
   const changeDay = (chosen: string) => show({ open: "change", day: chosen });

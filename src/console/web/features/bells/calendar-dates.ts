@@ -6,9 +6,10 @@ const DAY_MS = 86_400_000;
 /** A Monday. */
 const SOME_MONDAY = parseDayNumber("2024-01-01");
 
-/** The day, `YYYY-MM-DD`, that it is at an instant (epoch ms) in a zone. */
-export function dayInZone(timeZone: string, at: number): string {
-  return new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" }).format(at);
+/** A local time with offset as the API gives it, such as `2026-12-01T08:00:00-07:00`, as text; the offset is not shown. */
+export function localTimeText(time: string, language: Language, dateStyle: "full" | "medium"): string {
+  const format = new Intl.DateTimeFormat(language, { dateStyle, timeStyle: "short", timeZone: "UTC" });
+  return format.format(Date.parse(`${time.slice(0, 19)}Z`));
 }
 
 /** A `YYYY-MM-DD` as text; `long` includes the weekday. */

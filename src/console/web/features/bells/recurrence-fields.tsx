@@ -1,17 +1,15 @@
 import { Checkbox, Textarea } from "@mantine/core";
-import { TIME_ZONE_ALIASES } from "../../../../resources/bells/time-zones.ts";
 import type { RouteQuery } from "../../api/routes.ts";
 import { fieldErrorText } from "../../i18n/error-text.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
 import { TimeField } from "../../ui/time-field.tsx";
-import { weekdayNames } from "./calendar-dates.ts";
+import { localTimeText, weekdayNames } from "./calendar-dates.ts";
 import { cronOf, weeklyRuleOf } from "./recurrence-rule.ts";
-import { useSiteTimeZone } from "./use-bells.ts";
 import { DRY_RUN, useDryRunDiff } from "./use-ring-diff.ts";
 
 interface PlannedTimes {
-  nextFireTimes?: readonly string[];
+  nextLocalTimes?: readonly string[];
 }
 
 interface RecurrenceFieldsProps extends CustomFieldProps {
@@ -75,7 +73,7 @@ export function RecurrenceFields({
         error={fieldErrorText(error, field, translator)}
         onChange={(event) => set(event.currentTarget.value)}
       />
-      <NextTimes {...{ field, body, ask }} zone={typeof values.timeZone === "string" ? values.timeZone : null} />
+      <NextTimes {...{ field, body, ask }} />
     </section>
   );
 }
@@ -84,22 +82,15 @@ function daysWith(days: readonly number[], at: number, isOn: boolean): number[] 
   return (isOn ? [...days, at] : days.filter((day) => day !== at)).sort((one, other) => one - other);
 }
 
-interface NextTimesProps extends Pick<RecurrenceFieldsProps, "field" | "body" | "ask"> {
-  zone: string | null;
-}
+type NextTimesProps = Pick<RecurrenceFieldsProps, "field" | "body" | "ask">;
 
 /** The next times, in the rule's zone, or the site's where it names none. */
-function NextTimes({ field, body, ask, zone }: NextTimesProps) {
+function NextTimes({ field, body, ask }: NextTimesProps) {
   const translator = useTranslation();
   const { t, language } = translator;
-  const site = useSiteTimeZone();
   const query = { ...DRY_RUN, includeNextFireTimes: true };
   const found = useDryRunDiff<PlannedTimes>(body, (asked: object) => ask(asked, query));
-  const times = found.answer?.nextFireTimes;
-  const format = new Intl.DateTimeFormat(language, {
-    ...{ dateStyle: "full", timeStyle: "short" },
-    timeZone: TIME_ZONE_ALIASES[zone ?? site] ?? zone ?? site,
-  } as Intl.DateTimeFormatOptions);
+  const times = found.answer?.nextLocalTimes;
   return (
     <section className="card" aria-live="polite" aria-busy={found.isPending} aria-label={t("recurrence.next")}>
       <h3>{t("recurrence.next")}</h3>
@@ -112,7 +103,7 @@ function NextTimes({ field, body, ask, zone }: NextTimesProps) {
       {times?.length === 0 && <p>{t("recurrence.never")}</p>}
       <ul className="plain">
         {times?.map((at) => (
-          <li key={at}>{format.format(Date.parse(at))}</li>
+          <li key={at}>{localTimeText(at, language, "full")}</li>
         ))}
       </ul>
     </section>

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useRef } from "react";
 import { addDays } from "../../../../bells/date-span.ts";
 import type { Row } from "../../api/rows.ts";
-import { useRowMutation } from "../../api/use-rows.ts";
+import { useRowMutation, useSiteClock } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Form } from "../../ui/form/form.tsx";
@@ -11,9 +11,8 @@ import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { TimeField } from "../../ui/time-field.tsx";
 import { allDevicesGroup } from "../devices/all-devices-group.ts";
-import { dayInZone, shortTime } from "./calendar-dates.ts";
+import { shortTime } from "./calendar-dates.ts";
 import { ORDINARY_DAY, ringsOfDay, type SchoolDay } from "./school-day.ts";
-import { useSiteTimeZone } from "./use-bells.ts";
 import "../../ui/lines.css";
 
 /** Value of `open` in the address while the starter schedule is being created. */
@@ -38,7 +37,7 @@ const DAYS_OF_A_YEAR = 365;
 /** A school's first bells in one step: the bell, a ring list for the ordinary day, and a schedule from Monday to Friday. */
 export function StarterSchedule({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
-  const today = dayInZone(useSiteTimeZone(), useConsole().clock.now());
+  const today = useSiteClock().dayAt(useConsole().clock.now());
   const making = useMaking();
   const number = (name: keyof SchoolDay, max: number): FormField => ({
     ...{

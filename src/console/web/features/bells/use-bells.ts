@@ -4,7 +4,7 @@ import type { BellScheduleRow, RingListRow, RingRow } from "../../api/bell-rows.
 import type { RowPage } from "../../api/client.ts";
 import { ROUTES } from "../../api/routes.ts";
 import type { TemplateRow } from "../../api/rows.ts";
-import { useAppliance, useRows } from "../../api/use-rows.ts";
+import { useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import type { ScheduleRing } from "./week-layout.ts";
@@ -14,11 +14,6 @@ export const MAX_VISIBLE_SCHEDULES = 20;
 const MOST_ROWS = 1_000;
 /** The rings of today change their states by themselves, of which the live feed tells nothing. */
 const POLL_INTERVAL_MS = 10_000;
-
-/** The zone that people at the appliance live in; the browser's until it is known. */
-export function useSiteTimeZone(): string {
-  return useAppliance()?.clock?.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-}
 
 /** Ids of the schedules that the address names; all when empty. */
 export function useSelectedScheduleIds(): [readonly string[], (ids: readonly string[]) => void] {

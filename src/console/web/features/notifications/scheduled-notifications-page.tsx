@@ -1,13 +1,13 @@
 import type { ScheduledNotificationRow } from "../../api/bell-rows.ts";
+import { useSiteClock } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CloneButton } from "../../ui/clone-button.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Timestamp } from "../../ui/timestamp.tsx";
+import { localTimeText } from "../bells/calendar-dates.ts";
 import { RecurrenceFields } from "../bells/recurrence-fields.tsx";
-import { useSiteTimeZone } from "../bells/use-bells.ts";
 import "../bells/bells.css";
 import "../../ui/lines.css";
 
@@ -32,9 +32,10 @@ export default function ScheduledNotificationsPage() {
 }
 
 function Next({ row }: { row: ScheduledNotificationRow }) {
-  const { t } = useTranslation();
+  const { t, language } = useTranslation();
   if (row.disabled) return <Chip tone="warn">{t("scheduled.disabled")}</Chip>;
-  return row.nextFireTime ? <Timestamp at={row.nextFireTime} /> : <Chip tone="plain">{t("scheduled.over")}</Chip>;
+  if (!row.nextLocalTime) return <Chip tone="plain">{t("scheduled.over")}</Chip>;
+  return <time dateTime={row.nextLocalTime}>{localTimeText(row.nextLocalTime, language, "medium")}</time>;
 }
 
 const ROUTE = "scheduled-notifications/{scheduledNotificationId}";
@@ -48,7 +49,7 @@ function ScheduledNotificationSheet({ scheduledNotificationId, onClose }: SheetP
   const { t } = useTranslation();
   const { client } = useConsole();
   const isNew = scheduledNotificationId === NEW;
-  const zone = useSiteTimeZone();
+  const zone = useSiteClock().timeZone;
   const groups = { kind: "rows", hint: t("ring.as-message-hint") } as const;
   return (
     <RowSheet

@@ -4,7 +4,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Timestamp } from "../../ui/timestamp.tsx";
+import { localTimeText } from "../bells/calendar-dates.ts";
 import { RecurrenceFields } from "../bells/recurrence-fields.tsx";
 import "../bells/bells.css";
 import "../../ui/lines.css";
@@ -13,7 +13,7 @@ const ROUTE = "clear-devices-schedules/{clearDevicesScheduleId}";
 
 /** When devices are cleared of what they still show. */
 export default function ScreenClearingPage() {
-  const { t } = useTranslation();
+  const { t, language } = useTranslation();
   return (
     <ListPage<ScreenClearingRow>
       tabs="bells"
@@ -27,8 +27,12 @@ export default function ScreenClearingPage() {
           head: t("scheduled.next"),
           width: "2fr",
           side: true,
-          cell: ({ nextFireTime }) =>
-            nextFireTime ? <Timestamp at={nextFireTime} /> : <Chip tone="plain">{t("scheduled.over")}</Chip>,
+          cell: ({ nextLocalTime }) =>
+            nextLocalTime ? (
+              <time dateTime={nextLocalTime}>{localTimeText(nextLocalTime, language, "medium")}</time>
+            ) : (
+              <Chip tone="plain">{t("scheduled.over")}</Chip>
+            ),
         },
       ]}
       sheet={(id, onClose) => <ScreenClearingSheet key={id} clearDevicesScheduleId={id} onClose={onClose} />}

@@ -1,6 +1,7 @@
-import { IANAZone } from "luxon";
+import { DAY_MS } from "../lib/durations.ts";
 import { BugError } from "../lib/errors.ts";
 import { isTimeZone, TIME_ZONE_ALIASES } from "../resources/bells/time-zones.ts";
+import type { OffsetZone } from "./offset-zone.ts";
 
 /**
  * DST handling: what happens to a local time that a change of the clocks skips (`gap`) or repeats (`fold`).
@@ -28,38 +29,48 @@ export interface TimeZone {
   offsetOfDay(localMs: number): number;
 }
 
-/** Time zones by name; each is compiled once, in whole years on demand. */
+/** Time zones by name; each is compiled once per version of the data, in whole years on demand. */
 export interface TimeZones {
   /** Throws BugError for a name that `isTimeZone` rejects. */
   of(name: string): TimeZone;
 }
 
-export const DAY_MS = 86_400_000;
-
-/** No zone has changed twice within a week since 1970; the test against another implementation verifies this. */
-const SAMPLE_INTERVAL_MS = 7 * DAY_MS;
+/** Where zones come from; `revision` changes with the data. */
+export interface ZoneLookup {
+  readonly revision: number;
+  /** Null for a name that no source knows. */
+  zone(name: string): OffsetZone | null;
+}
 
 /** Upper bound of an offset, including a skipped day. */
 const MAX_OFFSET_MS = 2 * DAY_MS;
 
-export function createTimeZones(): TimeZones {
+/** UTC only, for dates that do not depend on a zone. */
+export const UTC_ONLY: TimeZones = {
+  of: () => ({ offsetAt: () => 0, offsetOfDay: () => 0, instantOf: (localMs) => localMs }),
+};
+
+export function createTimeZones(data: ZoneLookup): TimeZones {
   const compiled = new Map<string, TimeZone>();
+  let { revision } = data;
   return {
     of(name) {
+      if (revision !== data.revision) compiled.clear();
+      revision = data.revision;
       const meaning = TIME_ZONE_ALIASES[name] ?? name;
       const known = compiled.get(meaning);
       if (known) return known;
-      if (!isTimeZone(name)) throw new BugError("Unknown time zone.", { name });
-      const zone = createTimeZone(meaning);
+      const source = isTimeZone(name) ? data.zone(meaning) : null;
+      if (!source) throw new BugError("Unknown time zone.", { name });
+      const zone = compileZone((from, to) => source.transitions(from, to));
       compiled.set(meaning, zone);
       return zone;
     },
   };
 }
 
-function createTimeZone(name: string): TimeZone {
-  const source = IANAZone.create(name);
-  const offsetMs = (ms: number): number => source.offset(ms) * 60_000;
+/** Compiles a zone from its transitions. */
+export function compileZone(transitions: OffsetZone["transitions"]): TimeZone {
   // `offsets[i]` applies from the instant `starts[i]`; the first one applies before it, too.
   let starts: number[] = [];
   let offsets: number[] = [];
@@ -70,7 +81,7 @@ function createTimeZone(name: string): TimeZone {
     if (localMs - MAX_OFFSET_MS >= from && localMs + MAX_OFFSET_MS < to) return;
     from = Math.min(from, yearStart(localMs - MAX_OFFSET_MS, 0));
     to = Math.max(to, yearStart(localMs + MAX_OFFSET_MS, 1));
-    ({ starts, offsets } = compileTransitions(offsetMs, from, to));
+    ({ starts, offsets } = transitions(from, to));
   };
 
   /** The last transition at or before a local time, including one whose gap or fold contains it. */
@@ -121,34 +132,4 @@ function isSkippedDate(localMs: number, gapStart: number, gapEnd: number): boole
 
 function yearStart(ms: number, plusYears: number): number {
   return Date.UTC(new Date(ms).getUTCFullYear() + plusYears, 0, 1);
-}
-
-function compileTransitions(
-  offsetMs: (ms: number) => number,
-  from: number,
-  to: number,
-): { starts: number[]; offsets: number[] } {
-  const starts = [from];
-  const offsets = [offsetMs(from)];
-  for (let before = from; before < to; before += SAMPLE_INTERVAL_MS) {
-    const after = Math.min(before + SAMPLE_INTERVAL_MS, to);
-    const offset = offsetMs(after);
-    if (offset === offsets.at(-1)) continue;
-    starts.push(findTransition(offsetMs, before, after));
-    offsets.push(offset);
-  }
-  return { starts, offsets };
-}
-
-/** The first instant, to the second, whose offset differs from that of `before`. */
-function findTransition(offsetMs: (ms: number) => number, before: number, after: number): number {
-  const old = offsetMs(before);
-  let low = before / 1_000;
-  let high = after / 1_000;
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (offsetMs(middle * 1_000) === old) low = middle;
-    else high = middle;
-  }
-  return high * 1_000;
 }
