@@ -6,6 +6,7 @@ import boundaryTriggers from "../resources/areas/boundary-triggers.ts";
 import incidentPlans from "../resources/incidents/incident-plans.ts";
 import dialcast from "../resources/inputs/dialcast-dialing-configurations.ts";
 import m2mInputs from "../resources/inputs/m2m-inputs.ts";
+import { EMERGENCY_TEMPLATE_SQL } from "../resources/messages/emergency-template.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import scenarios from "../resources/scenarios/scenarios.ts";
 import { defaultLocationOf } from "../scenarios/scenario-hooks.ts";
@@ -47,9 +48,17 @@ export function listEmergencies(reader: StoreReader): Emergency[] {
 }
 
 function templates(reader: StoreReader): Emergency[] {
-  return reader.find(messageTemplates, { priority: "critical" }, MAX_ROWS).map(({ id, pk, name, createdAt }) => ({
+  const marked = reader.all<{ pk: number }>(
+    `SELECT t.pk FROM message_templates t WHERE ${EMERGENCY_TEMPLATE_SQL} ORDER BY t.pk LIMIT ?`,
+    MAX_ROWS,
+  );
+  const rows = reader.getByPks(
+    messageTemplates,
+    marked.map(({ pk }) => pk),
+  );
+  return rows.map(({ id, pk, name, createdAt }) => ({
     ...{ kind: "template", resource: messageTemplates, id, name: name ?? "", createdAt },
-    ...{ messages: [{ messageTemplateId: id }], templatePks: [pk] },
+    ...{ messages: [{ messageTemplateId: id, priority: "critical" }], templatePks: [pk] },
   }));
 }
 

@@ -28,7 +28,7 @@ describe("what a lockdown uses", () => {
   it("is removed only after the console has shown the lockdown, which is then red until it is restored", async () => {
     const group = await add("/device-groups", { name: "Everywhere", filterType: "ACCEPT", filters: [] });
     const lockdown = await add("/message-templates", {
-      ...{ name: "Lockdown", subject: "Lock the doors", priority: "critical" },
+      ...{ name: "Lockdown", subject: "Lock the doors", metadata: { console: { emergency: true } } },
       deviceGroupIds: [group],
     });
     const groupsOfLockdown = async (): Promise<string[]> =>
@@ -55,6 +55,9 @@ describe("what a lockdown uses", () => {
     await open(`/device-groups?open=${group}`);
     await page.getByRole("button", { name: "Remove" }).click();
     await question.getByRole("button", { name: "Continue anyway" }).click();
+    await page.getByText("Everywhere will be removed in ten seconds.").waitFor();
+    // Leaving the page carries the removal out at once.
+    await page.goto("about:blank");
     await eventually(async () => expect(await groupsOfLockdown()).toEqual([]));
     await eventually(async () => expect((await fetch(`${daemon.url}/health`)).status).toBe(503));
     await open("/");

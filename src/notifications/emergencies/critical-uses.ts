@@ -1,3 +1,4 @@
+import { isEmergencyTemplate } from "../../resources/messages/emergency-template.ts";
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import type { RowVisibility, StoreReader } from "../../store/store.ts";
@@ -33,7 +34,9 @@ const always = (role: CriticalRole): Usage => ({ role: () => role });
  * @source docs/decisions/0435-in-use.md, Critical uses
  */
 const USAGES: Readonly<Record<string, Usage>> = {
-  "message-templates": { role: ({ priority }) => (priority === "critical" ? "emergency" : null) },
+  "message-templates": {
+    role: ({ priority, metadata }) => (isEmergencyTemplate({ priority, metadata }) ? "emergency" : null),
+  },
   scenarios: { role: ({ emergency, type }) => (emergency === true || type !== "standard" ? "emergency" : null) },
   "incident-plans": always("emergency"),
   "alarm-actions": { role: () => "emergency", owner: "alarmId" },

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { NotificationRow, TemplateRow } from "../../../../src/console/web/api/rows.ts";
-import { EMERGENCY_FLAG, isForEmergencies } from "../../../../src/console/web/features/emergency/emergency-flag.ts";
 import {
   draftFromTemplate,
   EMPTY_DRAFT,
@@ -12,6 +11,7 @@ import {
   recordingOf,
 } from "../../../../src/console/web/features/notifications/notification-draft.ts";
 import { valueAtPath, withValueAtPath } from "../../../../src/console/web/ui/form/form-fields.ts";
+import { EMERGENCY_FLAG, hasEmergencyFlag } from "../../../../src/resources/messages/emergency-template.ts";
 
 const template = {
   id: "t",
@@ -115,11 +115,11 @@ describe("a mark", () => {
     const marked = withValueAtPath({ other: 1, console: { colour: "red" } }, EMERGENCY_FLAG, true);
     expect(marked).toEqual({ other: 1, console: { colour: "red", emergency: true } });
     expect(valueAtPath(marked, EMERGENCY_FLAG)).toBe(true);
-    expect(isForEmergencies({ metadata: marked })).toBe(true);
+    expect(hasEmergencyFlag(marked)).toBe(true);
     expect(withValueAtPath(null, EMERGENCY_FLAG, false)).toEqual({ console: { emergency: false } });
   });
 
   it.each([null, "text", 7, [], { console: null }, { console: { emergency: "true" } }])("is not in %j", (metadata) => {
-    expect(isForEmergencies({ metadata })).toBe(false);
+    expect(hasEmergencyFlag(metadata)).toBe(false);
   });
 });

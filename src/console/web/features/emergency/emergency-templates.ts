@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
+import { hasEmergencyFlag } from "../../../../resources/messages/emergency-template.ts";
 import type { ApiClient, RowPage } from "../../api/client.ts";
 import { useTrackedQuery } from "../../api/page-queries.ts";
 import type { TemplateRow } from "../../api/rows.ts";
 import type { ScenarioRow } from "../../api/scenario-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { isForEmergencies } from "./emergency-flag.ts";
 
 const MOST_ROWS = 1_000;
 
@@ -36,7 +36,7 @@ async function readMarked(client: ApiClient): Promise<TemplateRow[]> {
       {},
       { sort: "name", limit: MOST_ROWS, ...(start ? { start } : {}) },
     );
-    marked.push(...page.data.filter(isForEmergencies));
+    marked.push(...page.data.filter(({ metadata }) => hasEmergencyFlag(metadata)));
     start = page.next;
   }
   return marked;

@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
+import { EMERGENCY_FLAG } from "../../../../resources/messages/emergency-template.ts";
 import { MESSAGE_PRIORITIES } from "../../../../resources/messages/message-options.ts";
 import type { ConfirmationRequestRow, DistributionListRow, GroupRow, TemplateRow } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { RowSheet } from "../../ui/row-sheet.tsx";
-import { EMERGENCY_FLAG } from "../emergency/emergency-flag.ts";
 import { OptOuts } from "./opt-outs.tsx";
 
 const ALL = { limit: 1_000, sort: "name" };
