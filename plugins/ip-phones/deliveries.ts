@@ -104,8 +104,9 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
     outcome(delivery.item.deliveryId, level, reason === undefined ? {} : { reason });
     if (level === "playing") watch(delivery);
   };
-  const isActive = (delivery: PhoneDelivery): boolean =>
-    !delivery.cancelReason && deliveries.has(delivery.item.deliveryId);
+  const isActive = (delivery: PhoneDelivery): boolean => !delivery.cancelReason && isCurrent(delivery);
+  /** False after the end of the delivery, also when the same delivery has been handed over once more since. */
+  const isCurrent = (delivery: PhoneDelivery): boolean => deliveries.get(delivery.item.deliveryId) === delivery;
   /** Replays an emergency each time a phone drops it, until it ends. */
   const watch = (delivery: PhoneDelivery): void => {
     if (delivery.item.class !== "emergency") return;
@@ -217,7 +218,7 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
       delivery.startedAt + FIRST_STATUS_QUERY_MS[delivery.item.class] - clock.monotonicMs(),
     );
     clock.after(delayMs, () => {
-      if (delivery.cancelReason || !deliveries.has(delivery.item.deliveryId)) return;
+      if (!isActive(delivery)) return;
       tasks.add(LOWEST_PRIORITY, phoneKey(delivery.phone), async () => {
         if (!delivery.cancelReason && (await queryStatus(delivery))) followUp(delivery);
       });
@@ -238,12 +239,14 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
     const { item, phone, state } = delivery;
     if (state !== "accepted" && state !== "playing") return;
     if (delivery.cancelReason === "ended" && delivery.audible && state === "accepted") await queryStatus(delivery);
-    deliveries.delete(item.deliveryId);
+    if (isCurrent(delivery)) deliveries.delete(item.deliveryId);
     const isReplaced = (shown.get(phoneKey(phone)) ?? delivery) !== delivery;
     const [first, ...more] = stopItems(delivery, isReplaced);
     if (!item.profile.persistentText && !isReplaced) shown.delete(phoneKey(phone));
     const error = first ? await deps.pusher.execute(phone, [first, ...more]) : null;
     const level = delivery.state === "playing" ? "playing" : "accepted";
+    // The next attempt reports for itself.
+    if (deliveries.has(item.deliveryId)) return;
     outcome(item.deliveryId, level, error === null ? {} : { reason: `failed to stop playback: ${error}` });
   };
   const cancel = (delivery: PhoneDelivery, reason: StopRequest["reason"]): void => {

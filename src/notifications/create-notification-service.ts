@@ -12,6 +12,7 @@ import {
   type EngineDeps,
 } from "./engine/broadcast-activator.ts";
 import { createCancellationService } from "./engine/cancellation.ts";
+import { createCatchUpHandler } from "./engine/catch-up.ts";
 import { simulateDelivery } from "./engine/delivery-simulation.ts";
 import { createEmergencyPrecedence } from "./engine/emergency-precedence.ts";
 import { createHoldRegistry } from "./engine/hold-registry.ts";
@@ -103,7 +104,9 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
   const repeat = createRepeatHandler({ ...deps, run: runner.run });
   const queueLimit = createQueueLimitHandler({ ...deps, send: sendBatch });
   const tracking = createTrackingEndHandler(deps);
-  const due = createTimerScheduler({ ...deps, handlers: { escalation, "queue-limit": queueLimit, repeat, tracking } });
+  const catchUp = createCatchUpHandler({ ...deps, run: runner.run });
+  const handlers = { escalation, "queue-limit": queueLimit, "catch-up": catchUp, repeat, tracking };
+  const due = createTimerScheduler({ ...deps, handlers });
 
   return {
     isEmergencyUnderWay: emergencyPrecedence.isUnderWay,

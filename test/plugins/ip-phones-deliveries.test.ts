@@ -97,6 +97,27 @@ describe("deliveries to phones", () => {
     expect(clock.pendingTimers()).toBe(0);
   });
 
+  it("are not ended by the stop of an earlier attempt that a slow phone still carries out", async () => {
+    const { clock, log, deliver, stop } = stage({
+      statistics: () => statistics(3),
+      command: () => new Promise((resolve) => clock.after(5_000, () => resolve(null))),
+    });
+    await deliver(1);
+    await clock.advance(700);
+    await stop("ended", 1);
+    await deliver(1, { attempt: 2 });
+    await clock.advance(20_000);
+    expect(log.filter((line) => / 1 (accepted|playing)/.test(line))).toEqual([
+      "0 1 accepted",
+      "700 1 playing",
+      "5700 1 accepted",
+      "5850 1 playing",
+    ]);
+    await stop("ended", 1);
+    await clock.advance(5_000);
+    expect(log.at(-1)).toBe(`${clock.monotonicMs()} 1 playing`);
+  });
+
   it("stop queries once a phone plays", async () => {
     const { clock, log, deliver } = stage({ statistics: () => statistics(3) });
     await deliver(1);

@@ -1,4 +1,5 @@
 import type { StopRequest } from "../../plugin-api/index.ts";
+import { MISSED_AUDIO_REASONS } from "../../resources/notifications/missed-audio.ts";
 import { checkProgress, countDispatched, recordJoinState } from "./active-broadcast-start.ts";
 import { type ActiveBroadcastState, openDeliveries } from "./active-broadcast-state.ts";
 import type { Delivery, EndLevel } from "./delivery.ts";
@@ -90,6 +91,12 @@ export function endAfterAudio(live: ActiveBroadcastState): void {
   live.audioEnded = true;
   const all = openDeliveries(live).filter(({ audioMode }) => audioMode !== "talk");
   const listening = all.filter(isListening);
+  for (const delivery of listening) {
+    if (!hasHeardTooLittle(live, delivery, live.clock.now())) continue;
+    delivery.reason = MISSED_AUDIO_REASONS.partly;
+    delivery.late = true;
+    live.ledger.markDirty(delivery);
+  }
   stopOnDevices(live, listening, "ended");
   for (const delivery of listening) live.dispatcher.releaseDevice(delivery);
   const lost = all.filter(({ awaitsNetwork, audioMode }) => awaitsNetwork && audioMode !== "group");
@@ -104,6 +111,19 @@ export function endAfterAudio(live: ActiveBroadcastState): void {
     stopOnDevices(live, unheard, "expired");
     endAll(live, silent, "expired", missedAudioReason);
   });
+}
+
+/**
+ * A device that listens would have heard less than half of one pass of an emergency if the audio ended at `endsAt`, epoch
+ * ms. False for a routine message or a bell, which is not repeated because there are many phones.
+ */
+export function hasHeardTooLittle(
+  { shared, singlePassMs }: ActiveBroadcastState,
+  { acceptedAt }: Delivery,
+  endsAt: number,
+): boolean {
+  if (shared.class !== "emergency" || singlePassMs === null) return false;
+  return (acceptedAt ?? 0) > endsAt - singlePassMs / 2;
 }
 
 /** Ends the message early; devices are silenced. */

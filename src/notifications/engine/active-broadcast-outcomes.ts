@@ -1,4 +1,4 @@
-import { MISSED_AUDIO_REASONS } from "../../resources/notifications/missed-audio.ts";
+import { isMissedAudio, MISSED_AUDIO_REASONS } from "../../resources/notifications/missed-audio.ts";
 import { deliveryDeadline, endDelivery, NO_REASON_GIVEN, stopOnDevices } from "./active-broadcast-end.ts";
 import { checkProgress, recordJoinState } from "./active-broadcast-start.ts";
 import type { ActiveBroadcastState } from "./active-broadcast-state.ts";
@@ -78,11 +78,13 @@ function handleProgress(
   const wasReached = isReached(delivery);
   if (promote(delivery, level, at)) {
     const missed = wasReached ? null : missedAudioReason(delivery, live);
-    delivery.reason = details.reason ?? missed;
+    // A proof that it plays does not mean that enough of it was left.
+    if (details.reason !== undefined || !wasReached || !isMissedAudio(delivery.reason))
+      delivery.reason = details.reason ?? missed;
     if (missed !== null) delivery.late = true;
-    else if (sound?.t0 && delivery.audible && !wasReached) {
-      const hearsAll = !live.synchronizedStart && delivery.audioMode !== "group";
-      delivery.late = !hearsAll && at > sound.t0 + (delivery.audioMode === "own" ? FIRST_PACKET_MS : 0);
+    else if (delivery.audible && !wasReached) {
+      const hearsAll = !sound?.t0 || (!live.synchronizedStart && delivery.audioMode !== "group");
+      delivery.late = !hearsAll && at > (sound?.t0 ?? 0) + (delivery.audioMode === "own" ? FIRST_PACKET_MS : 0);
     }
     live.ledger.markDirty(delivery);
   }

@@ -5,6 +5,7 @@ import {
   endAfterAudio,
   endDelivery,
   halt,
+  hasHeardTooLittle,
   scheduleExpiry,
 } from "./active-broadcast-end.ts";
 import { handleDeliveryOutcome, retryAfterNetworkChange, scheduleRetry } from "./active-broadcast-outcomes.ts";
@@ -154,7 +155,7 @@ function wouldBeMissed(state: ActiveBroadcastState, endsAt: number): boolean {
   const isJoining = counts.phonesJoined + counts.phonesFailed < counts.phones;
   if (isJoining && clock.monotonicMs() - state.lastPhoneDispatchMonotonicMs < JOINING_MS) return true;
   return openDeliveries(state).some((delivery) => {
-    if (isListening(delivery)) return (delivery.acceptedAt ?? 0) > endsAt - singlePassMs / 2;
+    if (isListening(delivery)) return hasHeardTooLittle(state, delivery, endsAt);
     return delivery.audioMode === "group" && delivery.dispatchState === "queued" && !delivery.dispatched;
   });
 }

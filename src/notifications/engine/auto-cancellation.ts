@@ -1,10 +1,11 @@
 import messageTemplates from "../../resources/messages/message-templates.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
+import { IS_CATCHING_UP_SQL } from "./catch-up.ts";
 
 /**
- * Ids of the messages that a new message's template cancels, oldest first: those that are in progress or have not
- * expired, in the domain of the new one, all of them or those of certain templates. `together` were sent with it and
+ * Ids of the messages that a new message's template cancels, oldest first: those that are in progress, will be
+ * sent again or have not expired, in the domain of the new one, all of them or those of certain templates. `together` were sent with it and
  * stay.
  *
  * A drill cancels only drills and a live message only live ones; a held ring neither cancels nor is cancelled; only an
@@ -28,7 +29,7 @@ export function findCancelledByTemplate(
            WHERE owner = ${template.pk})`;
   const found = reader.all<{ id: string }>(
     `SELECT n.id FROM notifications n JOIN notifications own ON own.id = ?
-     WHERE n.draft = 0 AND (n.stage <> 'settled' OR n.expires_at > ?) AND n.aborted_at IS NULL AND n.pk < own.pk
+     WHERE n.draft = 0 AND (n.stage <> 'settled' OR n.expires_at > ? OR ${IS_CATCHING_UP_SQL}) AND n.aborted_at IS NULL AND n.pk < own.pk
        AND n.domain_pk IS own.domain_pk AND n.drill = own.drill AND (n.held_until IS NULL OR n.held_until <= ?)
        AND (n.priority_level IS NOT 0 OR own.priority_level IS 0 OR own.alert_tone LIKE 'all-clear%') AND ${ofTemplates}
      ORDER BY n.pk`,

@@ -2,8 +2,8 @@ import type { StoreReader, Transaction } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 import { type MessageSettings, parseEffectiveSettings } from "../compose/sending-profile.ts";
 import type { TargetRange } from "../recipients/target-ranges.ts";
-import { type DeliveryProviders, providerSettings } from "./delivery-providers.ts";
-import { UNREACHED_LEVELS_SQL } from "./delivery-state.ts";
+import { APPLIANCES_PROVIDER, type DeliveryProviders, providerSettings } from "./delivery-providers.ts";
+import { MISSED_AUDIO_SQL, UNREACHED_LEVELS_SQL } from "./delivery-state.ts";
 
 /** JSON: why a provider cannot work, by its name. */
 export type ProviderProblems = string;
@@ -66,6 +66,11 @@ function providerProblem(provider: string, providers: DeliveryProviders): string
   const state = providers.state(provider);
   if (state === "absent") return `The plugin ${provider} is not installed.`;
   return state === "disabled" ? `The plugin ${provider} is disabled.` : null;
+}
+
+/** The provider that carries messages to the appliances of a cloud; null where none is connected. */
+export function remoteProviderOf({ providers }: { providers: DeliveryProviders }): string | null {
+  return providers.state(APPLIANCES_PROVIDER) === "running" ? APPLIANCES_PROVIDER : null;
 }
 
 /** Creates the rows for on-premises devices; those of other appliances go through `carrier`, if there is one. */
@@ -149,10 +154,57 @@ export function previewDevices(
   );
 }
 
-/** On-premises devices, by internal key, that a settled message has not reached. */
-export function findUnreachedDevices(reader: StoreReader, row: NotificationRow, before: number): number[] {
-  const sql = `SELECT device_pk AS pk FROM deliveries WHERE pk IN (${UNREACHED_SQL} AND device_pk IS NOT NULL)`;
+/** On-premises devices, by internal key, that a settled message has not reached, or whose audio was missed. */
+export function findUnheardDevices(reader: StoreReader, row: NotificationRow, before: number): number[] {
+  const sql = `SELECT device_pk AS pk FROM deliveries WHERE ${UNHEARD_SQL} AND ended_at < ?`;
   return reader.all<{ pk: number }>(sql, row.pk, before).map(({ pk }) => pk);
+}
+
+/** On-premises devices that have not heard a settled message and that it can be sent to now. */
+export interface UnheardDevices {
+  /** All of them. */
+  count: number;
+  /** Those that were reached without the audio. */
+  withoutAudio: number;
+  /** Those that were verified, or have registered, since their delivery ended. */
+  back: number;
+}
+
+/**
+ * Counts the devices to which a settled message could be sent again by this appliance. Leaves out devices at which another
+ * appliance has started it: that appliance sends it again.
+ */
+export function countUnheardDevices(
+  reader: StoreReader,
+  row: NotificationRow,
+  { ours, troubles, elsewhere, carrier }: Pick<ReopenDeps, "ours" | "troubles" | "elsewhere" | "carrier">,
+): UnheardDevices {
+  const found = reader.one<UnheardDevices & Record<string, number>>(
+    `WITH ${TROUBLES}, ${ELSEWHERE},
+     judged AS (
+       SELECT ${deliverabilitySql(ACTING, row)}, iif(deliveries.endpoint_pk <> ?, ?, NULL) AS carried,
+         level NOT IN ${UNREACHED_LEVELS_SQL} AS is_reached,
+         d.proven_at > ended_at OR (d.updated_at > ended_at
+           AND lower(coalesce(d.attributes ->> 'IsRegistered', d.attributes ->> 'IsRegisteredSip')) = 'true') AS is_back
+       FROM deliveries JOIN devices d ON d.pk = device_pk
+       WHERE ${UNHEARD_SQL} AND ${automaticSql(row)} AND ended_at IS NOT NULL
+     )
+     SELECT count(*) AS count, count(*) FILTER (WHERE is_reached) AS withoutAudio,
+       count(*) FILTER (WHERE is_back AND NOT is_reached) AS back FROM judged
+     WHERE skipped IS NULL AND (failed IS NULL OR carried IS NOT NULL)`,
+    troubles,
+    JSON.stringify(elsewhere),
+    ours,
+    ours,
+    carrier,
+    row.pk,
+  );
+  return found ?? { count: 0, withoutAudio: 0, back: 0 };
+}
+
+/** True where devices have not heard a settled message and this appliance would send it again, once it can. */
+export function hasUnheardDevices(reader: StoreReader, row: NotificationRow): boolean {
+  return reader.one(`SELECT 1 FROM deliveries WHERE ${UNHEARD_SQL} AND ${automaticSql(row)} LIMIT 1`, row.pk) !== null;
 }
 
 export interface ReopenDeps {
@@ -174,28 +226,66 @@ const REOPEN_SQL = `SET level = CASE WHEN skipped IS NOT NULL THEN 'skipped' WHE
 const REPEAT_SQL = `SET repeat_level = iif(skipped IS NULL, 'planned', 'skipped'), reason = 'Not sent again: ' || skipped,
   ended_at = CASE WHEN skipped IS NOT NULL THEN ? END, provider = carrier, retry_at = NULL, not_after = ?, updated_at = ?`;
 
+/** The proven state and the reason stay until the audio is heard. */
+const REPEAT_AUDIO_SQL = `SET repeat_level = iif(coalesce(skipped, failed) IS NULL, 'planned', 'skipped'),
+  ended_at = CASE WHEN coalesce(skipped, failed) IS NOT NULL THEN ? END, provider = carrier, retry_at = NULL, not_after = ?, updated_at = ?`;
+
 const REACHED = "level IN ('accepted', 'playing', 'heard', 'confirmed')";
 
 const UNREACHED_SQL = `SELECT pk FROM deliveries WHERE notification_pk = ? AND level IN ${UNREACHED_LEVELS_SQL} AND ended_at < ?`;
 
+const UNHEARD_AUDIO_SQL = `SELECT pk FROM deliveries WHERE notification_pk = ? AND ${MISSED_AUDIO_SQL} AND ended_at < ?`;
+
+/** Rows of on-premises devices that did not hear a message, or were not reached. */
+const UNHEARD_SQL = `notification_pk = ? AND (level IN ${UNREACHED_LEVELS_SQL} OR ${MISSED_AUDIO_SQL}) AND device_pk IS NOT NULL`;
+
+/** Not carried out by another appliance, which sends its emergencies again on its own. */
+const OURS_SQL = `NOT (deliveries.provider IS '${APPLIANCES_PROVIDER}' AND sent_at IS NOT NULL)`;
+
+/** Rows of emergencies that are sent again automatically. A channel skips a device for lack of anything to present. */
+function automaticSql({ programmeSha }: Pick<NotificationRow, "programmeSha">): string {
+  return `${OURS_SQL}${programmeSha === null ? " AND level <> 'skipped'" : ""}`;
+}
+
 /**
- * Reopens the deliveries of on-premises devices that a settled message has not reached, at most `most`, by the current
+ * Reopens the deliveries of on-premises devices that a settled message has not reached, at most `limit`, by the current
  * configuration; returns the number handled. A row is reopened once per retry, so repeating is safe.
  */
 export function reopenDeviceDeliveries(tx: Transaction, row: NotificationRow, limit: number, deps: ReopenDeps): number {
+  return reopenDevices(tx, row, limit, deps, { rows: UNREACHED_SQL, opened: REOPEN_SQL });
+}
+
+/** The same for phones that a settled message has reached without its audio. */
+export function reopenMissedAudioDeliveries(
+  tx: Transaction,
+  row: NotificationRow,
+  limit: number,
+  deps: ReopenDeps,
+): number {
+  return reopenDevices(tx, row, limit, deps, { rows: UNHEARD_AUDIO_SQL, opened: REPEAT_AUDIO_SQL });
+}
+
+function reopenDevices(
+  tx: Transaction,
+  row: NotificationRow,
+  limit: number,
+  deps: ReopenDeps,
+  { rows, opened }: { rows: string; opened: string },
+): number {
   const { ours, troubles, elsewhere, before } = deps;
+  const filter = row.goesAgainTo === "unheard" ? `AND ${automaticSql(row)}` : "";
   return tx.run(
     `WITH ${TROUBLES}, ${ELSEWHERE},
      judged AS (
        SELECT l.pk AS row, d.provider, ${deliverabilitySql(ACTING, row)}, iif(l.endpoint_pk <> ?, ?, NULL) AS carried
        FROM deliveries l JOIN devices d ON d.pk = l.device_pk
-       WHERE l.pk IN (${UNREACHED_SQL} AND device_pk IS NOT NULL LIMIT ?)
+       WHERE l.pk IN (${rows} AND device_pk IS NOT NULL ${filter} LIMIT ?)
      ),
      seen AS (
        SELECT row, skipped, coalesce(carried, provider) AS carrier, iif(carried IS NULL, failed, NULL) AS failed
        FROM judged
      )
-     UPDATE deliveries ${REOPEN_SQL} FROM seen WHERE pk = seen.row`,
+     UPDATE deliveries ${opened} FROM seen WHERE pk = seen.row`,
     troubles,
     JSON.stringify(elsewhere),
     ours,

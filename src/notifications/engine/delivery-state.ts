@@ -1,4 +1,5 @@
 import type { OutcomeDetails, OutcomeLevel } from "../../plugin-api/index.ts";
+import { isMissedAudio, MISSED_AUDIO_REASONS } from "../../resources/notifications/missed-audio.ts";
 import type { Delivery, EndLevel, ProvenState } from "./delivery.ts";
 
 const LEVEL_RANK = {
@@ -24,6 +25,11 @@ const RETRY_WITHOUT_NETWORK_MS = 10_000;
 
 /** SQL list of the levels of devices that a settled message has not reached. */
 export const UNREACHED_LEVELS_SQL = "('failed', 'skipped', 'expired')";
+
+/** SQL condition: the delivery reached a phone that did not hear the message. */
+export const MISSED_AUDIO_SQL = `(level IN ('accepted', 'playing') AND reason IN (${Object.values(MISSED_AUDIO_REASONS)
+  .map((reason) => `'${reason}'`)
+  .join(", ")}))`;
 
 /** True for a level of a failed delivery or one that was not tried. */
 export function isFailureLevel(level: OutcomeLevel): level is EndLevel {
@@ -78,20 +84,25 @@ export function finish(delivery: Delivery, level: EndLevel | null, reason: strin
 
 /**
  * The state to store for a delivery: for a repeat the best state ever proven, at its first time, with a reason where
- * the repeat itself failed.
+ * the repeat itself failed. That the audio was missed stays the reason until it is heard.
  */
-export function effectiveState(delivery: Delivery): ProvenState & Pick<Delivery, "reason"> {
+export function effectiveState(delivery: Delivery): ProvenState {
   const { previousProof, level, reason } = delivery;
   if (previousProof === null) return delivery;
   const hasFailed = LEVEL_RANK[level] === LEVEL_RANK.failed;
   return {
     level: !hasFailed && LEVEL_RANK[level] > LEVEL_RANK[previousProof.level] ? level : previousProof.level,
-    reason: hasFailed && reason !== null ? `Sent again without success: ${reason}`.slice(0, MAX_REASON_LENGTH) : reason,
+    reason: hasFailed ? reasonOfFailedRepeat(previousProof.reason, reason) : reason,
     sentAt: previousProof.sentAt ?? delivery.sentAt,
     acceptedAt: previousProof.acceptedAt ?? delivery.acceptedAt,
     playingAt: previousProof.playingAt ?? delivery.playingAt,
     provenAt: previousProof.provenAt ?? delivery.provenAt,
   };
+}
+
+function reasonOfFailedRepeat(before: string | null, reason: string | null): string | null {
+  if (isMissedAudio(before)) return before;
+  return reason && `Sent again without success: ${reason}`.slice(0, MAX_REASON_LENGTH);
 }
 
 /** Ms until a failed delivery is retried; null when it is not. The only place that decides this. */

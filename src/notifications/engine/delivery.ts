@@ -55,8 +55,10 @@ export type AudioMode = "group" | "own" | "call" | "talk" | "nothing";
 /** Playback reports of a device: when its audio started, and how often it was asked again. */
 export type DevicePlaybackReport = Pick<OutcomeDetails, "started" | "askedAgain">;
 
-/** Level and times of a delivery, as far as they are proven. */
-export type ProvenState = Readonly<Pick<Delivery, "level" | "sentAt" | "acceptedAt" | "playingAt" | "provenAt">>;
+/** Level and times of a delivery, as far as they are proven, and the reason for the level. */
+export type ProvenState = Readonly<
+  Pick<Delivery, "level" | "reason" | "sentAt" | "acceptedAt" | "playingAt" | "provenAt">
+>;
 
 /** In-memory state of a ledger row during its broadcast; rows are written from it. Times are epoch ms. */
 export interface Delivery {

@@ -7,6 +7,7 @@ import type { PresentContext, ResourceHooks, StoreReader, Transaction } from "..
 import type { NotificationRow } from "../compose/message-builder.ts";
 import { isoTimeOrNull, serializeForUser } from "../recipients/user-notifications.ts";
 import { NOTIFICATION_OWNED_TABLES } from "../schema.ts";
+import { findCatchingUp } from "./catch-up.ts";
 import { countLevels, readCounters } from "./counters.ts";
 import { isHeld } from "./hold-registry.ts";
 
@@ -34,6 +35,7 @@ export const notificationHooks: ResourceHooks<typeof notifications> = {
     countLevels(context.reader, counts);
     const options = answersOf(context.reader, rows);
     const previews = previewsOf(context.reader, rows);
+    const catchingUp = findCatchingUp(context.reader, rows);
     const own = serializeForUser(rows, context);
     const around = serializeContext(rows, context);
     return rows.map((row, at) => {
@@ -52,6 +54,7 @@ export const notificationHooks: ResourceHooks<typeof notifications> = {
         imageMimeType: row.image?.contentType ?? null,
         // A follow-up is offered for everything that was really sent.
         followUpAllowed: !row.draft,
+        catchingUp: catchingUp.has(row.pk),
         ...around[at],
         ...own[at],
       };

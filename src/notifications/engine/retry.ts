@@ -5,12 +5,12 @@ import type { NotificationRow } from "../compose/message-builder.ts";
 import { addActivity } from "./activity-log.ts";
 import { cancellationReason } from "./cancellation-state.ts";
 import { clearLevelCounts } from "./counters.ts";
-import { UNREACHED_LEVELS_SQL } from "./delivery-state.ts";
+import { MISSED_AUDIO_SQL, UNREACHED_LEVELS_SQL } from "./delivery-state.ts";
 import { advanceStage, type PipelineStageDeps } from "./pipeline-stage.ts";
 import { notificationDeadline } from "./stages/accept.ts";
 
 /**
- * Takes a settled message through the stages from `prepare` on again, to the devices it has not reached: same row, same
+ * Takes a settled message through the stages from `prepare` on again, to the devices it has not reached, or not with its audio: same row, same
  * ledger, a new start time, in a new multicast group, since phones may still listen to the old one. Resolves after
  * COMMIT. Throws ConflictError for a preview, and for a message that is in progress, aborted, expired, or reached
  * everything. @source docs/decisions/0008-notifications-and-templates.md, Sending
@@ -31,7 +31,10 @@ export async function retryNotification(
       const devices = countUnreached(tx, row.pk);
       if (devices === 0) throw new ConflictError("Every device was reached; there is nothing to send again.");
       const after = reopenPipeline(tx, row, { goesAgainTo: "missed", repeatNumber: row.repeatNumber }, clock.now(), by);
-      const details = { message: `Sent again to ${devices} that it had not reached.`, devices };
+      const details = {
+        message: `Sent again to ${devices} that it had not reached or that missed the audio.`,
+        devices,
+      };
       const entry = { notificationId, type: "info" as const, userId: by.actor.userId, endpointId: deps.endpointId() };
       addActivity(tx, { ...entry, details }, by);
       return after;
@@ -79,10 +82,10 @@ function refusalReason(row: NotificationRow, now: number): string | null {
     : "The message is still being sent; failed deliveries are retried automatically.";
 }
 
-/** Existing devices that a settled message has not reached. */
+/** Existing devices that a settled message has not reached, or not with its audio. */
 function countUnreached(reader: StoreReader, notificationPk: number): number {
   const found = reader.one<{ n: number }>(
-    `SELECT count(*) AS n FROM deliveries WHERE notification_pk = ? AND level IN ${UNREACHED_LEVELS_SQL}
+    `SELECT count(*) AS n FROM deliveries WHERE notification_pk = ? AND (level IN ${UNREACHED_LEVELS_SQL} OR ${MISSED_AUDIO_SQL})
        AND (device_pk IS NOT NULL OR user_device_pk IS NOT NULL OR collaboration_group_pk IS NOT NULL)`,
     notificationPk,
   );

@@ -3,7 +3,7 @@ import type { StoreReader, Transaction } from "../../store/store.ts";
 import type { PipelineStageDeps } from "../engine/pipeline-stage.ts";
 
 /** Types of scheduled actions; those that get help go first. */
-const TIMER_TYPES = ["escalation", "queue-limit", "repeat", "tracking"] as const;
+const TIMER_TYPES = ["escalation", "queue-limit", "catch-up", "repeat", "tracking"] as const;
 export type TimerType = (typeof TIMER_TYPES)[number];
 
 /** A scheduled action of a message. */

@@ -174,6 +174,10 @@ export default defineResource({
       "notifications",
     ),
     followUpAllowed: computed("Whether follow-up templates are offered.", "boolean"),
+    catchingUp: computed(
+      "Whether this emergency is sent again automatically to devices that have not heard it, until the all-clear, its end or its expiry.",
+      "boolean",
+    ),
     server: computed("Appliance it was sent from; returned with includeServer.", "object", {
       of: { id: uuid("Id.", { required: true }), name: text("Name.") },
       nullable: true,
@@ -191,7 +195,7 @@ export default defineResource({
     notAfter: internal("Epoch ms after which an unsent delivery is obsolete.", "integer"),
     heldUntil: internal("Epoch ms of the scheduled start of a message prepared in advance; otherwise null.", "integer"),
     goesAgainTo: internal(
-      "Recipients of the last repetition: `missed` (not reached) or `unanswered`; null without one.",
+      "Recipients of the last repetition: `missed` (on request, to devices that were not reached or missed the audio), `unheard` (automatic, to such on-premises devices) or `unanswered`; null without one.",
       "text",
     ),
     repeatNumber: internal("Number of repetitions to recipients who had not answered; null for none.", "integer"),

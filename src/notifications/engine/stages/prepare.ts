@@ -6,7 +6,7 @@ import type { StoreReader, Transaction } from "../../../store/store.ts";
 import { prepareAudio, WITHOUT_SOUND_SUFFIX } from "../../compose/audio-rendering.ts";
 import type { NotificationRow } from "../../compose/message-builder.ts";
 import { addActivity } from "../activity-log.ts";
-import { UNREACHED_LEVELS_SQL } from "../delivery-state.ts";
+import { MISSED_AUDIO_SQL, UNREACHED_LEVELS_SQL } from "../delivery-state.ts";
 import { advanceStage, type PipelineStage, type PipelineStageDeps } from "../pipeline-stage.ts";
 
 /**
@@ -47,7 +47,7 @@ function reachesPhones(reader: StoreReader, { pk, retriedAt }: NotificationRow):
       ? `SELECT 1 FROM notification_targets t JOIN devices d ON d.pk = t.device
          WHERE t.notification = ? AND d.type = 'phones' LIMIT 1`
       : `SELECT 1 FROM deliveries WHERE notification_pk = ? AND type = 'phones'
-         AND (ended_at IS NULL OR level IN ${UNREACHED_LEVELS_SQL}) LIMIT 1`,
+         AND (ended_at IS NULL OR level IN ${UNREACHED_LEVELS_SQL} OR ${MISSED_AUDIO_SQL}) LIMIT 1`,
     pk,
   );
   return found !== null;

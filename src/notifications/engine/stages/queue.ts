@@ -7,16 +7,17 @@ import { addActivity } from "../activity-log.ts";
 import { type WriteLane, writeInChunks } from "../chunked-writes.ts";
 import {
   findProviderProblems,
-  findUnreachedDevices,
+  findUnheardDevices,
   insertDeviceDeliveries,
   insertGroupDeliveries,
   insertUserDeliveries,
+  remoteProviderOf,
   reopenDeviceDeliveries,
   reopenGroupDeliveries,
+  reopenMissedAudioDeliveries,
   reopenUnansweredDeliveries,
   reopenUserDeliveries,
 } from "../delivery-planner.ts";
-import { APPLIANCES_PROVIDER } from "../delivery-providers.ts";
 import { advanceStage, type PipelineStage, type PipelineStageDeps } from "../pipeline-stage.ts";
 
 /**
@@ -56,7 +57,7 @@ export const queue: PipelineStage = {
     }
     if (row.retriedAt !== null) await reopenRows(row, row.retriedAt, deps, lane);
     const open = store.one("SELECT 1 FROM notification_pending_recipients WHERE notification = ?", row.pk) !== null;
-    if (!open && row.goesAgainTo !== "unanswered") await queueUserDevices(row, deps, lane);
+    if (!open && (row.goesAgainTo === null || row.goesAgainTo === "missed")) await queueUserDevices(row, deps, lane);
     await store.write(finish, lane);
   },
 };
@@ -90,12 +91,10 @@ async function queueDevices(
   );
 }
 
-/** The provider that carries messages to the appliances of a cloud. */
-function remoteProviderOf({ providers }: PipelineStageDeps): string | null {
-  return providers.state(APPLIANCES_PROVIDER) === "running" ? APPLIANCES_PROVIDER : null;
-}
-
-/** Reopens the rows that a settled message had not reached, or of those who have not answered; the others stay. */
+/**
+ * Reopens the rows that a settled message had not reached, or reached without its audio, or those of recipients who have
+ * not answered; the others stay.
+ */
 async function reopenRows(
   row: NotificationRow,
   before: number,
@@ -113,10 +112,12 @@ async function reopenRows(
     return;
   }
   const ours = endpointPkOf(store, deps.endpointId());
-  const elsewhere = await deps.activations.activatedElsewhere(findUnreachedDevices(store, row, before));
+  const elsewhere = await deps.activations.activatedElsewhere(findUnheardDevices(store, row, before));
   const troubles = findProviderProblems(store, providers, row);
   const given = { ours, troubles, providers, elsewhere, carrier: remoteProviderOf(deps), before };
   await writeInChunks(deps, lane, (tx, most) => reopenDeviceDeliveries(tx, row, most, given));
+  await writeInChunks(deps, lane, (tx, most) => reopenMissedAudioDeliveries(tx, row, most, given));
+  if (row.goesAgainTo === "unheard") return;
   await writeInChunks(deps, lane, (tx, most) => reopenUserDeliveries(tx, row, most, given));
   await writeInChunks(deps, lane, (tx, most) => reopenGroupDeliveries(tx, row, most, given));
 }

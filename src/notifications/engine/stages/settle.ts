@@ -5,6 +5,7 @@ import type { NotificationRow } from "../../compose/message-builder.ts";
 import { addActivity } from "../activity-log.ts";
 import type { EngineDeps } from "../broadcast-activator.ts";
 import { cancellationReason } from "../cancellation-state.ts";
+import { scheduleCatchUp } from "../catch-up.ts";
 import { writeInChunks } from "../chunked-writes.ts";
 import { storeLevelCounts } from "../counters.ts";
 import { advanceStage, type PipelineStage } from "../pipeline-stage.ts";
@@ -31,6 +32,7 @@ export const settle: PipelineStage<EngineDeps> = {
         const type = "broadcast-finished";
         addActivity(tx, { notificationId, type, endpointId: deps.endpointId(), details }, deps.by);
         logMissedAudio(tx, row, deps);
+        scheduleCatchUp(tx, row, now);
         tx.emit("notification.settled", { notificationId });
         advanceStage(tx, notificationId, "settled");
       },
@@ -52,7 +54,9 @@ function logMissedAudio(tx: Transaction, row: NotificationRow, { endpointId, by 
   if (!found?.n) return;
   const summary =
     found.n === 1 ? "1 phone was reached: it only shows" : `${found.n} phones were reached: they only show`;
-  const message = `The audio was over before ${summary} the message. With more repetitions it lasts longer.`;
+  const advice =
+    row.priorityLevel === 0 ? "The emergency is sent to them again." : "With more repetitions it lasts longer.";
+  const message = `The audio was over before ${summary} the message. ${advice}`;
   const values = { notificationId: row.id, type: "info" as const, endpointId: endpointId() };
   addActivity(tx, { ...values, details: { message } }, by);
 }

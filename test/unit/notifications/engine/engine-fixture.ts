@@ -86,7 +86,11 @@ function fakeChannels(clock: Clock): FakeChannels {
       if (items.length > 200 || channels.state(provider) !== "running") throw new RangeError("not to be handed over");
       if (!line) return;
       channels.given.push({ provider, items, at: clock.now() });
-      for (const item of items) if (!item.reached) out.add(item.deliveryId);
+      for (const item of items) {
+        if (item.reached) continue;
+        out.add(item.deliveryId);
+        calledOff.delete(item.deliveryId);
+      }
       if (out.size > channels.mostOut) channels.mostOut = out.size;
       for (const item of items) reach(provider, item);
     },

@@ -118,6 +118,8 @@ describe("devices that do not answer", () => {
     const urgent = await page(skip, { priority: "critical" });
     await pass(120_000);
     expect(tries(urgent)?.attempt).toBeGreaterThan(1);
+    // Until its end it would be sent to the device again.
+    await scene.air.notificationService.abort(urgent, scene.fixture.by);
     await pass(3_600_000);
     scene.air.channels.manners.delete("SEP001");
     const again = await page(skip);

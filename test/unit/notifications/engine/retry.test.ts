@@ -69,7 +69,7 @@ describe("retry", () => {
     const notes = fixture.store.find(notificationActivities, { notificationId: id, type: "info" }, 5);
     expect(notes.map(({ details }) => details)).toContainEqual({
       devices: 1,
-      message: "Sent again to 1 that it had not reached.",
+      message: "Sent again to 1 that it had not reached or that missed the audio.",
     });
   });
 

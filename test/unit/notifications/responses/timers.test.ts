@@ -42,7 +42,7 @@ beforeEach(async () => {
     return tracking(due);
   };
   const nothing = async (): Promise<void> => {};
-  const handlers = { escalation, "queue-limit": nothing, repeat: nothing, tracking: ending };
+  const handlers = { escalation, "queue-limit": nothing, "catch-up": nothing, repeat: nothing, tracking: ending };
   watch = createTimerScheduler({ ...fixture.needs, handlers });
 });
 afterEach(async () => {

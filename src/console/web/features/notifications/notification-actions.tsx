@@ -9,20 +9,23 @@ import { errorText, isSentAlready } from "../../i18n/error-text.ts";
 import { elapsedText } from "../../i18n/format.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { HoldButton } from "../../ui/hold-button.tsx";
-import { DrillChip } from "../../ui/status-chip.tsx";
+import { Chip, DrillChip } from "../../ui/status-chip.tsx";
 import { StopButton } from "../../ui/stop-button.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
+import { useMissedAudio } from "./use-missed-audio.ts";
 import { useSend } from "./use-send.ts";
 
 /** Actions on a notification: stop, resend to missed recipients, send the all-clear. */
 export function NotificationActions({ row }: { row: NotificationRow }) {
+  const { t } = useTranslation();
   const now = useNow();
   const state = notificationState(row, now);
   return (
     <>
-      {(state === "going" || state === "ready") && (
+      {(state === "going" || state === "ready" || row.catchingUp) && (
         <>
           {state === "going" && <span>{elapsedText(activeDurationMs(row, now))}</span>}
+          {row.catchingUp && <Chip tone="warn">{t("notification.catching-up")}</Chip>}
           <StopButton id={row.id} subject={row.subject ?? ""} />
         </>
       )}
@@ -41,8 +44,9 @@ function RetryButton({ row }: { row: NotificationRow }) {
   const { client, notify } = useConsole();
   const now = useNow();
   const { missed, passedOver } = levelSummary(row.progress.devices);
+  const { asked, joined, partly } = useMissedAudio(row);
   // Who was passed over is asked again, too: what stood in the way may be over.
-  const unreached = missed + passedOver;
+  const unreached = missed + passedOver + asked + joined + partly;
   const retrying = useRowMutation<void, NotificationRow>("notifications", () =>
     client.post("notifications/{notificationId}/retry", { notificationId: row.id }, {}),
   );

@@ -1,7 +1,7 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { DELIVERY_LEVELS } from "../../../../resources/notifications/delivery-levels.ts";
-import { MISSED_AUDIO_PHRASE, MISSED_AUDIO_REASONS } from "../../../../resources/notifications/missed-audio.ts";
-import type { ActivityRow, DeliveryRow, NotificationRow } from "../../api/rows.ts";
+import { MISSED_AUDIO_PHRASE } from "../../../../resources/notifications/missed-audio.ts";
+import type { ActivityRow, NotificationRow } from "../../api/rows.ts";
 import { useRow, useRows } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
@@ -12,6 +12,7 @@ import { UnavailablePage } from "../../ui/unavailable-page.tsx";
 import { DeliveryList } from "./delivery-list.tsx";
 import { DeliveryProgress } from "./delivery-progress.tsx";
 import { FollowUpMessages, NotificationActions } from "./notification-actions.tsx";
+import { useMissedAudio } from "./use-missed-audio.ts";
 
 /** One notification: deliveries, responses and actions. */
 export default function NotificationPage() {
@@ -101,17 +102,19 @@ function Levels({ row }: { row: NotificationRow }) {
   );
 }
 
-/** How many phones were reached when there was nothing more to hear, which no level says. */
+/** How many phones were reached when there was nothing more to hear, or too little, which no level says. */
 function TextOnly({ row }: { row: NotificationRow }) {
   const { t } = useTranslation();
   const [{ q }, show] = useTableSearch();
-  const n = useMissed(row, MISSED_AUDIO_REASONS.asked) + useMissed(row, MISSED_AUDIO_REASONS.joined);
-  if (n === 0) return null;
+  const { asked, joined, partly } = useMissedAudio(row);
+  const n = asked + joined;
+  if (n + partly === 0) return null;
   const isShown = q === MISSED_AUDIO_PHRASE;
   return (
     <div className="row">
-      <Chip tone="warn">{t("notification.shown-only")}</Chip>
-      <span>{t("notification.shown-only-why", { count: n })}</span>
+      <Chip tone="warn">{t(n > 0 ? "notification.shown-only" : "notification.heard-partly")}</Chip>
+      {n > 0 && <span>{t("notification.shown-only-why", { count: n })}</span>}
+      {partly > 0 && <span>{t("notification.heard-partly-why", { count: partly })}</span>}
       <button
         type="button"
         className="filter-chip"
@@ -122,15 +125,6 @@ function TextOnly({ row }: { row: NotificationRow }) {
       </button>
     </div>
   );
-}
-
-/** Phones that missed the sound for one reason; they have not come further than to say yes. */
-function useMissed({ id: notificationId, progress }: NotificationRow, reason: string): number {
-  const query = { level: "accepted", late: true, reason, limit: 1 };
-  const found = useRows<DeliveryRow>("notifications/{notificationId}/devices", { notificationId }, query, {
-    enabled: (progress.devices.accepted ?? 0) > 0,
-  });
-  return found.data?.total ?? 0;
 }
 
 function MessageCard({ row }: { row: NotificationRow }) {
