@@ -1,3 +1,5 @@
+import { BugError } from "../lib/errors.ts";
+
 /** In-place discrete Fourier transform of a fixed length. */
 export interface Fft {
   readonly length: number;
@@ -9,7 +11,8 @@ export interface Fft {
 
 /** Creates a radix-2 transform; `length` must be a power of two. */
 export function createFft(length: number): Fft {
-  if (length < 2 || (length & (length - 1)) !== 0) throw new RangeError("length must be a power of two");
+  if (length < 2 || (length & (length - 1)) !== 0)
+    throw new BugError("The length of a transform must be a power of two.");
   const half = length / 2;
   const cos = Float64Array.from({ length: half }, (_, n) => Math.cos((2 * Math.PI * n) / length));
   const sin = Float64Array.from({ length: half }, (_, n) => Math.sin((2 * Math.PI * n) / length));

@@ -58,7 +58,7 @@ export function recordFrom(device: string): OpenRecorder {
   };
 }
 
-/** Listens with a recorder, comparing in a thread of its own so that playback is never delayed. */
+/** Listens with a recorder, comparing in a separate thread so that playback is never delayed. */
 export function createRoomMicrophone(open: OpenRecorder): OpenRoomMicrophone {
   return (onHeard) => {
     const worker = new Worker(workerEntry(import.meta.url, "./matched-filter-worker"));

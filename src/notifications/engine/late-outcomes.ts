@@ -42,7 +42,10 @@ export function applyLateOutcome(
   if (details.afterwards !== true || isFailureLevel(level)) return false;
   // The deadline of a text is long over before a handset is switched on again.
   if (wasUnanswered(delivery)) Object.assign(delivery, { level: "sent", reason: null });
-  if (promote(delivery, level, at)) return true;
+  if (promote(delivery, level, at)) {
+    if (details.match) delivery.reason = details.reason ?? null;
+    return true;
+  }
   if (details.reason === undefined || level !== delivery.level) return false;
   delivery.reason = details.reason;
   return true;

@@ -32,6 +32,6 @@ describe("FFT", () => {
   });
 
   it("refuses other lengths", () => {
-    for (const length of [0, 1, 3, 1_000]) expect(() => createFft(length)).toThrow(RangeError);
+    for (const length of [0, 1, 3, 1_000]) expect(() => createFft(length)).toThrow(/power of two/);
   });
 });
