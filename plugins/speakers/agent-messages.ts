@@ -6,6 +6,16 @@ export interface AgentEvent {
   deliveryId: number;
   at: number | null;
   words: string;
+  /** Match of the microphone's recording with what was played; null if not reported. */
+  detection: Detection | null;
+}
+
+export interface Detection {
+  /** Chance that a recording without the audio matches as well. */
+  pValue: number;
+  delayMs: number;
+  /** Over everything else in the recording, dB. */
+  levelDb: number;
 }
 
 export interface RegistrationRequest {
@@ -101,10 +111,20 @@ export function parsePlayedRings({ rings }: Record<string, unknown>): OfflineRin
 }
 
 function parseEvent(given: unknown): AgentEvent | null {
-  const { kind, deliveryId, at, words } = (given ?? {}) as Record<string, unknown>;
+  const { kind, deliveryId, at, words, detection } = (given ?? {}) as Record<string, unknown>;
   if (!EVENT_KINDS.includes(kind) || !isWhole(deliveryId)) return null;
   const when = typeof at === "number" && Number.isFinite(at) ? at : null;
-  return { kind: kind as AgentEvent["kind"], deliveryId, at: when, words: parseText(words, 200) };
+  return {
+    ...{ kind: kind as AgentEvent["kind"], deliveryId, at: when },
+    ...{ words: parseText(words, 200), detection: parseDetection(detection) },
+  };
+}
+
+function parseDetection(given: unknown): Detection | null {
+  const { pValue, delayMs, levelDb } = (given ?? {}) as Record<string, unknown>;
+  if (![pValue, delayMs, levelDb].every(Number.isFinite) || !((pValue as number) >= 0 && (pValue as number) <= 1))
+    return null;
+  return { pValue, delayMs, levelDb } as Detection;
 }
 
 function parseText(value: unknown, maxLength: number): string {

@@ -1,4 +1,4 @@
-import type { DeliveryItem, PluginContext, StopRequest } from "#plugin-api";
+import type { DeliveryItem, OutcomeDetails, PluginContext, StopRequest } from "#plugin-api";
 import type { AgentCommand, AgentConnection, AgentConnections } from "./agent-connections.ts";
 import type { AgentEvent } from "./agent-messages.ts";
 import { type SpeakerSettings, volumePercent } from "./speaker-rules.ts";
@@ -31,8 +31,11 @@ interface SpeakerDelivery {
 
 /** An agent with a waiting poll responds within some ms. */
 const RESPONSE_TIMEOUT_MS = 5_000;
-/** After the last packet: playback delay of the agent and time for its final event. */
-const FINAL_EVENTS_MS = 3_000;
+/**
+ * After the last packet: playback delay of the agent, 2 s until it knows that the stream ended, and the evaluation of
+ * its recording.
+ */
+const FINAL_EVENTS_MS = 8_000;
 const RETENTION_MS = 3_600_000;
 
 /** Runs deliveries: send play, open the stream on acceptance, follow events, send stop. */
@@ -98,8 +101,9 @@ export function createSpeakerDeliveries({
     if (event.kind === "accepted") void openStream(delivery, link);
     else if (event.kind === "started")
       outcome(deliveryId, "playing", event.at === null ? {} : { started: { at: event.at, model: link.model, heldMs } });
-    else if (event.kind === "heard") outcome(deliveryId, "heard");
-    else if (event.kind === "unheard") outcome(deliveryId, "playing", { reason: event.words || NOT_HEARD });
+    else if (event.kind === "heard") outcome(deliveryId, "heard", matchOf(event));
+    else if (event.kind === "unheard")
+      outcome(deliveryId, "playing", { reason: event.words || NOT_HEARD, ...matchOf(event) });
     else if (event.kind === "alone") finishPlayedOffline(deliveryId);
     else if (event.kind === "failed") fail(deliveryId, event.words || "playback failed on the speaker", true);
     else if (event.words !== "") outcome(deliveryId, "playing", { reason: event.words });
@@ -147,6 +151,11 @@ export function createSpeakerDeliveries({
       for (const [id, { item }] of deliveries) if (item.notAfter < before) deliveries.delete(id);
     },
   };
+}
+
+/** The end of the recording is evaluated after the message has ended. */
+function matchOf({ detection }: AgentEvent): OutcomeDetails {
+  return { afterwards: true, ...(detection && { match: detection }) };
 }
 
 function skipReason({ audio, device }: DeliveryItem): string | null {

@@ -17,6 +17,10 @@ export interface DeliveryStatusRow {
   playingAt: string | null;
   provenAt: string | null;
   endedAt: string | null;
+  /** Match of a microphone's recording with the audio; null without a microphone. */
+  matchPValue: number | null;
+  matchDelayMs: number | null;
+  matchLevelDb: number | null;
 }
 
 /** Progress of a notification, with device counts by level. */

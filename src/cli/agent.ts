@@ -7,7 +7,7 @@ import { productVersion } from "../lib/product-version.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { selectPlayer } from "../speaker-agent/audio-output.ts";
 import { readHostMachine } from "../speaker-agent/host-machine.ts";
-import { openRoomMicrophone } from "../speaker-agent/room-microphone.ts";
+import { createRoomMicrophone, recordFrom } from "../speaker-agent/room-microphone.ts";
 import { runSpeakerAgent } from "../speaker-agent/speaker-agent.ts";
 import { openStateFolder } from "../speaker-agent/state-folder.ts";
 
@@ -71,10 +71,7 @@ export function addAgent(program: Command, terminal: Terminal): void {
           port: integerIn("port", options.port, 65_535),
           bufferMs: integerIn("buffer", options.buffer, 1_000),
           open: selectPlayer(options.player, device, terminal.env.PATH),
-          listen:
-            microphone === undefined
-              ? null
-              : (onHeard: () => void) => openRoomMicrophone({ device: microphone, onHeard }),
+          listen: microphone === undefined ? null : createRoomMicrophone(recordFrom(microphone)),
           log: terminal.err,
         };
         await runSpeakerAgent(deps, stopping.signal);

@@ -125,11 +125,21 @@ function isReached({ level }: DeliveryStatusRow): boolean {
   return level !== "failed" && level !== "expired";
 }
 
-function brief({ deviceIdentifier, name, level, reason }: DeliveryStatusRow) {
-  return { deviceIdentifier, name, level, reason };
+function brief({ deviceIdentifier, name, level, reason, ...row }: DeliveryStatusRow) {
+  const { matchPValue, matchDelayMs, matchLevelDb } = row;
+  return { deviceIdentifier, name, level, reason, matchPValue, matchDelayMs, matchLevelDb };
+}
+
+/** Why it has its level, and what a microphone in the room recorded. */
+function explain({ level, reason, matchDelayMs, matchLevelDb }: DeliveryStatusRow): string {
+  const isMeasured = level === "heard" && matchDelayMs !== null && matchLevelDb !== null;
+  const match = isMeasured
+    ? [`in the room after ${Math.round(matchDelayMs)} ms, ${matchLevelDb} dB over the noise`]
+    : [];
+  return [...(reason === null ? [] : [reason]), ...match].join("; ");
 }
 
 function tableOf(lines: readonly DeliveryStatusRow[]): string[] {
-  const rows = lines.map((line) => [line.name, line.deviceIdentifier, line.level, line.reason ?? ""]);
+  const rows = lines.map((line) => [line.name, line.deviceIdentifier, line.level, explain(line)]);
   return formatTable([["Device", "Identifier", "Level", "Reason"], ...rows]);
 }

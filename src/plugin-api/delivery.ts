@@ -158,6 +158,11 @@ export interface OutcomeDetails {
   noNetwork?: boolean;
   /** Playback start reported by the device (epoch ms), its model, and the delay applied. */
   started?: { at: number; model: string; heldMs?: number };
+  /**
+   * How well a microphone's recording of the room matches what was played: chance that a recording without the audio
+   * matches as well, delay from the player to the microphone, and level over everything else in the recording.
+   */
+  match?: { pValue: number; delayMs: number; levelDb: number };
   /** Number of replays after the device dropped the stream. */
   askedAgain?: number;
 }

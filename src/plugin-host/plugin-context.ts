@@ -49,7 +49,7 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
     outcome(
       deliveryId,
       level,
-      { reason, retryable, retryAfterMs, last, gone, afterwards, returned, started, askedAgain, noNetwork } = {},
+      { reason, retryable, retryAfterMs, last, gone, afterwards, returned, started, match, askedAgain, noNetwork } = {},
     ) {
       const details = {
         ...(reason !== undefined && { reason }),
@@ -57,6 +57,7 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
         ...(retryAfterMs !== undefined && { retryAfterMs }),
         ...(last !== undefined && { last }),
         ...(started !== undefined && { started }),
+        ...(match !== undefined && { match }),
         ...(askedAgain !== undefined && { askedAgain }),
         ...(afterwards !== undefined && { afterwards }),
         ...(gone !== undefined && { gone }),

@@ -1,3 +1,4 @@
+import type { OutcomeDetails } from "../plugin-api/index.ts";
 import type { OutcomeReport } from "./plugin-protocol.ts";
 import type { Redact } from "./redaction.ts";
 
@@ -13,7 +14,19 @@ export function sanitizeOutcomes(notes: readonly OutcomeReport[], redact: Redact
       ({
         deliveryId,
         level,
-        details: { reason, retryable, retryAfterMs, last, gone, afterwards, returned, started, askedAgain, noNetwork },
+        details: {
+          reason,
+          retryable,
+          retryAfterMs,
+          last,
+          gone,
+          afterwards,
+          returned,
+          started,
+          match,
+          askedAgain,
+          noNetwork,
+        },
         at,
       }) => {
         const details = {
@@ -32,9 +45,17 @@ export function sanitizeOutcomes(notes: readonly OutcomeReport[], redact: Redact
               ...(Number.isFinite(started?.heldMs) && { heldMs: Number(started?.heldMs) }),
             },
           }),
+          ...(match &&
+            isMatch(match) && {
+              match: { pValue: match.pValue, delayMs: match.delayMs, levelDb: match.levelDb },
+            }),
           ...(Number.isSafeInteger(askedAgain) && { askedAgain }),
         };
         return { deliveryId, level, details, at };
       },
     );
+}
+
+function isMatch({ pValue, delayMs, levelDb }: NonNullable<OutcomeDetails["match"]>): boolean {
+  return pValue >= 0 && pValue <= 1 && Number.isFinite(delayMs) && Number.isFinite(levelDb);
 }

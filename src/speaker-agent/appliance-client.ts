@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
+import type { Detection } from "./matched-filter.ts";
 
 /** A command from the appliance. */
 export type AgentCommand =
@@ -21,6 +22,8 @@ export interface AgentEvent {
   /** Epoch ms by the appliance's clock. */
   at: number | null;
   words: string;
+  /** Match of the recording, if a microphone listened. */
+  detection?: Detection;
 }
 
 /** Settings of the speaker. */

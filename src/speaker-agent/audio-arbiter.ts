@@ -3,7 +3,7 @@ import { PACKET_BYTES, PACKET_MS } from "../media/rtp.ts";
 import type { AgentCommand, AgentEvent, AgentSettings } from "./appliance-client.ts";
 import type { OpenAudioOutput } from "./audio-output.ts";
 import { createPlayback, type Playback, type PlaybackReport } from "./playback.ts";
-import type { RoomMicrophone } from "./room-microphone.ts";
+import type { MicrophoneResult, OpenRoomMicrophone, RoomMicrophone } from "./room-microphone.ts";
 import type { ReceivedPacket } from "./rtp-receiver.ts";
 import { groupKey } from "./rtp-receiver.ts";
 
@@ -40,7 +40,7 @@ export interface AudioArbiterDeps {
   clock: Clock;
   open: OpenAudioOutput;
   /** Opens the room microphone; null without one. */
-  listen: ((onHeard: () => void) => RoomMicrophone) | null;
+  listen: OpenRoomMicrophone | null;
   /** Jitter buffer in ms: delay of the first packet. */
   bufferMs: number;
   /** Receives delivery events; `at` is monotonic time. */
@@ -61,7 +61,6 @@ interface ActivePlayback {
   onFailed: ((reason: string) => void) | null;
   playback: Playback;
   microphone: RoomMicrophone | null;
-  hasHeard: boolean;
 }
 
 /** Packet loss up to this share is not reported. */
@@ -84,7 +83,7 @@ export function createAudioArbiter(deps: AudioArbiterDeps): AudioArbiter {
     if (deliveryId !== null) onEvent({ kind, deliveryId, at, words: text });
   };
   const startPlayback = (
-    own: Omit<ActivePlayback, "playback" | "microphone" | "hasHeard">,
+    own: Omit<ActivePlayback, "playback" | "microphone">,
     volume: number,
     delayMs: number,
   ): ActivePlayback => {
@@ -94,12 +93,16 @@ export function createAudioArbiter(deps: AudioArbiterDeps): AudioArbiter {
     const microphone =
       deliveryId === null || !deps.listen
         ? null
-        : deps.listen(() => {
-            current.hasHeard = true;
-            emit(deliveryId, "heard");
-          });
+        : deps.listen((detection) => onEvent({ kind: "heard", deliveryId, at: null, words: "", detection }));
+    const tappedOutput = {
+      ...output,
+      write(pcm: Int16Array) {
+        output.write(pcm);
+        microphone?.addPlayed(pcm);
+      },
+    };
     const playback = createPlayback({
-      ...{ clock, output, volume, bufferMs: deps.bufferMs + delayMs },
+      ...{ clock, output: tappedOutput, volume, bufferMs: deps.bufferMs + delayMs },
       onStarted(at) {
         microphone?.begin();
         if (own.onFailed === null) deps.onStreamStarted(own.ssrc);
@@ -110,7 +113,7 @@ export function createAudioArbiter(deps: AudioArbiterDeps): AudioArbiter {
         void finishPlayback(current, report, output.ended);
       },
     });
-    const current: ActivePlayback = { ...own, playback, microphone, hasHeard: false };
+    const current: ActivePlayback = { ...own, playback, microphone };
     active = current;
     // Stop if the player fails.
     void output.ended.then((error) => {
@@ -127,16 +130,23 @@ export function createAudioArbiter(deps: AudioArbiterDeps): AudioArbiter {
     ended: Promise<string | null>,
   ): Promise<void> => {
     if (active === current) active = null;
-    current.microphone?.close();
+    const listening = current.microphone?.finish() ?? Promise.resolve(null);
     const error = await ended;
     if (error !== null) {
       current.onFailed?.(error);
       return emit(current.deliveryId, "failed", error);
     }
-    if (current.microphone && !current.hasHeard)
-      emit(current.deliveryId, "unheard", "playing, but the microphone does not hear it");
+    const result = await listening;
+    if (result && current.deliveryId !== null) reportUnheard(current.deliveryId, result);
     const lossy = report.missing > report.played * MAX_MISSING_SHARE;
     emit(current.deliveryId, "ended", lossy ? `${report.missing} of ${report.played} packets lost` : "");
+  };
+  const reportUnheard = (deliveryId: number, { isHeard, hasRecorded, detection }: MicrophoneResult): void => {
+    if (isHeard) return;
+    const words = hasRecorded
+      ? "playing, but the microphone does not hear it"
+      : "playing, but the microphone recorded nothing";
+    onEvent({ kind: "unheard", deliveryId, at: null, words, ...(detection && { detection }) });
   };
   const play = ({ deliveryId, ssrc, priority, volume, delayMs }: PlayCommand): void => {
     if (deps.hasPlayedOffline(ssrc)) {

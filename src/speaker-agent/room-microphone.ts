@@ -1,62 +1,117 @@
 import { spawn } from "node:child_process";
+import { Worker } from "node:worker_threads";
+import { workerEntry } from "../lib/worker-entry.ts";
+import { type Detection, MAX_P_VALUE } from "./matched-filter.ts";
 
-/** Listens to the room during playback. */
+/** Records the room during one playback and searches the recording for what is played. */
 export interface RoomMicrophone {
-  /** Playback starts: the level so far is the noise floor. */
+  /** Playback starts: the recording counts from now. */
   begin(): void;
+  /** Audio that goes to the player, from `begin` on. */
+  addPlayed(pcm: Int16Array): void;
+  /** Playback ended: stops and resolves with the result; null if the recording could not be evaluated. */
+  finish(): Promise<MicrophoneResult | null>;
+  /** Stops without a result. */
   close(): void;
 }
 
-/** `onHeard` is called once, when the room is clearly louder than before. */
-export interface RoomMicrophoneDeps {
-  /** ALSA device. */
-  device: string;
-  onHeard(): void;
+/** What the microphone found; `detection` is null if the recording was too short, or there was none. */
+export interface MicrophoneResult {
+  hasRecorded: boolean;
+  isHeard: boolean;
+  detection: Detection | null;
 }
 
-/** Samples per window: half a second. */
-const WINDOW_SAMPLES = 4_000;
-/** Twice the noise floor (6 dB), and above the noise of an open input. */
-const LOUDNESS_RATIO = 2;
-const MIN_LEVEL = 50;
+/** Opens the microphone for one playback; `onHeard` is called once, as soon as the played audio is found. */
+export type OpenRoomMicrophone = (onHeard: (detection: Detection) => void) => RoomMicrophone;
 
-/** Opens the microphone with `arecord`; one that cannot be opened hears nothing. */
-export function openRoomMicrophone({ device, onHeard }: RoomMicrophoneDeps): RoomMicrophone {
-  const child = spawn("arecord", ["-q", "-t", "raw", "-f", "S16_LE", "-r", "8000", "-c", "1", "-D", device], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  child.once("error", () => undefined);
-  let noiseFloor = 0;
-  let hasBegun = false;
-  let rest = Buffer.alloc(0);
-  child.stdout.on("data", (part: Buffer) => {
-    rest = Buffer.concat([rest, part]);
-    for (; rest.length >= WINDOW_SAMPLES * 2; rest = rest.subarray(WINDOW_SAMPLES * 2)) {
-      const level = rmsLevel(rest.subarray(0, WINDOW_SAMPLES * 2));
-      if (!hasBegun) noiseFloor = level;
-      else if (level > Math.max(MIN_LEVEL, noiseFloor * LOUDNESS_RATIO)) {
-        close();
-        onHeard();
-        return;
-      }
-    }
-  });
-  function close(): void {
-    child.stdout.removeAllListeners("data");
-    child.kill("SIGKILL");
-  }
-  return {
-    begin() {
-      hasBegun = true;
-      rest = Buffer.alloc(0);
-    },
-    close,
+/** A recorder of 8 kHz mono, 16 bit. */
+export interface Recorder {
+  close(): void;
+}
+
+/** Starts a recorder; `onAudio` gets little-endian samples in pieces of any length. */
+export type OpenRecorder = (onAudio: (bytes: Buffer) => void) => Recorder;
+
+/** To the thread of the matched filter. */
+export type FilterRequest = { kind: "played" | "recorded"; pcm: Int16Array } | { kind: "finish" };
+
+/** From the thread; `heard` may be repeated. */
+export interface FilterReport {
+  kind: "heard" | "finished";
+  detection: Detection | null;
+}
+
+/** Records with `arecord`; a device that cannot be opened records nothing. */
+export function recordFrom(device: string): OpenRecorder {
+  return (onAudio) => {
+    const args = ["-q", "-t", "raw", "-f", "S16_LE", "-r", "8000", "-c", "1", "-D", device];
+    const child = spawn("arecord", args, { stdio: ["ignore", "pipe", "ignore"] });
+    child.once("error", () => undefined);
+    child.stdout.on("data", onAudio);
+    return {
+      close() {
+        child.stdout.removeAllListeners("data");
+        child.kill("SIGKILL");
+      },
+    };
   };
 }
 
-/** Root of the mean square of 16-bit samples. */
-function rmsLevel(bytes: Buffer): number {
-  let sum = 0;
-  for (let at = 0; at + 1 < bytes.length; at += 2) sum += bytes.readInt16LE(at) ** 2;
-  return Math.sqrt(sum / (bytes.length / 2));
+/** Listens with a recorder, comparing in a separate thread so that playback is never delayed. */
+export function createRoomMicrophone(open: OpenRecorder): OpenRoomMicrophone {
+  return (onHeard) => {
+    const worker = new Worker(workerEntry(import.meta.url, "./matched-filter-worker"));
+    let hasBegun = false;
+    let hasRecorded = false;
+    let heard: Detection | null = null;
+    let oddByte = Buffer.alloc(0);
+    let resolveFinished = (_result: MicrophoneResult | null): void => undefined;
+    const finished = new Promise<MicrophoneResult | null>((resolve) => {
+      resolveFinished = resolve;
+    });
+    const send = (request: FilterRequest): void => worker.postMessage(request);
+    const recorder = open((bytes) => {
+      if (!hasBegun) return;
+      hasRecorded = true;
+      const whole = Buffer.concat([oddByte, bytes]);
+      const pcm = new Int16Array(whole.length >> 1);
+      for (let n = 0; n < pcm.length; n++) pcm[n] = whole.readInt16LE(2 * n);
+      oddByte = whole.subarray(2 * pcm.length);
+      send({ kind: "recorded", pcm });
+    });
+    const stop = (): void => {
+      recorder.close();
+      void worker.terminate();
+    };
+    const conclude = (detection: Detection | null): void => {
+      stop();
+      const isHeard = detection !== null && detection.pValue <= MAX_P_VALUE;
+      if (isHeard && !heard) onHeard(detection);
+      resolveFinished({ hasRecorded, isHeard, detection });
+    };
+    worker.on("message", ({ kind, detection }: FilterReport) => {
+      if (heard) return;
+      if (kind === "finished") return conclude(detection);
+      // Nothing more to prove.
+      conclude(detection);
+      heard = detection;
+    });
+    worker.on("error", () => {
+      stop();
+      resolveFinished(null);
+    });
+    return {
+      begin() {
+        hasBegun = true;
+      },
+      addPlayed: (pcm) => send({ kind: "played", pcm }),
+      finish() {
+        recorder.close();
+        send({ kind: "finish" });
+        return finished;
+      },
+      close: stop,
+    };
+  };
 }

@@ -9,7 +9,7 @@ import { type OfflineRinger, startOfflineRinger } from "./offline-ringer.ts";
 import { createPlanRefresher } from "./plan-refresher.ts";
 import { openRingJournal } from "./ring-journal.ts";
 import { deleteStoredPlan, openRingPlanStore, type RingPlanStore } from "./ring-plan-store.ts";
-import type { RoomMicrophone } from "./room-microphone.ts";
+import type { OpenRoomMicrophone } from "./room-microphone.ts";
 import { openRtpReceiver } from "./rtp-receiver.ts";
 import type { AgentRegistration, StateFolder } from "./state-folder.ts";
 
@@ -30,7 +30,7 @@ export interface SpeakerAgentDeps {
   port: number;
   bufferMs: number;
   open: OpenAudioOutput;
-  listen: ((onHeard: () => void) => RoomMicrophone) | null;
+  listen: OpenRoomMicrophone | null;
   /** Receives one line of text for people. */
   log(message: string): void;
 }

@@ -70,6 +70,10 @@
  * cable, two interfaces, a default route that moves, no route for multicast. Zones and a SIP speaker hear the sound again
  * within 2 s of the network, health shows each fault and its end, and nothing is `sent` while nothing can leave. Prints a
  * table of the figures. With the planted bug, a daemon that does not notice changes, it must fail. Root, or user namespaces.
+ * `npm run faults -- heard [ROOMS] [SEED] [--bug level-rule]`: listens by the agent's microphone in ROOMS synthetic rooms
+ * (2000; reverberation, noise, talk, doors, other programmes, drifting clocks), half of them with a dead speaker: none of
+ * those is heard, and at least 99 % of the others where the speaker is as loud as the noise. With the planted bug the
+ * 6 dB rule of earlier agents decides, which must fail.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
 
@@ -92,6 +96,7 @@ import { killActiveAppliance } from "./field/failover.ts";
 import { reexecInNamespace } from "./field/network-namespaces.ts";
 import { brokenLimits, floodDaemon } from "./flood/flood.ts";
 import { fuzz } from "./fuzz.ts";
+import { hearRooms } from "./heard.ts";
 import { sendHostileInputs } from "./hostile-inputs.ts";
 import { failNodes } from "./hub-nodes.ts";
 import { killUnderLoad } from "./kills.ts";
@@ -276,6 +281,13 @@ if (what === undefined) {
     },
     ({ scenes }) => scenes === names.length,
   );
+} else if (what === "heard") {
+  if (values.bug !== undefined && values.bug !== "level-rule") usage();
+  const plan = { rooms: Number(number ?? 2_000), seed: Number(rows ?? seed), isPlanted: values.bug === "level-rule" };
+  const { broken, ...figures } = await hearRooms(plan, say);
+  for (const promise of broken) say(promise);
+  process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
+  process.exitCode = broken.length === 0 && figures.silent > 0 ? 0 : 1;
 } else if (what === "hub-nodes") {
   await playInField(
     () => failNodes(Number(number ?? 6), say),
@@ -304,7 +316,7 @@ async function playInField<T extends { broken: string[] }>(
 
 function usage(): never {
   fail(
-    "Usage: npm run faults [-- inputs|disk|files|kills|fuzz|answers|emergency|calls|bulk|bells|flaps|failover|phones|clock|time-zones|systemd|disk-full|backup|cloud|cover|catch-up|network|hub-nodes|flood [NUMBER] [--seed S]]\nSee: npm run faults -- --help",
+    "Usage: npm run faults [-- inputs|disk|files|kills|fuzz|answers|emergency|calls|bulk|bells|flaps|failover|phones|clock|time-zones|systemd|disk-full|backup|cloud|cover|catch-up|network|hub-nodes|flood|heard [NUMBER] [--seed S]]\nSee: npm run faults -- --help",
   );
 }
 

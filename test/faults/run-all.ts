@@ -83,6 +83,14 @@ const PIECES: readonly Piece[] = [
     promise: "events alternate, each action once",
   },
   {
+    ...{
+      faults: "dead speakers",
+      done: "500 rooms with a microphone, half of the speakers dead",
+      run: ["heard", "500"],
+    },
+    promise: "no dead one heard, >= 99 % of the others found at 0 dB",
+  },
+  {
     ...{ faults: "links", done: "200 seeds of two appliances and a cloud", program: "dist/test/sim/main.js" },
     ...{ promise: "nothing lost, twice or apart", run: ["--seeds", "200"] },
   },

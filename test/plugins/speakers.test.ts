@@ -6,6 +6,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { decodeMuLaw, encodeMuLaw } from "../../src/media/mu-law.ts";
 import { ssrcOf } from "../../src/media/rtp.ts";
 import { selectPlayer } from "../../src/speaker-agent/audio-output.ts";
+import type { OpenRoomMicrophone } from "../../src/speaker-agent/room-microphone.ts";
 import { runSpeakerAgent, type SpeakerAgentDeps } from "../../src/speaker-agent/speaker-agent.ts";
 import { openStateFolder } from "../../src/speaker-agent/state-folder.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
@@ -154,15 +155,17 @@ describe("speakers with an agent", () => {
   it("reports microphone proof and playback errors", async () => {
     const open = await house();
     const folder = makeTempDir();
-    let hasHeard = (): void => {};
-    const listen = (onHeard: () => void) => {
-      hasHeard = onHeard;
-      return { begin: () => hasHeard(), close: () => undefined };
-    };
+    const detection = { pValue: 1e-9, delayMs: 212.5, levelDb: 14 };
+    const listen: OpenRoomMicrophone = (onHeard) => ({
+      begin: () => onHeard(detection),
+      addPlayed: () => undefined,
+      finish: async () => ({ hasRecorded: true, isHeard: true, detection }),
+      close: () => undefined,
+    });
     const agent = await startAgent(open.url, folder, { listen });
     await reported(open, "IsRegistered");
     open.plugin.deliver(deliveryTo(DEVICE, 1, { audio: AUDIO }));
-    await open.plugin.outcome(1, "heard");
+    expect((await open.plugin.outcome(1, "heard")).details.match).toEqual(detection);
     open.plugin.stop("aborted", 1);
     await agent.stop();
     const broken = await startAgent(open.url, folder, { open: selectPlayer("exec:/bin/false", null, "") });

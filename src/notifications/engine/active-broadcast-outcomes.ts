@@ -16,6 +16,7 @@ export function handleDeliveryOutcome(live: ActiveBroadcastState, delivery: Deli
   if (outcome.details.returned) delivery.previousProof = null;
   if (delivery.endedAt !== null) {
     if (applyLateOutcome(delivery, outcome)) live.ledger.markDirty(delivery);
+    recordReport(live, delivery, outcome.details);
     return;
   }
   live.dispatcher.releaseWindowSlot(delivery);
@@ -115,14 +116,15 @@ function missedAudioReason(
 function recordReport(
   live: ActiveBroadcastState,
   delivery: Delivery,
-  { started, askedAgain, reason }: DeliveryOutcome["details"],
+  { started, askedAgain, match, reason }: DeliveryOutcome["details"],
 ): void {
-  if (started === undefined && askedAgain === undefined) return;
+  if (started === undefined && askedAgain === undefined && match === undefined) return;
   delivery.deviceReport = {
     ...delivery.deviceReport,
     ...(started && { started }),
     ...(askedAgain !== undefined && { askedAgain }),
+    ...(match && { match }),
   };
-  if (askedAgain !== undefined && reason !== undefined) delivery.reason = reason;
+  if ((askedAgain ?? match) !== undefined && reason !== undefined) delivery.reason = reason;
   live.ledger.markDirty(delivery);
 }

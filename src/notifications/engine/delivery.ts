@@ -52,8 +52,8 @@ export type DispatchState = "queued" | "waiting-for-device" | "in-flight" | "bac
  */
 export type AudioMode = "group" | "own" | "call" | "talk" | "nothing";
 
-/** Playback reports of a device: when its audio started, and how often it was asked again. */
-export type DevicePlaybackReport = Pick<OutcomeDetails, "started" | "askedAgain">;
+/** Playback reports of a device: when its audio started, how often it was asked again, and what a microphone recorded. */
+export type DevicePlaybackReport = Pick<OutcomeDetails, "started" | "askedAgain" | "match">;
 
 /** Level and times of a delivery, as far as they are proven, and the reason for the level. */
 export type ProvenState = Readonly<

@@ -39,7 +39,19 @@ export function recordDeviceReport(
   deliveryPk: number,
   { started, askedAgain }: DevicePlaybackReport,
 ): void {
+  if (started === undefined && askedAgain === undefined) return;
   tx.run(WRITE, started?.model ?? null, started?.at ?? null, askedAgain ?? null, deliveryPk);
+}
+
+const WRITE_MATCH = "UPDATE deliveries SET match_p_value = ?, match_delay_ms = ?, match_level_db = ? WHERE pk = ?";
+
+/** Stores what a device's microphone recorded. */
+export function recordMatch(
+  tx: Transaction,
+  deliveryPk: number,
+  { pValue, delayMs, levelDb }: NonNullable<DevicePlaybackReport["match"]>,
+): void {
+  tx.run(WRITE_MATCH, pValue, delayMs, levelDb, deliveryPk);
 }
 
 /** Maximum number of devices returned. */

@@ -6,6 +6,7 @@ import type { Delivery } from "./delivery.ts";
 import type { DeliveryOutcome } from "./delivery-providers.ts";
 import { isFailureLevel, promote } from "./delivery-state.ts";
 import { deactivateUserDevice } from "./device-deactivation.ts";
+import { recordMatch } from "./device-start-times.ts";
 import { userChannelOf } from "./user-channel-counters.ts";
 
 /** Levels of a message that an intermediary accepted and may still return. */
@@ -41,7 +42,13 @@ export function applyLateOutcome(
   if (details.afterwards !== true || isFailureLevel(level)) return false;
   // The deadline of a text is long over before a handset is switched on again.
   if (wasUnanswered(delivery)) Object.assign(delivery, { level: "sent", reason: null });
-  return promote(delivery, level, at);
+  if (promote(delivery, level, at)) {
+    if (details.match) delivery.reason = details.reason ?? null;
+    return true;
+  }
+  if (details.reason === undefined || level !== delivery.level) return false;
+  delivery.reason = details.reason;
+  return true;
 }
 
 /** It was accepted, and nothing more was reported in time. */
@@ -99,7 +106,9 @@ function writeRows(tx: Transaction, outcomes: readonly DeliveryOutcome[], now: n
     const row = tx.one<EndedRow & Record<string, string | number | null>>(FIND, outcome.deliveryId, outcome.provider);
     if (!row) continue;
     const known: KnownDelivery = { ...row, audioMode: "nothing", deviceEvidence: null };
-    if (!applyLateOutcome(known, outcome)) continue;
+    const { match } = outcome.details;
+    if (match) recordMatch(tx, outcome.deliveryId, match);
+    if (!applyLateOutcome(known, outcome) && !match) continue;
     const { level, reason, acceptedAt, playingAt, provenAt } = known;
     tx.run(UPDATE, level, reason, acceptedAt, playingAt, provenAt, now, outcome.deliveryId);
     updateCounters(tx, row, level);

@@ -4,7 +4,7 @@ import type { Store, Transaction } from "../../store/store.ts";
 import type { CountedEvents, Delivery } from "./delivery.ts";
 import { APPLIANCES_PROVIDER } from "./delivery-providers.ts";
 import { effectiveState } from "./delivery-state.ts";
-import { recordDeviceReport } from "./device-start-times.ts";
+import { recordDeviceReport, recordMatch } from "./device-start-times.ts";
 import { writeLaneOf } from "./pipeline-stage.ts";
 import { type DeviceStartReport, recordStartReports } from "./start-latency.ts";
 import { countUserDelivery } from "./user-channel-counters.ts";
@@ -152,6 +152,7 @@ function writeRows(
     writeDevice(tx, delivery, now);
     const { deviceReport } = delivery;
     if (deviceReport) recordDeviceReport(tx, delivery.pk, deviceReport);
+    if (deviceReport?.match) recordMatch(tx, delivery.pk, deviceReport.match);
     // A start on its own says nothing about the latency of the model.
     if (deviceReport?.started && delivery.owner.synchronizedStart)
       starts.push({ deliveryPk: delivery.pk, heldMs: 0, ...deviceReport.started });

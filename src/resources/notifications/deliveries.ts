@@ -1,4 +1,4 @@
-import { boolean, computed, integer, internal, option, ref, text, timestamp } from "../../schema/field.ts";
+import { boolean, computed, integer, internal, number, option, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { DELIVERY_LEVELS } from "./delivery-levels.ts";
 
@@ -60,6 +60,16 @@ export default defineResource({
     acceptedAt: timestamp("When the device accepted it.", { readOnly: true }),
     playingAt: timestamp("When playback on the device was verified.", { readOnly: true }),
     provenAt: timestamp("When it was verified as heard or confirmed.", { readOnly: true }),
+    matchPValue: number(
+      "Chance that a recording of the room without the audio matches it as well as the microphone's; null without a microphone.",
+      { readOnly: true },
+    ),
+    matchDelayMs: number("Time from the player to the microphone, where the recording matches best.", {
+      ...{ readOnly: true, unit: "ms" },
+    }),
+    matchLevelDb: number("Level of the audio in the recording over everything else in it.", {
+      ...{ readOnly: true, unit: "dB" },
+    }),
     endedAt: timestamp("When the delivery ended.", { readOnly: true }),
     notAfter: internal("Epoch ms after which the delivery is obsolete.", "integer"),
     retryAt: internal("Epoch ms of the next attempt; null when none is due.", "integer"),

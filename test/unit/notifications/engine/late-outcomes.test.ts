@@ -100,6 +100,26 @@ describe("a proof after the end of the message", () => {
     expect(levels(id)).toEqual([{ name: "level:accepted", n: 1 }]);
   });
 
+  it("stores what a microphone recorded, during the message and after it", async () => {
+    const match = { pValue: 2e-9, delayMs: 181.5, levelDb: 7.5 };
+    const stored = (id: string) => {
+      const { level, reason, ...row } = fixture.store.find(deliveries, { notificationId: id })[0] ?? {};
+      return [level, reason, row.matchPValue, row.matchDelayMs, row.matchLevelDb];
+    };
+    const during = await accepted();
+    await tell("email", { afterwards: true, match }, "heard");
+    expect(stored(during)).toEqual(["heard", null, 2e-9, 181.5, 7.5]);
+    const after = await accepted();
+    await air.untilSettled(after);
+    expect(stored(after)).toEqual(["accepted", null, null, null, null]);
+    await tell("email", { afterwards: true }, "playing");
+    const unheard = { reason: "not in the recording", match: { pValue: 0.4, delayMs: 20, levelDb: -9 } };
+    await tell("email", { afterwards: true, ...unheard }, "playing");
+    expect(stored(after)).toEqual(["playing", unheard.reason, 0.4, 20, -9]);
+    await tell("email", { afterwards: true, match }, "heard");
+    expect(stored(after)).toEqual(["heard", null, 2e-9, 181.5, 7.5]);
+  });
+
   it("applies an autonomous playback to an abandoned delivery, once", async () => {
     const id = await accepted();
     await tell("email", BACK);

@@ -24,6 +24,7 @@ const line = (id: string, level: DeliveryStatusRow["level"], reason: string | nu
   playingAt: level === "playing" ? new Date(SENT_AT + 900).toISOString() : null,
   provenAt: null,
   endedAt: "2026-01-01T00:00:00.000Z",
+  ...{ matchPValue: null, matchDelayMs: null, matchLevelDb: null },
 });
 
 const heard = (id: string, afterMs: number | null, exact: boolean | null = true) => ({

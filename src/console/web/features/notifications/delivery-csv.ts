@@ -13,6 +13,9 @@ const COLUMNS = [
   "acceptedAt",
   "playingAt",
   "endedAt",
+  "matchPValue",
+  "matchDelayMs",
+  "matchLevelDb",
 ] as const satisfies readonly (keyof DeliveryRow)[];
 
 /** The ledger as CSV (RFC 4180) with a head line; times are ISO in UTC. */

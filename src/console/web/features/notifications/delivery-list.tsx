@@ -34,7 +34,7 @@ export function DeliveryList({ row }: { row: NotificationRow }) {
       side: true,
       cell: (each) => <LevelChip level={each.level} />,
     },
-    { id: "reason", head: t("field.reason"), width: "2fr", wraps: true, cell: (each) => each.reason ?? "" },
+    { id: "reason", head: t("field.reason"), width: "2fr", wraps: true, cell: (each) => <Reason row={each} /> },
     { id: "took", head: t("notification.took"), width: "6rem", cell: (each) => <Took row={each} /> },
   ];
   return (
@@ -56,6 +56,17 @@ export function DeliveryList({ row }: { row: NotificationRow }) {
         empty={<p>{q ? t("search.none") : level ? t("notification.none-at-level") : t("notification.none")}</p>}
       />
     </section>
+  );
+}
+
+/** Why it has its level, and what a microphone in the room recorded. */
+function Reason({ row: { level, reason, matchDelayMs, matchLevelDb } }: { row: DeliveryRow }) {
+  const { t } = useTranslation();
+  const isMeasured = level === "heard" && matchDelayMs !== null && matchLevelDb !== null;
+  return (
+    <>
+      {reason ?? ""} {isMeasured && t("notification.match", { delay: Math.round(matchDelayMs), level: matchLevelDb })}
+    </>
   );
 }
 
