@@ -168,7 +168,7 @@ export interface ReopenDeps {
 
 const REOPEN_SQL = `SET level = CASE WHEN skipped IS NOT NULL THEN 'skipped' WHEN failed IS NOT NULL THEN 'failed' ELSE 'planned' END,
   reason = coalesce(skipped, failed), ended_at = CASE WHEN coalesce(skipped, failed) IS NOT NULL THEN ? END,
-  provider = carrier, retry_at = NULL, sent_at = NULL, accepted_at = NULL, playing_at = NULL, proven_at = NULL, late = 0, repeat_level = NULL, not_after = ?, updated_at = ?`;
+  provider = carrier, retry_at = NULL, sent_at = NULL, accepted_at = NULL, playing_at = NULL, proven_at = NULL, late = 0, text_only = 0, repeat_level = NULL, not_after = ?, updated_at = ?`;
 
 /** Proven states stay, whatever the result of the repeat. */
 const REPEAT_SQL = `SET repeat_level = iif(skipped IS NULL, 'planned', 'skipped'), reason = 'Not sent again: ' || skipped,
