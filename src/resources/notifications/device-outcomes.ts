@@ -1,4 +1,4 @@
-import type { DeliveryLevel } from "./delivery-levels.ts";
+import { DELIVERY_LEVELS, type DeliveryLevel } from "./delivery-levels.ts";
 
 /**
  * Result of a message for one device, in the order of lists and bars. The only terms in which the product sums up
@@ -49,6 +49,15 @@ const OUTCOME_BY_LEVEL: Readonly<Record<DeliveryLevel, DeviceOutcome>> = {
 export function deviceOutcome({ level, textOnly }: DeliveryEvidence): DeviceOutcome {
   const outcome = OUTCOME_BY_LEVEL[level];
   return textOnly && (outcome === "noReceipt" || outcome === "played") ? "textOnly" : outcome;
+}
+
+/** Which deliveries have an outcome: their levels, and whether they show text only; null where that does not matter. */
+export function outcomeFilter(outcome: DeviceOutcome): { levels: DeliveryLevel[]; textOnly: boolean | null } {
+  const levelsOf = (textOnly: boolean) =>
+    DELIVERY_LEVELS.filter((level) => deviceOutcome({ level, textOnly }) === outcome);
+  const [spoken, shown] = [levelsOf(false), levelsOf(true)];
+  if (spoken.length > 0 && shown.length > 0) return { levels: spoken, textOnly: null };
+  return spoken.length > 0 ? { levels: spoken, textOnly: false } : { levels: shown, textOnly: true };
 }
 
 /** Counts deliveries by outcome; `n` deliveries each, one by default. */

@@ -12,7 +12,7 @@ export const textOnlyDeliveries: Migration = {
   up(db) {
     if (!columnsOf(db, "deliveries").includes("level")) return;
     if (!columnsOf(db, "deliveries").includes("text_only"))
-      db.exec("ALTER TABLE deliveries ADD COLUMN text_only INTEGER");
+      db.exec("ALTER TABLE deliveries ADD COLUMN text_only INTEGER DEFAULT 0");
     db.exec("DROP INDEX IF EXISTS deliveries__notification_pk__level");
     if (!columnsOf(db, "notifications").includes("t0")) return;
     db.prepare(

@@ -47,6 +47,7 @@ export const MESSAGE_FAMILIES = [
   "health",
   "icon",
   "level",
+  "outcome",
   "link-mode",
   "link-state",
   "load-column",
@@ -90,6 +91,7 @@ export const MESSAGE_FAMILIES = [
   "user-device-address",
   "user-type",
   "webhook-op",
+  "verdict",
   "webhook-state",
 ] as const;
 

@@ -129,7 +129,7 @@ describe("the time line of an incident", () => {
     expect([entryTone(devices), entryLabel(devices, translator), entrySentence(devices, translator)]).toEqual([
       ...["bad", "Failed", "5 devices: Hall, Gym …"],
     ]);
-    expect(entryTone(entry({ kind: "devices", what: "skipped" }))).toBe("warn");
+    expect(entryTone(entry({ kind: "devices", what: "skipped" }))).toBe("muted");
     const note = entry({ words: "Room 214" });
     expect([entryTone(note), entryLabel(note, translator), entrySentence(note, translator)]).toEqual([
       "",

@@ -1,11 +1,12 @@
+import type { DeliveryLevel } from "../../../../resources/notifications/delivery-levels.ts";
+import { deviceOutcome, OUTCOME_TONES } from "../../../../resources/notifications/device-outcomes.ts";
 import type { TimelineEntry } from "../../api/scenario-rows.ts";
 import { elapsedText } from "../../i18n/format.ts";
 import type { Translator } from "../../i18n/translator.ts";
 
 /** The sign of an entry: "good", "warn", "bad" or "". */
 export function entryTone({ kind, what }: Pick<TimelineEntry, "kind" | "what">): string {
-  // Intentionally skipped devices are not failures.
-  if (kind === "devices") return what === "skipped" ? "warn" : ["failed", "expired"].includes(what) ? "bad" : "good";
+  if (kind === "devices") return OUTCOME_TONES[deviceOutcome({ level: what as DeliveryLevel, textOnly: false })];
   if (kind === "message" || what === "start-incident") return "warn";
   return what === "all-clear" || what === "end-incident" ? "good" : "";
 }

@@ -1,12 +1,11 @@
 import { Link, useParams } from "@tanstack/react-router";
-import { DELIVERY_LEVELS } from "../../../../resources/notifications/delivery-levels.ts";
-import { MISSED_AUDIO_PHRASE, MISSED_AUDIO_REASONS } from "../../../../resources/notifications/missed-audio.ts";
-import type { ActivityRow, DeliveryRow, NotificationRow } from "../../api/rows.ts";
+import { DEVICE_OUTCOMES, OUTCOME_TONES, outcomeTotal } from "../../../../resources/notifications/device-outcomes.ts";
+import type { ActivityRow, NotificationRow } from "../../api/rows.ts";
 import { useRow, useRows } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { ReachBar } from "../../ui/reach-bar.tsx";
-import { Chip, DrillChip, NotificationStateChip } from "../../ui/status-chip.tsx";
+import { DrillChip, NotificationStateChip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { UnavailablePage } from "../../ui/unavailable-page.tsx";
 import { DeliveryList } from "./delivery-list.tsx";
@@ -22,7 +21,7 @@ export default function NotificationPage() {
   return (
     <div className="page">
       <Header row={row} />
-      <Levels row={row} />
+      <Outcomes row={row} />
       <DeliveryList row={row} />
       <div className="grid">
         <MessageCard row={row} />
@@ -69,68 +68,40 @@ function Header({ row }: { row: NotificationRow }) {
   );
 }
 
-function Levels({ row }: { row: NotificationRow }) {
+function Outcomes({ row }: { row: NotificationRow }) {
   const { t, name } = useTranslation();
-  const [{ level }, show] = useTableSearch();
-  const counts = row.progress.devices;
-  const levels = DELIVERY_LEVELS.filter((each) => (counts[each] ?? 0) > 0 || each === level);
-  const total = Object.values(counts).reduce((sum, n) => sum + n, 0);
+  const [{ outcome }, show] = useTableSearch();
+  const counts = row.progress.outcomes;
+  const shown = DEVICE_OUTCOMES.filter((each) => counts[each] > 0 || each === outcome);
   return (
-    <section className="card" aria-label={t("notification.levels")} aria-live="polite">
-      <ReachBar devices={counts} />
+    <section className="card" aria-label={t("notification.outcomes")} aria-live="polite">
+      <ReachBar outcomes={counts} />
       <div className="row">
-        <button type="button" className="chip-button" aria-pressed={!level} onClick={() => show({ level: undefined })}>
-          <strong>{total}</strong>
+        <button
+          type="button"
+          className="chip-button"
+          aria-pressed={!outcome}
+          onClick={() => show({ outcome: undefined })}
+        >
+          <strong>{outcomeTotal(counts)}</strong>
           {t("notification.all")}
         </button>
-        {levels.map((each) => (
+        {shown.map((each) => (
           <button
             key={each}
             type="button"
-            className="chip-button"
-            aria-pressed={level === each}
-            onClick={() => show({ level: each })}
+            className={`chip-button ${OUTCOME_TONES[each]}`}
+            aria-pressed={outcome === each}
+            onClick={() => show({ outcome: each })}
           >
-            <strong>{counts[each] ?? 0}</strong>
-            {name("level", each)}
+            <strong>{counts[each]}</strong>
+            {name("outcome", each)}
           </button>
         ))}
       </div>
-      <TextOnly row={row} />
+      {counts.textOnly > 0 && <p className="soft">{t("notification.text-only-why", { count: counts.textOnly })}</p>}
     </section>
   );
-}
-
-/** How many phones were reached when there was nothing more to hear, which no level says. */
-function TextOnly({ row }: { row: NotificationRow }) {
-  const { t } = useTranslation();
-  const [{ q }, show] = useTableSearch();
-  const n = useMissed(row, MISSED_AUDIO_REASONS.asked) + useMissed(row, MISSED_AUDIO_REASONS.joined);
-  if (n === 0) return null;
-  const isShown = q === MISSED_AUDIO_PHRASE;
-  return (
-    <div className="row">
-      <Chip tone="warn">{t("notification.shown-only")}</Chip>
-      <span>{t("notification.shown-only-why", { count: n })}</span>
-      <button
-        type="button"
-        className="filter-chip"
-        aria-pressed={isShown}
-        onClick={() => show({ level: undefined, q: isShown ? undefined : MISSED_AUDIO_PHRASE })}
-      >
-        {t("notification.shown-only-which")}
-      </button>
-    </div>
-  );
-}
-
-/** Phones that missed the sound for one reason; they have not come further than to say yes. */
-function useMissed({ id: notificationId, progress }: NotificationRow, reason: string): number {
-  const query = { level: "accepted", late: true, reason, limit: 1 };
-  const found = useRows<DeliveryRow>("notifications/{notificationId}/devices", { notificationId }, query, {
-    enabled: (progress.devices.accepted ?? 0) > 0,
-  });
-  return found.data?.total ?? 0;
 }
 
 function MessageCard({ row }: { row: NotificationRow }) {
