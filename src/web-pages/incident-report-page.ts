@@ -8,7 +8,7 @@ import type {
 } from "../incidents/incident-record.ts";
 import type { TIMELINE_ACTIVITY_TYPES, TimelineEntry } from "../incidents/incident-timeline.ts";
 import type incidentActivities from "../resources/incidents/incident-activities.ts";
-import { DEVICE_OUTCOMES, type DeviceOutcome } from "../resources/notifications/device-outcomes.ts";
+import { DEVICE_OUTCOMES, OUTCOME_NAMES } from "../resources/notifications/device-outcomes.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ZoneLookup } from "../time-zones/time-zones.ts";
 import { html, type Markup, pageHeaders, rawHtml } from "./html-page.ts";
@@ -119,17 +119,6 @@ function* headPage(head: IncidentRecordHead, timeZone: string, formatting: Forma
 function factList(facts: readonly [string, string][]): Markup {
   return html`<dl>${facts.filter(([, value]) => value !== "").map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
-
-/** Names of the outcomes, as in the console. */
-const OUTCOME_NAMES: Readonly<Record<DeviceOutcome, string>> = {
-  heard: "heard or confirmed",
-  played: "played",
-  textOnly: "text only",
-  noReceipt: "sent, no receipt",
-  notReached: "not reached",
-  skipped: "skipped on purpose",
-  waiting: "in progress",
-};
 
 function countTables({ outcomes, recipients, readers, answers, silent }: IncidentRecordCounts): Markup {
   const lines = DEVICE_OUTCOMES.filter((outcome) => outcomes[outcome] > 0).map(

@@ -47,7 +47,7 @@ describe(`a broadcast to ${PHONES} phones`, () => {
       const words = (await reach.textContent()) ?? "";
       seen.add(words);
       const numberBefore = (what: RegExp): number => Number(what.exec(words)?.[1]?.replace(",", "") ?? 0);
-      return numberBefore(/^([\d,]+) of/) + numberBefore(/([\d,]+) not reached/) === PHONES;
+      return numberBefore(/^([\d,]+) of/) + numberBefore(/Not reached: ([\d,]+)/) === PHONES;
     };
     while (!(await isFull())) await page.waitForTimeout(100);
     const filledMs = performance.now() - began;

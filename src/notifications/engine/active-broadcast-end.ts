@@ -9,7 +9,7 @@ import { stopDeliveries } from "./stop-deliveries.ts";
 const LAST_REPORT_TIMEOUT_MS = 10_000;
 
 /**
- * How long a channel that was told that a delivery has expired may say what became of its attempt: it alone knows
+ * How long the channel of an expired delivery may say what became of its attempt: it alone knows
  * whether it has contacted the device at all.
  */
 const EXPIRY_REPORT_MS = 250;

@@ -1,5 +1,6 @@
 import { DELIVERY_LEVELS, type DeliveryLevel } from "../../resources/notifications/delivery-levels.ts";
-import { countOutcomes, type OutcomeCounts } from "../../resources/notifications/device-outcomes.ts";
+import type { OutcomeCounts } from "../../resources/notifications/device-outcomes.ts";
+import { countOutcomes } from "../../resources/notifications/outcome-counts.ts";
 import type { StoreReader, Transaction } from "../../store/store.ts";
 
 /**

@@ -97,7 +97,7 @@ export interface Delivery {
   retryAt: number | null;
   /** What was proven before a repeat, which the row keeps; null without proof. */
   previousProof: ProvenState | null;
-  /** Its channel was told that it has expired, and may still say what became of the attempt. */
+  /** It has expired; its channel may still say what became of the attempt. */
   expiring: boolean;
   dispatchState: DispatchState;
   dispatched: boolean;

@@ -1,8 +1,8 @@
 import { BugError, ConflictError } from "../../lib/errors.ts";
 import { floorPlansOf } from "../../places/floor-plan.ts";
-import { reachVerdict } from "../../resources/notifications/device-outcomes.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../../resources/notifications/notification-activity-types.ts";
 import type notifications from "../../resources/notifications/notifications.ts";
+import { reachVerdict } from "../../resources/notifications/outcome-counts.ts";
 import { progressCounterName } from "../../resources/notifications/progress-fields.ts";
 import type { PresentContext, ResourceHooks, StoreReader, Transaction } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";

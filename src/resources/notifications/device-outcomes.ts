@@ -1,4 +1,4 @@
-import { DELIVERY_LEVELS, type DeliveryLevel } from "./delivery-levels.ts";
+import type { DeliveryLevel } from "./delivery-levels.ts";
 
 /**
  * Result of a message for one device, in the order of lists and bars. The only terms in which the product sums up
@@ -51,28 +51,6 @@ export function deviceOutcome({ level, textOnly }: DeliveryEvidence): DeviceOutc
   return textOnly && (outcome === "noReceipt" || outcome === "played") ? "textOnly" : outcome;
 }
 
-/** Which deliveries have an outcome: their levels, and whether they show text only; null where that does not matter. */
-export function outcomeFilter(outcome: DeviceOutcome): { levels: DeliveryLevel[]; textOnly: boolean | null } {
-  const levelsOf = (textOnly: boolean) =>
-    DELIVERY_LEVELS.filter((level) => deviceOutcome({ level, textOnly }) === outcome);
-  const [spoken, shown] = [levelsOf(false), levelsOf(true)];
-  if (spoken.length > 0 && shown.length > 0) return { levels: spoken, textOnly: null };
-  return spoken.length > 0 ? { levels: spoken, textOnly: false } : { levels: shown, textOnly: true };
-}
-
-/** Counts deliveries by outcome; `n` deliveries each, one by default. */
-export function countOutcomes(deliveries: Iterable<DeliveryEvidence & { n?: number }>): OutcomeCounts {
-  const counts = Object.fromEntries(DEVICE_OUTCOMES.map((outcome) => [outcome, 0])) as Record<DeviceOutcome, number>;
-  for (const { n = 1, ...delivery } of deliveries) counts[deviceOutcome(delivery)] += n;
-  return counts;
-}
-
-/** Sum of several counts. */
-export function sumOutcomes(all: readonly OutcomeCounts[]): OutcomeCounts {
-  const sum = (outcome: DeviceOutcome): number => all.reduce((before, counts) => before + counts[outcome], 0);
-  return Object.fromEntries(DEVICE_OUTCOMES.map((outcome) => [outcome, sum(outcome)])) as OutcomeCounts;
-}
-
 /** Number of devices of all outcomes. */
 export function outcomeTotal(counts: OutcomeCounts): number {
   return DEVICE_OUTCOMES.reduce((sum, outcome) => sum + counts[outcome], 0);
@@ -88,7 +66,7 @@ export const REACH_VERDICTS = [
   "waiting",
   "reached",
   "reachedPartly",
-  "reachedNobody",
+  "reachedNone",
   "textOnly",
   "partlyTextOnly",
   "noReceipt",
@@ -97,20 +75,6 @@ export const REACH_VERDICTS = [
 ] as const;
 
 export type ReachVerdict = (typeof REACH_VERDICTS)[number];
-
-/** Result for a set of devices: the worst that people there notice decides. A set without devices reached nobody. */
-export function reachVerdict(counts: OutcomeCounts): ReachVerdict {
-  const { textOnly, noReceipt, notReached, skipped, waiting } = counts;
-  const total = outcomeTotal(counts);
-  const reached = reachedTotal(counts);
-  if (total > 0 && skipped === total) return "skipped";
-  if (notReached > 0) return reached + waiting === 0 ? "reachedNobody" : "reachedPartly";
-  if (waiting > 0) return "waiting";
-  if (reached === 0) return "reachedNobody";
-  if (textOnly > 0) return textOnly === reached ? "textOnly" : "partlyTextOnly";
-  if (noReceipt > 0) return noReceipt === reached ? "noReceipt" : "partlyNoReceipt";
-  return "reached";
-}
 
 /** Colour of an outcome: green, amber, red, blue, grey, or none. Green only where it is proven that people heard it. */
 export type OutcomeTone = "good" | "warn" | "bad" | "info" | "muted" | "";
@@ -129,10 +93,34 @@ export const VERDICT_TONES: Readonly<Record<ReachVerdict, OutcomeTone>> = {
   waiting: "",
   reached: "good",
   reachedPartly: "warn",
-  reachedNobody: "bad",
+  reachedNone: "bad",
   textOnly: "warn",
   partlyTextOnly: "warn",
   noReceipt: "info",
   partlyNoReceipt: "info",
   skipped: "muted",
+};
+
+/** English names of the outcomes, for the command line and printed reports; the console has its own, translated. */
+export const OUTCOME_NAMES: Readonly<Record<DeviceOutcome, string>> = {
+  heard: "Heard",
+  played: "Played",
+  textOnly: "Text only",
+  noReceipt: "Sent, no receipt",
+  notReached: "Not reached",
+  skipped: "Skipped",
+  waiting: "In progress",
+};
+
+/** English names of the verdicts. */
+export const VERDICT_NAMES: Readonly<Record<ReachVerdict, string>> = {
+  waiting: "In progress",
+  reached: "Reached",
+  reachedPartly: "Partly reached",
+  reachedNone: "Reached no one",
+  textOnly: "Text only",
+  partlyTextOnly: "Partly text only",
+  noReceipt: "No receipt",
+  partlyNoReceipt: "Partly no receipt",
+  skipped: "Skipped",
 };

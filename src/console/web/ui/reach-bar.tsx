@@ -13,7 +13,7 @@ const NAMED = ["notReached", "textOnly", "noReceipt", "skipped"] as const satisf
 
 /** Outcomes of a message as a bar with text. */
 export function ReachBar({ outcomes }: { outcomes: OutcomeCounts }) {
-  const { t } = useTranslation();
+  const { t, name } = useTranslation();
   const total = outcomeTotal(outcomes);
   const named = NAMED.filter((outcome) => outcomes[outcome] > 0);
   return (
@@ -29,7 +29,9 @@ export function ReachBar({ outcomes }: { outcomes: OutcomeCounts }) {
       </div>
       <span className="soft">
         {total === 0 ? t("reach.none-yet") : t("reach.of", { reached: reachedTotal(outcomes), total })}
-        {named.map((outcome) => ` · ${t(`reach.${outcome}`, { count: outcomes[outcome] })}`)}
+        {named.map(
+          (outcome) => ` · ${t("reach.outcome", { outcome: name("outcome", outcome), count: outcomes[outcome] })}`,
+        )}
       </span>
     </div>
   );

@@ -1,22 +1,9 @@
-import {
-  type DeliveryEvidence,
-  deviceOutcome,
-  OUTCOME_TONES,
-  type ReachVerdict,
-  VERDICT_TONES,
-} from "../../../resources/notifications/device-outcomes.ts";
+import { type ReachVerdict, VERDICT_TONES } from "../../../resources/notifications/device-outcomes.ts";
 import { messageVerdict, type NotificationProgress, notificationState } from "../api/notification-state.ts";
 import { useNow } from "../console-context.tsx";
 import { useTranslation } from "../i18n/use-translation.tsx";
 
 const SIGNS: Readonly<Record<string, string>> = { good: "✓", bad: "✕", warn: "!", info: "→", muted: "–" };
-
-/** Outcome of a delivery as colour, icon and text. */
-export function OutcomeChip({ delivery }: { delivery: DeliveryEvidence }) {
-  const { name } = useTranslation();
-  const outcome = deviceOutcome(delivery);
-  return <Chip tone={OUTCOME_TONES[outcome]}>{name("outcome", outcome)}</Chip>;
-}
 
 /** Result of a message, a room or a bell as colour, icon and text. */
 export function VerdictChip({ verdict }: { verdict: ReachVerdict }) {

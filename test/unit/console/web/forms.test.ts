@@ -21,9 +21,10 @@ import { dateFormats, elapsedText } from "../../../../src/console/web/i18n/forma
 import { createTranslator } from "../../../../src/console/web/i18n/translator.ts";
 import { changedValues, fieldsOf, formFields, mergedValues } from "../../../../src/console/web/ui/form/form-fields.ts";
 import incidentActivities from "../../../../src/resources/incidents/incident-activities.ts";
-import { DELIVERY_LEVELS, type DeliveryLevel } from "../../../../src/resources/notifications/delivery-levels.ts";
-import { countOutcomes, reachVerdict } from "../../../../src/resources/notifications/device-outcomes.ts";
+import type { DeliveryLevel } from "../../../../src/resources/notifications/delivery-levels.ts";
+import { DEVICE_OUTCOMES, REACH_VERDICTS } from "../../../../src/resources/notifications/device-outcomes.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../../../../src/resources/notifications/notification-activity-types.ts";
+import { countOutcomes, reachVerdict } from "../../../../src/resources/notifications/outcome-counts.ts";
 
 describe("a broadcast", () => {
   const reachOf = (levels: Partial<Record<DeliveryLevel, number>>) => {
@@ -70,11 +71,11 @@ describe("a broadcast", () => {
     const over = { ...progress, percentComplete: 100 };
     const at = (values: Partial<Parameters<typeof messageVerdict>[0]>) =>
       messageVerdict({ abortedAt: null, recipientCount: 0, progress: over, ...values });
-    expect(at({})).toBe("reachedNobody");
+    expect(at({})).toBe("reachedNone");
     expect(at({ recipientCount: 3 })).toBeNull();
     expect(at({ progress })).toBeNull();
     expect(at({ approval: "refused" })).toBeNull();
-    expect(at({ recipientCount: 3, progress: { ...over, ...reachOf({ failed: 399 }) } })).toBe("reachedNobody");
+    expect(at({ recipientCount: 3, progress: { ...over, ...reachOf({ failed: 399 }) } })).toBe("reachedNone");
     expect(at({ abortedAt: AT_EIGHT, progress: { ...over, ...reachOf({ failed: 1, playing: 3 }) } })).toBe(
       "reachedPartly",
     );
@@ -185,12 +186,13 @@ describe("a form", () => {
 });
 
 describe("words", () => {
-  it("stand in every language for each entry of a diary, step of an incident and level", () => {
+  it("stand in every language for each entry of a diary, step of an incident, outcome and verdict", () => {
     const { type } = incidentActivities.fields;
     const wanted = [
       ...NOTIFICATION_ACTIVITY_TYPES.map((value) => `activity.${value}`),
       ...type.values.map((value) => `step.${value}`),
-      ...DELIVERY_LEVELS.map((value) => `level.${value}`),
+      ...DEVICE_OUTCOMES.map((value) => `outcome.${value}`),
+      ...REACH_VERDICTS.map((value) => `verdict.${value}`),
     ];
     expect(wanted.filter((key) => !(key in en) || !(key in de))).toEqual([]);
   });

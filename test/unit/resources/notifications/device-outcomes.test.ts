@@ -1,16 +1,22 @@
 import { describe, expect, it } from "vitest";
+import en from "../../../../src/console/web/i18n/en.json" with { type: "json" };
 import { DELIVERY_LEVELS, type DeliveryLevel } from "../../../../src/resources/notifications/delivery-levels.ts";
 import {
-  countOutcomes,
   DEVICE_OUTCOMES,
   deviceOutcome,
+  OUTCOME_NAMES,
   OUTCOME_TONES,
-  outcomeFilter,
   outcomeTotal,
-  reachVerdict,
-  sumOutcomes,
+  REACH_VERDICTS,
+  VERDICT_NAMES,
   VERDICT_TONES,
 } from "../../../../src/resources/notifications/device-outcomes.ts";
+import {
+  countOutcomes,
+  outcomeFilter,
+  reachVerdict,
+  sumOutcomes,
+} from "../../../../src/resources/notifications/outcome-counts.ts";
 
 const counts = (devices: Partial<Record<DeliveryLevel | "text", number>>) =>
   countOutcomes(
@@ -59,10 +65,10 @@ describe("the outcome of a device", () => {
 
 describe("a set of devices", () => {
   it.each([
-    [{}, "reachedNobody", "bad"],
-    [{ failed: 399 }, "reachedNobody", "bad"],
-    [{ failed: 390, expired: 9 }, "reachedNobody", "bad"],
-    [{ failed: 398, skipped: 1 }, "reachedNobody", "bad"],
+    [{}, "reachedNone", "bad"],
+    [{ failed: 399 }, "reachedNone", "bad"],
+    [{ failed: 390, expired: 9 }, "reachedNone", "bad"],
+    [{ failed: 398, skipped: 1 }, "reachedNone", "bad"],
     [{ failed: 398, playing: 1 }, "reachedPartly", "warn"],
     [{ failed: 1, sent: 398 }, "reachedPartly", "warn"],
     [{ failed: 1, planned: 398 }, "reachedPartly", "warn"],
@@ -89,4 +95,10 @@ describe("a set of devices", () => {
     expect(outcomeTotal(building)).toBe(8);
     expect(reachVerdict(building)).toBe("reachedPartly");
   });
+});
+
+it("has the names of the console on the command line", () => {
+  const texts = en as Record<string, string>;
+  for (const outcome of DEVICE_OUTCOMES) expect(OUTCOME_NAMES[outcome]).toBe(texts[`outcome.${outcome}`]);
+  for (const verdict of REACH_VERDICTS) expect(VERDICT_NAMES[verdict]).toBe(texts[`verdict.${verdict}`]);
 });

@@ -167,8 +167,7 @@ function DevicesCard({ last }: { last: NotificationRow | undefined }) {
 /** What the last message reached; leads to the devices that it did not reach. */
 function LastReach({ row, verdict }: { row: NotificationRow; verdict: ReachVerdict }) {
   const { t } = useTranslation();
-  const { notReached, skipped } = row.progress.outcomes;
-  const params = { notificationId: row.id };
+  const { notReached } = row.progress.outcomes;
   return (
     <div className="stack tight">
       <div className="row">
@@ -176,13 +175,8 @@ function LastReach({ row, verdict }: { row: NotificationRow; verdict: ReachVerdi
         <VerdictChip verdict={verdict} />
       </div>
       {notReached > 0 && (
-        <Link to="/broadcasts/$notificationId" params={params} search={{ outcome: "notReached" }}>
+        <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }} search={{ outcome: "notReached" }}>
           <Chip tone="bad">{t("dashboard.missed", { count: notReached })}</Chip>
-        </Link>
-      )}
-      {skipped > 0 && (
-        <Link to="/broadcasts/$notificationId" params={params} search={{ outcome: "skipped" }}>
-          <Chip tone="muted">{t("dashboard.passed-over", { count: skipped })}</Chip>
         </Link>
       )}
     </div>

@@ -4,7 +4,7 @@ import { DEVICE_TYPES } from "../../../../resources/devices/device-types.ts";
 import type { DeviceRow } from "../../api/rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
-import { OutcomeChip } from "../../ui/status-chip.tsx";
+import { OutcomeChip } from "../../ui/outcome-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { StartLatencyTable } from "../dashboard/start-latency.tsx";
 import { DeviceSheet, deviceAddress } from "./device-sheet.tsx";

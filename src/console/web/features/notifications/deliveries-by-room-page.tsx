@@ -1,18 +1,15 @@
 import { Link, useParams } from "@tanstack/react-router";
-import {
-  countOutcomes,
-  type ReachVerdict,
-  reachVerdict,
-  VERDICT_TONES,
-} from "../../../../resources/notifications/device-outcomes.ts";
+import { type ReachVerdict, VERDICT_TONES } from "../../../../resources/notifications/device-outcomes.ts";
+import { countOutcomes, reachVerdict } from "../../../../resources/notifications/outcome-counts.ts";
 import type { FloorRow } from "../../api/place-rows.ts";
 import type { DeliveriesByRoom, NotificationRow, PlacedDevice } from "../../api/rows.ts";
 import { useRow } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
+import { OutcomeChip } from "../../ui/outcome-chip.tsx";
 import { ReachBar } from "../../ui/reach-bar.tsx";
 import { roomName } from "../../ui/room-name.ts";
-import { DrillChip, OutcomeChip, VerdictChip } from "../../ui/status-chip.tsx";
+import { DrillChip, VerdictChip } from "../../ui/status-chip.tsx";
 import { UnavailablePage } from "../../ui/unavailable-page.tsx";
 import { useImage } from "../../ui/use-image.ts";
 import { outlineOf, parseGeoreference } from "../places/georeference.ts";

@@ -1,10 +1,7 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import {
-  DEVICE_OUTCOMES,
-  type DeviceOutcome,
-  outcomeFilter,
-} from "../../../../resources/notifications/device-outcomes.ts";
+import { DEVICE_OUTCOMES, type DeviceOutcome } from "../../../../resources/notifications/device-outcomes.ts";
+import { outcomeFilter } from "../../../../resources/notifications/outcome-counts.ts";
 import type { ApiClient, RowPage } from "../../api/client.ts";
 import type { RouteQuery } from "../../api/routes.ts";
 import type { DeliveryRow, NotificationRow } from "../../api/rows.ts";
@@ -16,7 +13,7 @@ import type { Column } from "../../ui/list/column.ts";
 import { ListTable } from "../../ui/list/list-table.tsx";
 import { SearchField } from "../../ui/list/search-field.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
-import { OutcomeChip } from "../../ui/status-chip.tsx";
+import { OutcomeChip } from "../../ui/outcome-chip.tsx";
 import { deliveryCsv } from "./delivery-csv.ts";
 
 /** Deliveries, one line per device. */

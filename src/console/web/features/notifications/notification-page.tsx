@@ -11,6 +11,7 @@ import { UnavailablePage } from "../../ui/unavailable-page.tsx";
 import { DeliveryList } from "./delivery-list.tsx";
 import { DeliveryProgress } from "./delivery-progress.tsx";
 import { FollowUpMessages, NotificationActions } from "./notification-actions.tsx";
+import "./outcomes.css";
 
 /** One notification: deliveries, responses and actions. */
 export default function NotificationPage() {
@@ -99,7 +100,6 @@ function Outcomes({ row }: { row: NotificationRow }) {
           </button>
         ))}
       </div>
-      {counts.textOnly > 0 && <p className="soft">{t("notification.text-only-why", { count: counts.textOnly })}</p>}
     </section>
   );
 }
