@@ -99,7 +99,7 @@ function Threshold({ row }: { row: AlarmRow }) {
           kind: "number",
           label: name("alarm-allowed", row.type),
           min: 0,
-          max: limits?.max,
+          ...(limits && { max: limits.max }),
           required: true,
         },
       ]}
