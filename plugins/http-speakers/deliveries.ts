@@ -98,13 +98,16 @@ export function createHttpSpeakerDeliveries(deps: HttpSpeakerDeliveriesDeps): Ht
       else queryStatus(delivery, attempts + 1);
     });
   };
-  const stopDelivery = async (delivery: HttpSpeakerDelivery, isEnded: boolean): Promise<void> => {
+  const stopDelivery = async (delivery: HttpSpeakerDelivery, why: StopRequest["reason"]): Promise<void> => {
     const { item, driver, state } = delivery;
     delivery.state = "off";
     if (!deliveries.delete(item.deliveryId)) return;
     if (state !== "accepted")
-      return outcome(item.deliveryId, "skipped", { reason: "cancelled before the device was contacted" });
-    if (driver.target && !isEnded) await stream.close(driver.target, item.notificationId).catch(() => undefined);
+      return outcome(item.deliveryId, why === "expired" ? "expired" : "skipped", {
+        reason: "cancelled before the device was contacted",
+        inconclusive: true,
+      });
+    if (driver.target && why !== "ended") await stream.close(driver.target, item.notificationId).catch(() => undefined);
     const error = await driver.stop?.(item).then(
       () => null,
       (error: unknown) => `failed to stop the device: ${errorMessage(error)}`,
@@ -128,8 +131,7 @@ export function createHttpSpeakerDeliveries(deps: HttpSpeakerDeliveriesDeps): Ht
     stop({ deliveryIds, reason }) {
       for (const id of deliveryIds) {
         const delivery = deliveries.get(id);
-        if (delivery)
-          serialize(delivery.item.device.deviceIdentifier, () => stopDelivery(delivery, reason === "ended"));
+        if (delivery) serialize(delivery.item.device.deviceIdentifier, () => stopDelivery(delivery, reason));
       }
     },
     isBusy: (identifier) =>

@@ -1,4 +1,4 @@
-import type { Clock, DeliveryItem, PluginContext, StopRequest } from "#plugin-api";
+import type { Clock, DeliveryItem, OutcomeDetails, PluginContext, StopRequest } from "#plugin-api";
 import { hedgedRequest } from "./hedged-request.ts";
 import type { PageStore } from "./page-store.ts";
 import { type PhoneAddress, phoneAddressOf } from "./phone.ts";
@@ -94,14 +94,14 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
     delivery: PhoneDelivery,
     level: "failed" | "skipped" | "expired",
     reason: string,
-    retryable = false,
+    flags: Pick<OutcomeDetails, "retryable" | "inconclusive"> = {},
   ): void => {
     deliveries.delete(delivery.item.deliveryId);
-    outcome(delivery.item.deliveryId, level, { reason, retryable });
+    outcome(delivery.item.deliveryId, level, { reason, ...flags });
   };
-  const promote = (delivery: PhoneDelivery, level: "accepted" | "playing", reason?: string): void => {
+  const promote = (delivery: PhoneDelivery, level: "accepted" | "playing", details: OutcomeDetails = {}): void => {
     delivery.state = level;
-    outcome(delivery.item.deliveryId, level, reason === undefined ? {} : { reason });
+    outcome(delivery.item.deliveryId, level, details);
     if (level === "playing") watch(delivery);
   };
   const isActive = (delivery: PhoneDelivery): boolean => !delivery.cancelReason && isCurrent(delivery);
@@ -167,13 +167,15 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
   };
   const pushMessage = async (delivery: PhoneDelivery): Promise<void> => {
     if (delivery.cancelReason) return;
-    if (clock.now() > delivery.item.notAfter) return end(delivery, "expired", "expired before the phone was contacted");
+    if (clock.now() > delivery.item.notAfter)
+      return end(delivery, "expired", "expired before the phone was contacted", { inconclusive: true });
     delivery.state = "asking";
     const result = await pushHedged(delivery);
     if (result.kind === "busy") return end(delivery, "skipped", IN_USE);
-    if (result.kind === "failed") return end(delivery, "failed", result.reason, result.retryable);
-    const silent = delivery.item.audio && !delivery.audible ? NO_AUDIO : undefined;
-    promote(delivery, "accepted", result.reason ?? silent);
+    if (result.kind === "failed") return end(delivery, "failed", result.reason, { retryable: result.retryable });
+    const textOnly = delivery.item.audio !== null && !delivery.audible;
+    const reason = result.reason ?? (textOnly ? NO_AUDIO : undefined);
+    promote(delivery, "accepted", { ...(reason !== undefined && { reason }), ...(textOnly && { textOnly }) });
     trackShownText(delivery, delivery.item.profile.durationMs);
     playRingtone(delivery);
     followUp(delivery);
@@ -258,6 +260,7 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
         delivery,
         reason === "expired" ? "expired" : "skipped",
         `${STOP_REASONS[reason]} before the phone was contacted`,
+        { inconclusive: true },
       );
   };
   const startDelivery = (item: DeliveryItem, phone: PhoneAddress): void => {

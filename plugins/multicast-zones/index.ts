@@ -64,9 +64,9 @@ function targetOf(ctx: Context, { group, port, networkInterface }: ZoneAddress):
 /** Opens the stream of one zone. `sent`: its first packet was sent, the most that can be known. */
 async function deliver(ctx: Context, network: ZoneNetwork, item: DeliveryItem): Promise<void> {
   const { deliveryId, notificationId } = item;
-  if (!item.audio) return ctx.outcome(deliveryId, "skipped", { reason: "a zone has no display" });
+  if (!item.audio) return ctx.outcome(deliveryId, "failed", { reason: "a zone has no display", unsupported: true });
   const { zone, error } = parseZoneDevice(item.device, item.priority);
-  if (!zone) return ctx.outcome(deliveryId, "failed", { reason: error, retryable: false });
+  if (!zone) return ctx.outcome(deliveryId, "failed", { reason: error, retryable: false, inconclusive: true });
   const target = targetOf(ctx, zone);
   network.add(target);
   const { networkInterface = ctx.config.networkInterface } = zone;
@@ -78,7 +78,10 @@ async function deliver(ctx: Context, network: ZoneNetwork, item: DeliveryItem): 
     if (isNetworkUnreachable(error)) {
       ctx.outcome(deliveryId, "failed", { reason: message, retryable: true, noNetwork: true });
       network.fail(target, message);
-    } else ctx.outcome(deliveryId, "failed", { reason: `failed to open the stream: ${message}`, retryable: true });
+    } else {
+      const reason = `failed to open the stream: ${message}`;
+      ctx.outcome(deliveryId, "failed", { reason, retryable: true, inconclusive: true });
+    }
   }
 }
 

@@ -125,7 +125,7 @@ function createCallManager({ config: given, clock, outcome }: Context, deps: Tel
     async make(item: DeliveryItem): Promise<void> {
       const { dialled = "" } = resolveDialling(item.device.deviceIdentifier, plan);
       if (clock.now() > item.notAfter) {
-        outcome(item.deliveryId, "expired", { reason: "No line was free in time." });
+        outcome(item.deliveryId, "expired", { reason: "No line was free in time.", inconclusive: true });
         return;
       }
       const call = placeTelephoneCall(item, dialled, deps);

@@ -6,6 +6,8 @@ export interface CallFailureExplanation {
   retryable: boolean;
   /** The device is in use. */
   busy: boolean;
+  /** It does not mean that the device is off: it is busy, or the server or the credentials are at fault. */
+  inconclusive: boolean;
 }
 
 const FAILURE_MESSAGES: Readonly<Record<number, string>> = {
@@ -30,14 +32,18 @@ const BUSY_STATUSES = [486, 600];
 /** Statuses that may change within seconds. */
 const TEMPORARY_STATUSES = [408, 480, 486, 500, 502, 503, 504, 600];
 
+/** Statuses of a device that works, or of a server before it. */
+const INCONCLUSIVE_STATUSES = [401, 403, 407, 486, 487, 488, 500, 502, 503, 504, 600, 603, 606];
+
 /** Explains a failed call. @source RFC 3261 §21 */
 export function explainCallFailure({ status, reason: detail }: CallFailure): CallFailureExplanation {
-  if (status === null) return { reason: detail, retryable: true, busy: false };
+  if (status === null) return { reason: detail, retryable: true, busy: false, inconclusive: false };
   const known = FAILURE_MESSAGES[status];
   const response = detail === "" ? String(status) : `${status} ${detail.slice(0, 100)}`;
   return {
     reason: known === undefined ? `call failed: ${response}` : `${known} (${response})`,
     retryable: TEMPORARY_STATUSES.includes(status),
     busy: BUSY_STATUSES.includes(status),
+    inconclusive: INCONCLUSIVE_STATUSES.includes(status),
   };
 }

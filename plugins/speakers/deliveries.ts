@@ -55,10 +55,11 @@ export function createSpeakerDeliveries({
 
   const startDelivery = (item: DeliveryItem): void => {
     const { deliveryId, notificationId, audio, priority, device, profile } = item;
-    const reason = skipReason(item);
     const mac = device.deviceIdentifier.slice("agent:".length);
     const settings = settingsOf(mac);
-    if (reason !== null || !audio) outcome(deliveryId, "skipped", { reason: reason ?? "" });
+    if (!audio) outcome(deliveryId, "failed", { reason: "a speaker has no display", unsupported: true });
+    else if (device.attributes.IsConfigured === "false")
+      outcome(deliveryId, "failed", { reason: NOT_CONFIGURED, inconclusive: true });
     else if (!settings) fail(deliveryId, "no agent is registered with this MAC address", false);
     else {
       const delayMs = settings.delayMs || item.holdMs || 0;
@@ -116,13 +117,15 @@ export function createSpeakerDeliveries({
   const close = ({ item: { deliveryId } }: SpeakerDelivery): void => {
     if (deliveries.delete(deliveryId)) outcome(deliveryId, "accepted");
   };
-  const cancel = (delivery: SpeakerDelivery): void => {
+  const cancel = (delivery: SpeakerDelivery, hasExpired: boolean): void => {
     const { mac, target, item } = delivery;
     links.sendCommand(mac, { kind: "stop", deliveryId: item.deliveryId });
     if (target) stream.close(target, item.notificationId).catch(() => undefined);
     if (target) close(delivery);
     else if (deliveries.delete(item.deliveryId))
-      outcome(item.deliveryId, "skipped", { reason: "cancelled before the speaker responded" });
+      outcome(item.deliveryId, hasExpired ? "expired" : "skipped", {
+        reason: "cancelled before the speaker responded",
+      });
   };
 
   return {
@@ -135,7 +138,7 @@ export function createSpeakerDeliveries({
         if (!delivery) continue;
         // Finished audio plays out, and its agent may send a final event.
         if (reason === "ended") clock.after(FINAL_EVENTS_MS, () => close(delivery));
-        else cancel(delivery);
+        else cancel(delivery, reason === "expired");
       }
     },
     isWanted: ({ kind, deliveryId }) => kind === "stop" || deliveries.has(deliveryId),
@@ -158,11 +161,7 @@ function matchOf({ detection }: AgentEvent): OutcomeDetails {
   return { afterwards: true, ...(detection && { match: detection }) };
 }
 
-function skipReason({ audio, device }: DeliveryItem): string | null {
-  if (!audio) return "a speaker has no display";
-  return device.attributes.IsConfigured === "false" ? "the speaker is not accepted yet (IsConfigured)" : null;
-}
-
+const NOT_CONFIGURED = "the speaker is not accepted yet (IsConfigured)";
 const NOT_CONNECTED = "agent not connected";
 const NO_RESPONSE = `no response from the agent within ${RESPONSE_TIMEOUT_MS / 1_000} s`;
 const PLAYED_OFFLINE = "played offline by the speaker while the appliance was unreachable";

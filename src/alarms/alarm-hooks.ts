@@ -1,6 +1,6 @@
 import { invalidValue } from "../lib/errors.ts";
 import { isUuid, newId } from "../lib/ids.ts";
-import { ALARM_IDS, ALARM_TYPES, type AlarmType } from "../resources/alarms/alarm-types.ts";
+import { ALARM_IDS, ALARM_THRESHOLDS, ALARM_TYPES, type AlarmType } from "../resources/alarms/alarm-types.ts";
 import alarms from "../resources/alarms/alarms.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, PresentContext, ResourceHooks, StoreReader, Transaction } from "../store/store.ts";
@@ -8,7 +8,10 @@ import { ADMINISTRATION_LIST_ID } from "./administration-list.ts";
 
 type Alarm = RowOf<typeof alarms>;
 
-/** Number of unregistered speakers of an appliance that does not raise an alarm. @source docs/decisions/0013-other-resources.md, Alarms */
+/**
+ * What an appliance may exceed without an alarm; units in `ALARM_THRESHOLDS`.
+ * @source docs/decisions/0013-other-resources.md, Alarms; docs/decisions/0440-device-outcomes.md
+ */
 export interface AlarmThreshold {
   id: string;
   alarmId: string;
@@ -20,7 +23,6 @@ export interface AlarmThreshold {
 const FIELD = "alarmThresholds";
 /** @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
 const MAX_THRESHOLDS = 200;
-const MAX_DEVICES = 1_000_000;
 
 /** Validates and normalizes thresholds; query flags add thresholds, actions and the administration list to the response. */
 export const alarmHooks: ResourceHooks<typeof alarms> = {
@@ -47,17 +49,24 @@ export const alarmHooks: ResourceHooks<typeof alarms> = {
 function parseThresholds({ id, type, alarmThresholds }: Alarm, reader: StoreReader): AlarmThreshold[] {
   const given = alarmThresholds ?? [];
   if (!Array.isArray(given)) throw invalidValue(FIELD, "Must be a list.");
-  if (given.length > 0 && type !== "speakers_unregistered") {
-    throw invalidValue(FIELD, "Thresholds are only allowed for the alarm speakers_unregistered.");
+  const max = type === null ? undefined : ALARM_THRESHOLDS[type]?.max;
+  if (max === undefined && given.length > 0) {
+    const types = Object.keys(ALARM_THRESHOLDS).join(", ");
+    throw invalidValue(FIELD, `Thresholds are only allowed for the alarms ${types}.`);
   }
   if (given.length > MAX_THRESHOLDS) throw invalidValue(FIELD, `Must have at most ${MAX_THRESHOLDS} items.`);
-  const thresholds = given.map((each, at) => parseThreshold(each, id, `${FIELD}[${at}]`, reader));
+  const thresholds = given.map((each, at) => parseThreshold(each, { id, max: max ?? 0 }, `${FIELD}[${at}]`, reader));
   const endpoints = new Set(thresholds.map(({ endpointId }) => endpointId));
   if (endpoints.size < thresholds.length) throw invalidValue(FIELD, "Must have at most one threshold per appliance.");
   return thresholds;
 }
 
-function parseThreshold(given: unknown, alarmId: string, field: string, reader: StoreReader): AlarmThreshold {
+function parseThreshold(
+  given: unknown,
+  { id: alarmId, max }: { id: string; max: number },
+  field: string,
+  reader: StoreReader,
+): AlarmThreshold {
   if (typeof given !== "object" || given === null) throw invalidValue(field, "Must be an object.");
   const { id, endpointId, threshold, alarmId: named } = given as Record<string, unknown>;
   if (id !== undefined && id !== null && !isUuid(id)) throw invalidValue(`${field}.id`, "Must be a UUID.");
@@ -67,8 +76,8 @@ function parseThreshold(given: unknown, alarmId: string, field: string, reader: 
   const isKnown = isUuid(endpointId) && reader.one("SELECT 1 FROM endpoints WHERE id = ?", endpointId.toLowerCase());
   if (!isKnown) throw invalidValue(`${field}.endpointId`, "No appliance with this id was found.");
   const digits = String(threshold ?? "").trim();
-  if (!/^\d{1,7}$/.test(digits) || Number(digits) > MAX_DEVICES) {
-    throw invalidValue(`${field}.threshold`, `Must be a whole number between 0 and ${MAX_DEVICES}.`);
+  if (!/^\d{1,7}$/.test(digits) || Number(digits) > max) {
+    throw invalidValue(`${field}.threshold`, `Must be a whole number between 0 and ${max}.`);
   }
   return {
     id: isUuid(id) ? id.toLowerCase() : newId(),

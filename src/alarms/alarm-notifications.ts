@@ -68,6 +68,8 @@ const NOTIFICATION_SOURCES: Readonly<Record<AlarmType, NotificationSource>> = {
   onprem_delta_sync_error_event: "onprem-delta-sync-error-event",
   token_expiration: "token-expiration",
   scenario_device_resolution_failed: "alarm",
+  silent_devices: "alarm",
+  missed_bells: "alarm",
 };
 
 /** Titles of alarms in notifications without a template. */
@@ -81,6 +83,8 @@ const ALARM_TITLES: Readonly<Record<AlarmType, string>> = {
   onprem_delta_sync_error_event: "Synchronisation failed",
   token_expiration: "Credentials expire",
   scenario_device_resolution_failed: "A scenario was started by an unknown device",
+  silent_devices: "Devices do not respond",
+  missed_bells: "Bells were missed",
 };
 
 /**

@@ -1,6 +1,7 @@
+import { silentDevices, troubledBells } from "../ops/health/audibility.ts";
 import { DEDICATED_ALARM_PREFIX } from "../ops/health/dedicated-alarms.ts";
 import type { HealthMonitor } from "../ops/health/health.ts";
-import { ALARM_IDS, type AlarmType } from "../resources/alarms/alarm-types.ts";
+import { ALARM_IDS, ALARM_THRESHOLDS, type AlarmType } from "../resources/alarms/alarm-types.ts";
 import alarms from "../resources/alarms/alarms.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { AlarmThreshold } from "./alarm-hooks.ts";
@@ -35,6 +36,7 @@ const TOKEN_EXPIRY_WARNING_MS = 14 * 24 * 3_600_000;
 const CLEAR_MARGIN = 0.1;
 /** Most findings per detector. @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
 const MAX_FINDINGS = 200;
+const MAX_NAMED_PLACES = 5;
 
 export function createDetectors(deps: DetectorDeps): AlarmDetector[] {
   const detectors: [AlarmDetector["alarms"], number, (now: number, deps: DetectorDeps) => AlarmFinding[]][] = [
@@ -42,6 +44,8 @@ export function createDetectors(deps: DetectorDeps): AlarmDetector[] {
     [["sis_loader_failed"], SHORT_INTERVAL_MS, detectFailedImports],
     [["scenario_device_resolution_failed"], SHORT_INTERVAL_MS, detectUnknownDevices],
     [["speakers_unregistered"], LONG_INTERVAL_MS, detectUnregisteredSpeakers],
+    [["silent_devices"], LONG_INTERVAL_MS, detectSilentDevices],
+    [["missed_bells"], LONG_INTERVAL_MS, detectMissedBells],
     [["token_expiration"], LONG_INTERVAL_MS, detectExpiringTokens],
     [
       ["license_violation", "phone_cache_update_failed", "onprem_delta_sync_error_event"],
@@ -114,20 +118,63 @@ function detectUnregisteredSpeakers(_now: number, { reader }: DetectorDeps): Ala
        AND LOWER(COALESCE(d.attributes ->> 'IsConfigured', 'true')) <> 'false'
      GROUP BY e.pk`,
   );
-  const alarm = reader.get(alarms, ALARM_IDS.speakers_unregistered);
-  const allowed = new Map(
-    ((alarm?.alarmThresholds ?? []) as AlarmThreshold[]).map((each) => [each.endpointId, Number(each.threshold)]),
-  );
-  const isRaised = (endpoint: string): boolean =>
-    reader.one("SELECT 1 FROM alarm_reasons WHERE alarm = ? AND endpoint = ?", ...[alarm?.id ?? "", endpoint]) !== null;
+  const exceeds = thresholdOf("speakers_unregistered", reader);
   return lines.flatMap(({ endpoint, missing }) => {
-    const threshold = allowed.get(endpoint) ?? 0;
-    const margin = isRaised(endpoint) ? Math.floor(threshold * CLEAR_MARGIN) : 0;
-    if (missing <= threshold - margin) return [];
+    const threshold = exceeds(endpoint, missing);
+    if (threshold === null) return [];
     const speakers = missing === 1 ? "1 speaker is" : `${missing} speakers are`;
     const reason = `${speakers} not registered; the threshold is ${threshold}.`;
     return [{ alarm: "speakers_unregistered", endpointId: endpoint, code: "speakers", reason }];
   });
+}
+
+/**
+ * Compares with an appliance's threshold; returns it where it is exceeded, else null. A raised alarm clears a tenth of
+ * the threshold lower, so that a device that flaps at the threshold raises it once.
+ */
+function thresholdOf(type: AlarmType, reader: StoreReader): (endpointId: string, value: number) => number | null {
+  const alarm = reader.get(alarms, ALARM_IDS[type]);
+  const allowed = new Map(
+    ((alarm?.alarmThresholds ?? []) as AlarmThreshold[]).map((each) => [each.endpointId, Number(each.threshold)]),
+  );
+  const isRaised = (endpoint: string): boolean =>
+    reader.one("SELECT 1 FROM alarm_reasons WHERE alarm = ? AND endpoint = ?", ALARM_IDS[type], endpoint) !== null;
+  return (endpoint, value) => {
+    const threshold = allowed.get(endpoint) ?? ALARM_THRESHOLDS[type]?.default ?? 0;
+    const margin = isRaised(endpoint) ? Math.floor(threshold * CLEAR_MARGIN) : 0;
+    return value > threshold - margin ? threshold : null;
+  };
+}
+
+/** Appliances with too large a share of devices that do not respond; names the places with the most. */
+function detectSilentDevices(_now: number, { reader }: DetectorDeps): AlarmFinding[] {
+  const exceeds = thresholdOf("silent_devices", reader);
+  return silentDevices(reader).flatMap(({ endpointId, silent, total, places }) => {
+    const percent = Math.floor((100 * silent) / total);
+    const threshold = exceeds(endpointId, (100 * silent) / total);
+    if (threshold === null) return [];
+    const named = places.slice(0, MAX_NAMED_PLACES).map(({ place, count }) => `${place ?? "no place"} ${count}`);
+    const more = places.length > MAX_NAMED_PLACES ? ", …" : "";
+    const devices = `${silent} of ${total} devices do not respond (${percent} %)`;
+    const reason = `${devices}: ${named.join(", ")}${more}. The threshold is ${threshold} %.`;
+    return [{ alarm: "silent_devices", endpointId, code: "devices", reason }];
+  });
+}
+
+/** Bells of the last day that people did not hear as planned. */
+function detectMissedBells(now: number, { reader, endpointId }: DetectorDeps): AlarmFinding[] {
+  const endpoint = endpointId();
+  const { missed, late, unheard, devices } = troubledBells(reader, now);
+  const bells = missed + late + unheard;
+  const threshold = thresholdOf("missed_bells", reader)(endpoint, bells);
+  if (threshold === null) return [];
+  const parts = [
+    missed > 0 ? `${missed} missed` : "",
+    late > 0 ? `${late} late` : "",
+    unheard > 0 ? `${unheard} not heard by ${devices} ${devices === 1 ? "device" : "devices"}` : "",
+  ].filter(Boolean);
+  const reason = `Bells of the last 24 hours: ${parts.join(", ")}. The threshold is ${threshold}.`;
+  return [{ alarm: "missed_bells", endpointId: endpoint, code: "bells", reason }];
 }
 
 /** Permanent tokens that expire soon. */

@@ -11,6 +11,7 @@ export interface DeliveryStatusRow {
   /** Plugin that handles the delivery. */
   provider: string | null;
   level: DeliveryLevel;
+  textOnly: boolean;
   reason: string | null;
   sentAt: string | null;
   acceptedAt: string | null;

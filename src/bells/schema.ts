@@ -17,7 +17,8 @@ const RINGS: InternalTable = {
     UNIQUE (owner, local_date, local_time, entry)) STRICT;
   CREATE INDEX IF NOT EXISTS bell_rings__due ON bell_rings(at) WHERE open = 1;
   CREATE INDEX IF NOT EXISTS bell_rings__started ON bell_rings(at) WHERE state = 'started';
-  CREATE INDEX IF NOT EXISTS bell_rings__missed ON bell_rings(at) WHERE state = 'missed'`,
+  CREATE INDEX IF NOT EXISTS bell_rings__missed ON bell_rings(at) WHERE state = 'missed';
+  CREATE INDEX IF NOT EXISTS bell_rings__late ON bell_rings(at) WHERE state = 'late'`,
 };
 
 /**

@@ -8,6 +8,14 @@ import type { Terminal } from "../lib/terminal.ts";
 import { formatTable } from "../lib/text-table.ts";
 import { includesAllDevices } from "../resources/devices/device-group-fields.ts";
 import { ALERT_TONE_NAMES } from "../resources/messages/alert-tones.ts";
+import {
+  deviceOutcome,
+  OUTCOME_NAMES,
+  type ReachVerdict,
+  reachedTotal,
+  VERDICT_NAMES,
+} from "../resources/notifications/device-outcomes.ts";
+import { countOutcomes, reachVerdict } from "../resources/notifications/outcome-counts.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
 
 interface SendOptions extends ApplianceOptions {
@@ -15,6 +23,7 @@ interface SendOptions extends ApplianceOptions {
   allDevices?: true;
   text?: string;
   tone?: string;
+  speech: boolean;
   drill?: true;
   json?: true;
 }
@@ -36,6 +45,7 @@ interface Sent {
 const MAX_FOLLOW_MS = 15 * 60_000;
 /** The console uses the same name for the group that it creates for a first test. */
 const ALL_DEVICES = "All devices";
+const DEFAULT_TONE = "chime";
 
 /** `carillon send`: sends one message to device groups and follows the deliveries to their end. */
 export function addSend(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
@@ -45,27 +55,33 @@ export function addSend(program: Command, terminal: Terminal, finish: (exitCode:
     .option("--all-devices", "send to all devices of the appliance")
     .option("--text <text>", "text that devices show below the subject")
     .addOption(new Option("--tone <tone>", "tone played before the message").choices(ALERT_TONE_NAMES))
+    .option("--no-speech", "do not speak the text where a group has loudspeakers, which cannot show it")
     .option("--drill", "mark the message as a drill")
     .option("--json", "print one line of JSON")
     .addHelpText(
       "after",
       '\nExample:\n  carillon send "Fire drill at 10:00" --tone chime --drill --all-devices\n\n' +
-        "Without --drill the message is live. Exit code 1 when a device was not reached; the table shows the reasons.",
+        "A group with loudspeakers hears a tone, then the text in the language of the default voice.\n" +
+        "Without --drill the message is live. Exit code 1 when someone did not get it; the table ends with the reasons.",
     )
     .action(async (subject: string, options: SendOptions) => {
       const api = apiClientFrom(options, terminal);
-      const { text: body, tone: alertTone, drill, json } = options;
+      const { text: body, drill, json } = options;
       const deviceGroupIds = await groupsOf(api, options);
-      const message = { subject, body, alertTone, drill, deviceGroupIds };
+      const audio = await audioFor(api, options, deviceGroupIds);
+      const message = { subject, body, ...audio, drill, deviceGroupIds };
       const { id, approval } = await api.postIdempotent<Sent>("/notifications", message);
       if (approval === "waiting") {
         terminal.err(`A second person must approve the message first: ${options.url}/broadcasts/${id}`);
         return terminal.out(json ? JSON.stringify({ id, approval, devices: [] }) : id);
       }
       const devices = await followMessage(api, id, terminal);
-      if (json) terminal.out(JSON.stringify({ id, approval, devices: devices.map(brief) }));
-      else for (const line of tableOf(devices)) terminal.out(line);
-      finish(devices.every(isReached) ? EXIT.ok : EXIT.failure);
+      const verdict = reachVerdict(countOutcomes(devices));
+      const problems = await audioProblems(api, id);
+      for (const problem of problems) terminal.err(problem);
+      if (json) terminal.out(JSON.stringify({ id, approval, verdict, devices: devices.map(brief) }));
+      else for (const line of [...tableOf(devices), ...summaryOf(devices, verdict)]) terminal.out(line);
+      finish(devices.some(isMissed) || problems.length > 0 ? EXIT.failure : EXIT.ok);
     });
 }
 
@@ -121,13 +137,18 @@ async function followMessage(api: ApiClient, id: string, terminal: Terminal): Pr
   }
 }
 
-function isReached({ level }: DeliveryStatusRow): boolean {
-  return level !== "failed" && level !== "expired";
-}
-
-function brief({ deviceIdentifier, name, level, reason, ...row }: DeliveryStatusRow) {
-  const { matchPValue, matchDelayMs, matchLevelDb } = row;
-  return { deviceIdentifier, name, level, reason, matchPValue, matchDelayMs, matchLevelDb };
+/** Loudspeakers cannot show text: a group that has some hears a tone and the text. */
+async function audioFor(
+  api: ApiClient,
+  { tone, speech }: SendOptions,
+  deviceGroupIds: readonly string[],
+): Promise<{ alertTone: string | undefined; ttsType?: "subject-and-body" }> {
+  if (!speech) return { alertTone: tone };
+  for (const id of deviceGroupIds) {
+    const { data } = await api.get<ApiPage<unknown>>(`/device-groups/${id}/devices?type=speakers&limit=1`);
+    if (data.length > 0) return { alertTone: tone ?? DEFAULT_TONE, ttsType: "subject-and-body" };
+  }
+  return { alertTone: tone };
 }
 
 /** Why it has its level, and what a microphone in the room recorded. */
@@ -139,7 +160,41 @@ function explain({ level, reason, matchDelayMs, matchLevelDb }: DeliveryStatusRo
   return [...(reason === null ? [] : [reason]), ...match].join("; ");
 }
 
+/** Why the message was sent without some of its audio. */
+async function audioProblems(api: ApiClient, id: string): Promise<string[]> {
+  const activities = await listAll<{ type: string; details: { severity?: string; message?: string } | null }>(
+    api,
+    `/notifications/${id}/activities`,
+  );
+  return activities.flatMap(({ details }) =>
+    details?.severity === "error" && details.message !== undefined ? [details.message] : [],
+  );
+}
+
+function isMissed(delivery: DeliveryStatusRow): boolean {
+  return deviceOutcome(delivery) === "notReached";
+}
+
+function brief(delivery: DeliveryStatusRow) {
+  const { deviceIdentifier, name, level, reason, matchPValue, matchDelayMs, matchLevelDb } = delivery;
+  const match = { matchPValue, matchDelayMs, matchLevelDb };
+  return { deviceIdentifier, name, level, outcome: deviceOutcome(delivery), reason, ...match };
+}
+
+/** Failures come last, where they are seen. */
 function tableOf(lines: readonly DeliveryStatusRow[]): string[] {
-  const rows = lines.map((line) => [line.name, line.deviceIdentifier, line.level, explain(line)]);
-  return formatTable([["Device", "Identifier", "Level", "Reason"], ...rows]);
+  const sorted = [...lines.filter((line) => !isMissed(line)), ...lines.filter(isMissed)];
+  return formatTable([["Device", "Identifier", "Outcome", "Reason"], ...sorted.map(cellsOf)]);
+}
+
+/** What the outcomes add up to, and again the devices that were not reached. */
+function summaryOf(lines: readonly DeliveryStatusRow[], verdict: ReachVerdict): string[] {
+  const missed = lines.filter(isMissed);
+  const summary = `${VERDICT_NAMES[verdict]}: ${reachedTotal(countOutcomes(lines))} of ${lines.length} devices.`;
+  if (missed.length === 0) return ["", summary];
+  return ["", `${summary} Not reached: ${missed.length}`, ...formatTable(missed.map(cellsOf))];
+}
+
+function cellsOf(line: DeliveryStatusRow): string[] {
+  return [line.name, line.deviceIdentifier, OUTCOME_NAMES[deviceOutcome(line)], explain(line)];
 }

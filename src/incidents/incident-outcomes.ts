@@ -1,3 +1,5 @@
+import type { DeliveryLevel } from "../resources/notifications/delivery-levels.ts";
+import { type DeviceOutcome, deviceOutcome } from "../resources/notifications/device-outcomes.ts";
 import type { StoreReader } from "../store/store.ts";
 
 /** Rows per chunk: under 5 ms of the event loop. */
@@ -10,7 +12,8 @@ export interface IncidentDelivery {
   deviceIdentifier: string | null;
   /** Owner of a user device. */
   owner: string | null;
-  level: string;
+  level: DeliveryLevel;
+  outcome: DeviceOutcome;
   reason: string | null;
   sentAt: number | null;
   acceptedAt: number | null;
@@ -31,6 +34,7 @@ export interface IncidentPerson {
 
 // Keyset paging on the notification index: constant cost per chunk, and stable while rows change.
 const SELECT_DELIVERIES = `SELECT l.pk, l.name, l.type, l.device_identifier AS deviceIdentifier, u.name AS owner, l.level, l.reason,
+    coalesce(l.text_only, 0) AS textOnly,
     l.sent_at AS sentAt, l.accepted_at AS acceptedAt, l.playing_at AS playingAt, l.proven_at AS provenAt, l.ended_at AS endedAt
   FROM deliveries l INDEXED BY deliveries__notification_pk LEFT JOIN users u ON u.pk = l.user_pk
   WHERE l.notification_pk = ? AND l.pk > ? ORDER BY l.pk LIMIT ${CHUNK_ROWS}`;
@@ -41,8 +45,14 @@ const SELECT_PEOPLE = `SELECT r.pk, r.name, r.email, r.read_timestamp AS readAt,
   WHERE r.notification_pk = ? AND r.pk > ? AND r.declined IS NOT 1 ORDER BY r.pk LIMIT ${CHUNK_ROWS}`;
 
 /** Deliveries of a notification, in chunks. */
-export function deliveryChunks(reader: StoreReader, notificationPk: number): Generator<readonly IncidentDelivery[]> {
-  return readChunks<IncidentDelivery>(reader, SELECT_DELIVERIES, notificationPk);
+export function* deliveryChunks(reader: StoreReader, notificationPk: number): Generator<readonly IncidentDelivery[]> {
+  type Stored = Omit<IncidentDelivery, "outcome"> & { textOnly: number };
+  for (const rows of readChunks<Stored>(reader, SELECT_DELIVERIES, notificationPk)) {
+    yield rows.map(({ textOnly, ...row }) => ({
+      ...row,
+      outcome: deviceOutcome({ level: row.level, textOnly: textOnly === 1 }),
+    }));
+  }
 }
 
 /** People of a notification with their responses, in chunks. */

@@ -1,7 +1,9 @@
 import { yieldToEventLoop } from "../lib/clock.ts";
 import type { NotificationRow } from "../notifications/compose/message-builder.ts";
-import { countLevels, readCounters } from "../notifications/engine/counters.ts";
+import { countLevels, outcomesOf, readCounters } from "../notifications/engine/counters.ts";
 import incidentPlans from "../resources/incidents/incident-plans.ts";
+import type { OutcomeCounts } from "../resources/notifications/device-outcomes.ts";
+import { sumOutcomes } from "../resources/notifications/outcome-counts.ts";
 import sites from "../resources/places/sites.ts";
 import type { RowVisibility, Store } from "../store/store.ts";
 import { deliveryChunks, type IncidentDelivery, type IncidentPerson, personChunks } from "./incident-outcomes.ts";
@@ -12,6 +14,8 @@ import { buildTimeline, incidentNotifications, type TimelineDeps, type TimelineE
 export interface IncidentRecordCounts {
   /** Devices by level. */
   devices: Record<string, number>;
+  /** Devices by outcome. */
+  outcomes: OutcomeCounts;
   recipients: number;
   readers: number;
   /** People by answer. */
@@ -99,7 +103,8 @@ function addCounts(store: Store, rows: readonly NotificationRow[]): IncidentReco
     const asked = row.confirmationRequestId !== null;
     const silent = asked ? recipients - Object.values(answers).reduce((sum, n) => sum + n, 0) : 0;
     const devices = countsWithPrefix("level:", known);
-    return { row, asked, devices, recipients, readers: known.get("readers") ?? 0, answers, silent };
+    const outcomes = outcomesOf(known);
+    return { row, asked, devices, outcomes, recipients, readers: known.get("readers") ?? 0, answers, silent };
   });
 }
 
@@ -109,7 +114,8 @@ function countsWithPrefix(prefix: string, known: ReadonlyMap<string, number>): R
 }
 
 function sumCounts(all: readonly IncidentRecordCounts[]): IncidentRecordCounts {
-  const total: IncidentRecordCounts = { devices: {}, recipients: 0, readers: 0, answers: {}, silent: 0 };
+  const outcomes = sumOutcomes(all.map((counts) => counts.outcomes));
+  const total: IncidentRecordCounts = { devices: {}, outcomes, recipients: 0, readers: 0, answers: {}, silent: 0 };
   for (const { devices, answers, recipients, readers, silent } of all) {
     for (const [level, n] of Object.entries(devices)) total.devices[level] = (total.devices[level] ?? 0) + n;
     for (const [answer, n] of Object.entries(answers)) total.answers[answer] = (total.answers[answer] ?? 0) + n;

@@ -144,7 +144,10 @@ export interface StopRequest {
  * will follow; the delivery ends at this level. `gone`: the device no longer exists; the person's device is deactivated
  * with this reason. `afterwards`: late proof about a completed handover, such as a display receipt; raises the level at
  * any time. `returned`: an accepted message bounced; the delivery fails at any time. `noNetwork`: nothing could leave the
- * appliance; the host retries when the network changes, as long as the message lives.
+ * appliance; the host retries when the network changes, as long as the message lives. `textOnly`: the device shows the
+ * text of a message with audio and does not play the audio. `unsupported`: the device has no means to present this item,
+ * such as text without a display; an earlier failure keeps its reason. `inconclusive`: a failure that does not mean that
+ * the device is silent: it was not contacted, or it is busy.
  */
 export interface OutcomeDetails {
   reason?: string;
@@ -156,6 +159,9 @@ export interface OutcomeDetails {
   afterwards?: boolean;
   returned?: boolean;
   noNetwork?: boolean;
+  textOnly?: boolean;
+  unsupported?: boolean;
+  inconclusive?: boolean;
   /** Playback start reported by the device (epoch ms), its model, and the delay applied. */
   started?: { at: number; model: string; heldMs?: number };
   /**

@@ -88,7 +88,13 @@ export function createDeliveryQueue({
     if (entries.length === 0) return;
     const at = clock.now();
     onOutcomes(
-      entries.map(({ item }) => ({ provider: plugin, deliveryId: item.deliveryId, level, details: { reason }, at })),
+      entries.map(({ item }) => ({
+        provider: plugin,
+        deliveryId: item.deliveryId,
+        level,
+        details: { reason, inconclusive: true },
+        at,
+      })),
     );
   };
 

@@ -8,6 +8,7 @@ import { openPluginPort, type PluginPortDeps } from "./plugin-port.ts";
 import type { FromPlugin, PluginInit } from "./plugin-protocol.ts";
 import type { Registrations } from "./registrations.ts";
 import type { HostRpcClient } from "./rpc-client.ts";
+import { pickOutcomeFlags } from "./sanitize-outcomes.ts";
 import type { ScopedClock } from "./scoped-clock.ts";
 
 export interface PluginContextParts {
@@ -46,23 +47,14 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
     probe(handler) {
       made.probe = handler;
     },
-    outcome(
-      deliveryId,
-      level,
-      { reason, retryable, retryAfterMs, last, gone, afterwards, returned, started, match, askedAgain, noNetwork } = {},
-    ) {
+    outcome(deliveryId, level, { reason, retryAfterMs, started, match, askedAgain, ...flags } = {}) {
       const details = {
         ...(reason !== undefined && { reason }),
-        ...(retryable !== undefined && { retryable }),
         ...(retryAfterMs !== undefined && { retryAfterMs }),
-        ...(last !== undefined && { last }),
         ...(started !== undefined && { started }),
         ...(match !== undefined && { match }),
         ...(askedAgain !== undefined && { askedAgain }),
-        ...(afterwards !== undefined && { afterwards }),
-        ...(gone !== undefined && { gone }),
-        ...(returned !== undefined && { returned }),
-        ...(noNetwork !== undefined && { noNetwork }),
+        ...pickOutcomeFlags(flags),
       };
       outcomes.add({ deliveryId, level, details, at: clock.now() });
     },

@@ -8,7 +8,7 @@ import type {
 } from "../incidents/incident-record.ts";
 import type { TIMELINE_ACTIVITY_TYPES, TimelineEntry } from "../incidents/incident-timeline.ts";
 import type incidentActivities from "../resources/incidents/incident-activities.ts";
-import { DELIVERY_LEVELS } from "../resources/notifications/delivery-levels.ts";
+import { DEVICE_OUTCOMES, OUTCOME_NAMES } from "../resources/notifications/device-outcomes.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ZoneLookup } from "../time-zones/time-zones.ts";
 import { html, type Markup, pageHeaders, rawHtml } from "./html-page.ts";
@@ -120,9 +120,9 @@ function factList(facts: readonly [string, string][]): Markup {
   return html`<dl>${facts.filter(([, value]) => value !== "").map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
-function countTables({ devices, recipients, readers, answers, silent }: IncidentRecordCounts): Markup {
-  const levels = DELIVERY_LEVELS.filter((level) => devices[level]).map(
-    (level) => [level, devices[level] ?? 0] as const,
+function countTables({ outcomes, recipients, readers, answers, silent }: IncidentRecordCounts): Markup {
+  const lines = DEVICE_OUTCOMES.filter((outcome) => outcomes[outcome] > 0).map(
+    (outcome) => [OUTCOME_NAMES[outcome], outcomes[outcome]] as const,
   );
   const people = [
     ["recipients", recipients],
@@ -130,7 +130,7 @@ function countTables({ devices, recipients, readers, answers, silent }: Incident
     ...Object.entries(answers).map(([answer, n]) => [`answered ${answer}`, n] as const),
     ["no answer", silent],
   ] as const;
-  return html`${countTable("Devices by level", levels)}${countTable("People", people)}`;
+  return html`${countTable("Devices", lines)}${countTable("People", people)}`;
 }
 
 function countTable(caption: string, lines: readonly (readonly [string, number])[]): Markup {
@@ -166,14 +166,14 @@ function messageHead({ row, ...counts }: IncidentRecordMessage, { time, users }:
 }
 
 const DEVICES =
-  "<table><caption>Deliveries by device</caption><thead><tr><th>Device</th><th>Level</th><th>Sent</th><th>Accepted</th><th>Playing</th><th>Heard or confirmed</th><th>Ended</th></tr></thead><tbody>";
+  "<table><caption>Deliveries by device</caption><thead><tr><th>Device</th><th>Outcome</th><th>Sent</th><th>Accepted</th><th>Playing</th><th>Heard or confirmed</th><th>Ended</th></tr></thead><tbody>";
 const PEOPLE =
   "<table><caption>Recipients</caption><thead><tr><th>Person</th><th>Read</th><th>Answer</th><th>Answered</th></tr></thead><tbody>";
 
 function deviceRow(row: IncidentDelivery, { time }: Formatting): Markup {
-  const { name, deviceIdentifier, owner, level, reason } = row;
+  const { name, deviceIdentifier, owner, outcome, reason } = row;
   const device = [name ?? "", deviceIdentifier ?? "", owner ?? ""].filter(Boolean).join(" · ");
-  const proven = reason === null ? level : `${level}: ${reason}`;
+  const proven = reason === null ? OUTCOME_NAMES[outcome] : `${OUTCOME_NAMES[outcome]}: ${reason}`;
   const times = [row.sentAt, row.acceptedAt, row.playingAt, row.provenAt, row.endedAt].map(
     (at) => html`<td>${time(at)}</td>`,
   );

@@ -289,8 +289,8 @@ describe("the send page and what follows a send", () => {
     await scene.campus.reset();
     const id = await scene.send("Fire drill", 1, { drill: "true" });
     await scene.waitUntilFinished(id);
-    await open(`/broadcasts/${id}?level=failed`);
-    await page.waitForSelector(`.chip-button[aria-pressed=true] >> text=Failed`);
+    await open(`/broadcasts/${id}?outcome=notReached`);
+    await page.waitForSelector(`.chip-button[aria-pressed=true] >> text=Not reached`);
     await page.waitForSelector(".chart canvas");
     await page.click("text=As a table");
     await page.waitForSelector("table.numbers");

@@ -18,6 +18,10 @@ describe("the commands device and send", () => {
   const carillon = (...argv: string[]): Promise<Ran> =>
     runCommand(argv, { CARILLON_URL: daemon.url, CARILLON_TOKEN: daemon.first.token });
 
+  const icopIdOf = async (deviceIdentifier: string): Promise<string | undefined> =>
+    (await daemon.call<{ data: { icopId: string }[] }>("GET", `/devices?deviceIdentifier=${deviceIdentifier}`)).body
+      .data[0]?.icopId;
+
   it("make a zone known, twice without harm, and call it", async () => {
     expect((await carillon("device", "list")).err.join()).toContain("No devices yet");
     const toNobody = await carillon("send", "Fire drill", "--drill", "--all-devices");
@@ -30,7 +34,8 @@ describe("the commands device and send", () => {
     const listed = await carillon("device", "list");
     expect(listed.out.map((line) => line.split(/ {2,}/))).toEqual([["zone:hall", "Hall", "no message yet"]]);
     const sent = await carillon("send", "Fire drill", "--tone", "chime", "--drill", "--all-devices");
-    expect([sent.exitCode, sent.out[1]?.split(/ {2,}/)]).toEqual([EXIT.ok, ["Hall", "zone:hall", "sent"]]);
+    expect([sent.exitCode, sent.out[1]?.split(/ {2,}/)]).toEqual([EXIT.ok, ["Hall", "zone:hall", "Sent, no receipt"]]);
+    expect(sent.out.at(-1)).toBe("No receipt: 1 of 1 devices.");
     const again = await carillon("send", "Fire drill", "--drill", "--to", "All devices", "--json");
     expect(JSON.parse(again.out.join())).toMatchObject({ devices: [{ deviceIdentifier: "zone:hall" }] });
     expect((await daemon.call<{ total: number }>("GET", "/device-groups")).body.total).toBe(1);
@@ -97,7 +102,38 @@ describe("the commands device and send", () => {
     expect(await carillon(...phone)).toMatchObject({ exitCode: EXIT.ok });
     const { exitCode, out } = await carillon("send", "Fire drill", "--drill", "--all-devices");
     expect(exitCode).toBe(EXIT.failure);
-    expect(out.join("\n")).toMatch(/SEP001122334455 +failed +\S/);
+    expect(out.join("\n")).toMatch(/SEP001122334455 +Not reached +\S/);
+  });
+
+  it("speak to loudspeakers, which cannot show a text, after a tone, unless told otherwise", async () => {
+    const group = { name: "Hall only", filterType: "REJECT", additionIds: [await icopIdOf("zone:hall")] };
+    expect((await daemon.call("POST", "/device-groups", group)).status).toBe(200);
+    const spoken = await carillon("send", "The pool is closed", "--text", "All day.", "--to", "Hall only", "--json");
+    expect([spoken.exitCode, spoken.err.filter((line) => /audio|speech/i.test(line))]).toEqual([EXIT.ok, []]);
+    const { id, verdict, devices } = JSON.parse(spoken.out.join());
+    expect({ verdict, devices }).toMatchObject({
+      verdict: "noReceipt",
+      devices: [{ deviceIdentifier: "zone:hall", level: "sent", outcome: "noReceipt" }],
+    });
+    const { body } = await daemon.call("GET", `/notifications/${id}`);
+    expect(body).toMatchObject({ alertTone: "chime", ttsType: "subject-and-body" });
+    const silent = await carillon("send", "The pool is closed", "--to", "Hall only", "--no-speech");
+    expect([silent.exitCode, silent.out.at(-1)?.split(/ {2,}/)]).toEqual([
+      EXIT.failure,
+      ["Hall", "zone:hall", "Not reached", "a zone has no display"],
+    ]);
+    expect(silent.out).toContain("Reached no one: 0 of 1 devices. Not reached: 1");
+  });
+
+  it("show what was not reached last, and once more below the table", async () => {
+    const { exitCode, out } = await carillon("send", "Fire drill", "--tone", "chime", "--drill", "--all-devices");
+    expect(exitCode).toBe(EXIT.failure);
+    const names = out.map((line) => line.split(/ {2,}/)[1]);
+    const blank = out.indexOf("");
+    expect(names.slice(0, 2)).toEqual(["Identifier", "zone:hall"]);
+    expect(names.slice(2, blank).sort()).toEqual(["SEP001122334455", "SEP00112233AABB"]);
+    expect(out[blank + 1]).toBe("Partly reached: 1 of 3 devices. Not reached: 2");
+    expect(names.slice(blank + 2).sort()).toEqual(["SEP001122334455", "SEP00112233AABB"]);
   });
 
   it("name a table that is not there", async () => {
@@ -110,7 +146,7 @@ describe("the commands device and send", () => {
     const before = (await daemon.call<{ total: number }>("GET", "/notifications")).body.total;
     const faults: [argv: string[], words: string][] = [
       [["send", "Hello"], "add --to GROUP or --all-devices"],
-      [["send", "Hello", "--to", "Everybody"], "Existing groups: All devices."],
+      [["send", "Hello", "--to", "Everybody"], "Existing groups: All devices, Hall only."],
       [["send", "Hello", "--all-devices", "--tone", "gong"], "Allowed choices are"],
       [["device", "zone", "hall", "--group", "10.1.2.3"], "Must be a multicast address such as 239.1.2.3"],
     ];

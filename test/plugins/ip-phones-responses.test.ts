@@ -156,7 +156,7 @@ describe("ip-phones and push responses", () => {
   });
 
   it.each([
-    [1, [{ level: "skipped", reason: "phone in use", retryable: false }]],
+    [1, [{ level: "skipped", reason: "phone in use" }]],
     [2, [{ level: "accepted" }]],
   ])("recognizes its own stream on a phone in use, attempt %i", async (attempt, expected) => {
     const stopped = itemsResponse([0, "Success", "RTPRx:Stop"]);

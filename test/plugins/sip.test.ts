@@ -62,15 +62,24 @@ describe("a call to a SIP device", () => {
   });
 
   it.each([
-    [486, "in use (486 Scripted)", true],
-    [603, "call declined (603 Scripted)", false],
-    [480, "not registered or unreachable (480 Scripted)", true],
-    [488, "no common codec (G.722, G.711) (488 Scripted)", false],
-    [599, "call failed: 599 Scripted", false],
-  ])("explains status %i and whether it is retryable", async (status, reason, retryable) => {
+    [401, "authentication failed (401 Scripted)", { retryable: false, inconclusive: true }],
+    [403, "call refused (403 Scripted)", { retryable: false, inconclusive: true }],
+    [404, "unknown user (404 Scripted)", { retryable: false, inconclusive: false }],
+    [408, "no response (408 Scripted)", { retryable: true, inconclusive: false }],
+    [410, "no longer available (410 Scripted)", { retryable: false, inconclusive: false }],
+    [480, "not registered or unreachable (480 Scripted)", { retryable: true, inconclusive: false }],
+    [486, "in use (486 Scripted)", { retryable: true, inconclusive: true }],
+    [488, "no common codec (G.722, G.711) (488 Scripted)", { retryable: false, inconclusive: true }],
+    [500, "call failed: 500 Scripted", { retryable: true, inconclusive: true }],
+    [503, "server unavailable (503 Scripted)", { retryable: true, inconclusive: true }],
+    [599, "call failed: 599 Scripted", { retryable: false, inconclusive: false }],
+    [600, "in use (600 Scripted)", { retryable: true, inconclusive: true }],
+    [603, "call declined (603 Scripted)", { retryable: false, inconclusive: true }],
+    [604, "unknown user (604 Scripted)", { retryable: false, inconclusive: false }],
+  ])("explains status %i, and whether a retry makes sense and the device is silent", async (status, reason, flags) => {
     const { sip, speaker } = await open(status);
     sip.deliver(itemFor(speaker));
-    expect((await sip.outcome(1, "failed")).details).toEqual({ reason, retryable });
+    expect((await sip.outcome(1, "failed")).details).toEqual({ reason, ...flags });
     await speaker.came(2);
     expect(speaker.asked).toEqual(["INVITE", "ACK"]);
   });
@@ -84,7 +93,23 @@ describe("a call to a SIP device", () => {
     sip.deliver(itemFor(speaker, { deliveryId: 2, device: unknown }));
     expect((await sip.outcome(2, "failed")).details).toEqual({ reason: "not registered", retryable: true });
     sip.deliver(itemFor(speaker, { deliveryId: 3, audio: null }));
-    expect((await sip.outcome(3, "skipped")).details.reason).toMatch(/audio/);
+    expect((await sip.outcome(3, "failed")).details).toMatchObject({
+      reason: "the device receives only audio",
+      unsupported: true,
+    });
+  });
+
+  it("ends with what was proven and a reason when the device hangs up during a message", async () => {
+    const { sip, speaker } = await open();
+    sip.deliver(itemFor(speaker));
+    await speaker.came(2);
+    speaker.hangUp();
+    await expect
+      .poll(() => sip.outcomes.at(-1))
+      .toMatchObject({
+        level: "accepted",
+        details: { reason: "the device hung up during the message", last: true },
+      });
   });
 
   it("redials only in emergencies when the device hangs up", async () => {

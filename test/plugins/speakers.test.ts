@@ -135,7 +135,7 @@ describe("speakers with an agent", () => {
     expect((await lax.plugin.request({ url: "/register", body })).status).toBe(409);
     const unset = { ...DEVICE, attributes: { IsConfigured: "false" } };
     lax.plugin.deliver(deliveryTo(unset, 1, { audio: AUDIO }));
-    expect((await lax.plugin.outcome(1, "skipped")).details.reason).toMatch(/not accepted/);
+    expect((await lax.plugin.outcome(1, "failed")).details.reason).toMatch(/not accepted/);
     for (const [bad, status] of [
       ["{", 400],
       ['{"mac":"nonsense"}', 400],
@@ -149,7 +149,7 @@ describe("speakers with an agent", () => {
     const { details } = await open.plugin.outcome(1, "failed");
     expect(details).toEqual({ reason: "no agent is registered with this MAC address", retryable: false });
     open.plugin.deliver(deliveryTo(DEVICE, 2));
-    expect((await open.plugin.outcome(2, "skipped")).details.reason).toBe("a speaker has no display");
+    expect((await open.plugin.outcome(2, "failed")).details.reason).toBe("a speaker has no display");
   });
 
   it("reports microphone proof and playback errors", async () => {

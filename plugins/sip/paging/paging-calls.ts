@@ -4,6 +4,7 @@ import {
   type DeliveryItem,
   isNetworkUnreachable,
   isOwnAddress,
+  type OutcomeDetails,
   type OwnAddress,
   type PluginContext,
   type StopRequest,
@@ -104,13 +105,12 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     page: PagingCall,
     level: "failed" | "skipped" | "expired",
     reason: string,
-    retryable = false,
-    noNetwork = false,
+    flags: Pick<OutcomeDetails, "retryable" | "inconclusive" | "noNetwork"> = {},
   ): void => {
     if (page.state === "over") return;
     page.state = "over";
     pages.delete(page.item.deliveryId);
-    outcome(page.item.deliveryId, level, { reason, retryable, ...(noNetwork && { noNetwork }) });
+    outcome(page.item.deliveryId, level, { reason, ...flags });
     void hangUp(page);
   };
 
@@ -141,11 +141,10 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     const { item } = page;
     await hangingUp.get(item.device.id);
     if (page.cancelReason || page.state === "over") return;
-    if (clock.now() > item.notAfter) return end(page, "expired", "expired before the call");
+    if (clock.now() > item.notAfter) return end(page, "expired", EXPIRED, { inconclusive: true });
     page.state = "calling";
     const { uri, hop, credentials } = await resolveDestination(item.device, deps.directory);
-    const address = await userAgent.addressTo(hop.host);
-    const media = await deps.ports.allocate(address);
+    const [address, media] = await openMedia(hop.host);
     page.path = { address, host: hop.host };
     // It may have been cancelled in the meantime.
     if (page.cancelReason) return media.close();
@@ -172,6 +171,17 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
         onEnded: () => handleRemoteHangUp(page),
       },
     );
+  };
+
+  /** Own address towards a host, and ports there. */
+  const openMedia = async (host: string): Promise<[address: string, media: MediaPort]> => {
+    try {
+      const address = await userAgent.addressTo(host);
+      return [address, await deps.ports.allocate(address)];
+    } catch (error) {
+      if (isNetworkUnreachable(error)) throw error;
+      throw new LocalError(error instanceof Error ? error.message : String(error));
+    }
   };
 
   const handleRtcp = (page: PagingCall, packet: Buffer): void => {
@@ -217,28 +227,32 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     };
     await stream.open(where, item.notificationId).catch((error: Error) => {
       if (tries > 1 && /no answer within/.test(error.message)) void openStream(page, target, tries - 1);
-      else if (page.target === target) end(page, "failed", `failed to open the stream: ${error.message}`, true);
+      else if (page.target === target) end(page, "failed", `failed to open the stream: ${error.message}`, OURS);
     });
   };
 
   const handleFailure = (page: PagingCall, failure: CallFailure): void => {
-    const { reason, retryable, busy } = explainCallFailure(failure);
+    const { reason, busy, ...flags } = explainCallFailure(failure);
     if (busy && page.item.profile.skipPhonesInUse) end(page, "skipped", reason);
-    else end(page, "failed", reason, retryable);
+    else end(page, "failed", reason, flags);
   };
 
   const handleRemoteHangUp = (page: PagingCall): void => {
     page.call = null;
     if (page.state === "calling" && page.redials === 0) {
-      end(page, "failed", "hung up immediately", true);
+      end(page, "failed", "hung up immediately", { retryable: true });
       return;
     }
     const mayCallAgain = page.item.class === "emergency" && page.redials < MAX_REDIALS && !page.cancelReason;
     void hangUp(page);
     page.media = null;
     if (!mayCallAgain) {
+      const { deliveryId } = page.item;
       // The proven level stays.
+      const proven = page.state === "playing" ? "playing" : "accepted";
       page.state = "over";
+      pages.delete(deliveryId);
+      if (!page.cancelReason) outcome(deliveryId, proven, { reason: HUNG_UP, last: true });
       return;
     }
     page.redials++;
@@ -249,7 +263,13 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
   const scheduleDial = (page: PagingCall): void =>
     rateLimiter.schedule(page.item.priority, () => {
       if (page.cancelReason || page.state === "over") return;
-      dial(page).catch((error: Error) => end(page, "failed", error.message, true, isNetworkUnreachable(error)));
+      dial(page).catch((error: Error) =>
+        end(page, "failed", error.message, {
+          retryable: true,
+          ...(isNetworkUnreachable(error) && { noNetwork: true }),
+          ...(error instanceof LocalError && { inconclusive: true }),
+        }),
+      );
     });
 
   /** The device still has the old call: it is freed from the new address before it is called again. */
@@ -271,7 +291,9 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     const { deliveryId } = page.item;
     const { state } = page;
     if (state === "waiting")
-      return end(page, reason === "expired" ? "expired" : "skipped", `${STOP_REASONS[reason]} before the call`);
+      return end(page, reason === "expired" ? "expired" : "skipped", `${STOP_REASONS[reason]} before the call`, {
+        inconclusive: true,
+      });
     await hangUp(page);
     pages.delete(deliveryId);
     // A final report may have arrived in the meantime.
@@ -285,7 +307,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
 
   const startCall = (item: DeliveryItem): void => {
     if (!item.audio) {
-      outcome(item.deliveryId, "skipped", { reason: "the device receives only audio" });
+      outcome(item.deliveryId, "failed", { reason: "the device receives only audio", unsupported: true });
       return;
     }
     const held = pages.get(item.deliveryId);
@@ -337,6 +359,11 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
   };
 }
 
+/** The appliance could not place the call, or not send the audio. */
+const OURS = { retryable: true, inconclusive: true };
+class LocalError extends Error {}
+const EXPIRED = "expired before the call";
+const HUNG_UP = "the device hung up during the message";
 const NOT_ANSWERED = "ringing, but no auto-answer";
 
 const STOP_REASONS: Readonly<Record<StopRequest["reason"], string>> = {

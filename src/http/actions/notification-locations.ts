@@ -69,6 +69,7 @@ const FLOORS = {
           deviceId: uuid("Id of the device.", { required: true }),
           name: text("Description of the device at that time.", { required: true }),
           level: option("Delivery level.", DELIVERY_LEVELS, { required: true }),
+          textOnly: boolean("The device shows the text and did not play any audio.", { required: true }),
           reason: text("Reason for the level."),
         },
       }),

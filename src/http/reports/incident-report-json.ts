@@ -4,12 +4,15 @@ import type {
   IncidentRecordMessage,
 } from "../../incidents/incident-record.ts";
 import type { TimelineEntry } from "../../incidents/incident-timeline.ts";
-import { computed, integer, object, text, timestamp, uuid } from "../../schema/field.ts";
+import { DEVICE_OUTCOMES } from "../../resources/notifications/device-outcomes.ts";
+import { OUTCOME_COUNTS } from "../../resources/notifications/progress-fields.ts";
+import { computed, integer, object, option, text, timestamp, uuid } from "../../schema/field.ts";
 
 const REQUIRED = { required: true } as const;
 const NUMBER = integer("Count.", REQUIRED);
 const COUNTS = {
   devices: computed("Number of devices by level.", "object", { of: NUMBER }),
+  outcomes: computed("Number of devices by outcome.", "object", { of: OUTCOME_COUNTS }),
   recipients: integer("Number of recipients; for an incident, counted once per message.", REQUIRED),
   readers: integer("Number of recipients who read it.", REQUIRED),
   answers: computed("Number of recipients by answer.", "object", { of: NUMBER }),
@@ -38,6 +41,7 @@ const DELIVERY = {
   deviceIdentifier: text("Identifier of the device.", TEXT),
   owner: text("Owner, for a user device.", TEXT),
   level: text("Delivery level.", REQUIRED),
+  outcome: option("Outcome.", DEVICE_OUTCOMES, REQUIRED),
   reason: text("Reason for the level.", TEXT),
   sentAt: timestamp("When the channel accepted it for sending."),
   acceptedAt: timestamp("When the device accepted it."),

@@ -9,6 +9,12 @@ import { stopDeliveries } from "./stop-deliveries.ts";
 /** Maximum wait after the last packet for phones' final reports on what they played. */
 const LAST_REPORT_TIMEOUT_MS = 10_000;
 
+/**
+ * How long the channel of an expired delivery may say what became of its attempt: it alone knows
+ * whether it has contacted the device at all.
+ */
+const EXPIRY_REPORT_MS = 250;
+
 /** About 1 ms of the event loop. */
 const MAX_ENDS_PER_TURN = 250;
 
@@ -106,10 +112,9 @@ export function endAfterAudio(live: ActiveBroadcastState): void {
   live.after(LAST_REPORT_TIMEOUT_MS, () => {
     // Devices not asked yet still get the text.
     const rest = openDeliveries(live).filter(({ audioMode }) => audioMode !== "talk");
-    const silent = rest.filter((delivery) => isReached(delivery) || (delivery.audible && isWithProvider(delivery)));
-    const unheard = silent.filter((delivery) => !isReached(delivery));
-    stopOnDevices(live, unheard, "expired");
-    endAll(live, silent, "expired", missedAudioReason);
+    const unheard = rest.filter((delivery) => !isReached(delivery) && delivery.audible && isWithProvider(delivery));
+    endAll(live, rest.filter(isReached), "expired", missedAudioReason);
+    expireWithProvider(live, unheard, missedAudioReason);
   });
 }
 
@@ -142,10 +147,32 @@ function closeExpired(live: ActiveBroadcastState, lost: readonly Delivery[]): vo
 }
 
 function expireUnreached(live: ActiveBroadcastState, lost: readonly Delivery[]): void {
-  const unanswered = lost.filter(isWithProvider);
-  for (const delivery of unanswered) delivery.deviceEvidence = "silence";
-  stopOnDevices(live, unanswered, "expired");
-  endAll(live, lost, "expired", expiryReason);
+  const asked = lost.filter(isWithProvider);
+  endAll(
+    live,
+    lost.filter((delivery) => !isWithProvider(delivery)),
+    "expired",
+    expiryReason,
+  );
+  expireWithProvider(live, asked, expiryReason, () => {
+    for (const delivery of asked) if (delivery.endedAt === null) delivery.deviceEvidence = "silence";
+  });
+}
+
+/** Takes deliveries back from their channels, which may say what became of them, and ends the others with `reason`. */
+function expireWithProvider(
+  live: ActiveBroadcastState,
+  asked: readonly Delivery[],
+  reason: (delivery: Delivery) => string | null,
+  onSilent = (): void => {},
+): void {
+  if (asked.length === 0) return;
+  for (const delivery of asked) delivery.expiring = true;
+  stopOnDevices(live, asked, "expired");
+  live.after(EXPIRY_REPORT_MS, () => {
+    onSilent();
+    endAll(live, asked, "expired", reason);
+  });
 }
 
 /** Ends a batch per turn: thousands at once would block the event loop. */

@@ -49,24 +49,37 @@ function enqueueAgain(live: ActiveBroadcastState, delivery: Delivery): void {
 
 function handleFailure(live: ActiveBroadcastState, delivery: Delivery, { details, level, at }: DeliveryOutcome): void {
   const { clock } = live;
-  const reason = details.reason ?? null;
+  // What the device cannot present says nothing about an attempt that it could.
+  const reason = (details.unsupported ? delivery.failure : null) ?? details.reason ?? NO_REASON_GIVEN;
   const moment = { now: clock.now(), notAfter: deliveryDeadline(live, delivery) };
   // The device is not to blame for a missing network.
   const isSingle = live.singleAttempt && delivery.device !== null && !details.noNetwork;
   const mayRetry = level === "failed" && !live.closed && !isSingle;
   const delayMs = mayRetry ? retryDelayMs(delivery, details, moment) : null;
   if (delayMs === null) {
-    if (level === "failed") delivery.deviceEvidence = "silence";
-    endDelivery(live, delivery, level as EndLevel, reason ?? NO_REASON_GIVEN, at);
+    // A channel that gives back what has expired does not skip it.
+    const end = delivery.expiring && level === "skipped" ? "expired" : (level as EndLevel);
+    if (showsSilence(end, details, delivery)) delivery.deviceEvidence = "silence";
+    endDelivery(live, delivery, end, reason, at);
     return;
   }
   delivery.reason = reason;
+  delivery.failure = reason;
   delivery.awaitsNetwork = details.noNetwork === true;
   if (delivery.awaitsNetwork) delivery.earlierAttempts++;
   delivery.retryAt = clock.now() + delayMs;
   recordJoinState(live, delivery, "failed");
   live.ledger.markDirty(delivery);
   scheduleRetry(live, delivery, delayMs);
+}
+
+/** The device was asked and did not answer; not what the appliance itself was too late or unable to do. */
+function showsSilence(
+  level: EndLevel,
+  { inconclusive, unsupported, noNetwork }: DeliveryOutcome["details"],
+  { expiring }: Delivery,
+): boolean {
+  return !inconclusive && !unsupported && !noNetwork && (level === "failed" || (level === "expired" && expiring));
 }
 
 function handleProgress(
@@ -82,6 +95,7 @@ function handleProgress(
     // A proof that it plays does not mean that enough of it was left.
     if (details.reason !== undefined || !wasReached || !isMissedAudio(delivery.reason))
       delivery.reason = details.reason ?? missed;
+    delivery.textOnly = showsTextOnly(delivery, details, missed);
     if (missed !== null) delivery.late = true;
     else if (delivery.audible && !wasReached) {
       const hearsAll = !sound?.t0 || (!live.synchronizedStart && delivery.audioMode !== "group");
@@ -102,6 +116,16 @@ function handleProgress(
   if (isListening(delivery) && audioEnded && !wasReached) stopOnDevices(live, [delivery], "ended");
   // A text-only device has nothing more to prove, and after the audio this was the channel's last report.
   if (!delivery.audible || (isListening(delivery) && audioEnded)) endDelivery(live, delivery, null, null, at);
+}
+
+/** A device on the premises that has accepted the message shows it, and plays no audio. */
+function showsTextOnly(
+  { audible, device, textOnly, level }: Delivery,
+  details: DeliveryOutcome["details"],
+  missed: string | null,
+): boolean {
+  if (device === null || level === "sent") return false;
+  return textOnly || !audible || missed !== null || details.textOnly === true;
 }
 
 /** Why a phone that has just answered hears none of the audio; null where it does, or there is none. */

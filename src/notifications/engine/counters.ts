@@ -1,8 +1,11 @@
+import { DELIVERY_LEVELS, type DeliveryLevel } from "../../resources/notifications/delivery-levels.ts";
+import type { OutcomeCounts } from "../../resources/notifications/device-outcomes.ts";
+import { countOutcomes } from "../../resources/notifications/outcome-counts.ts";
 import type { StoreReader, Transaction } from "../../store/store.ts";
 
 /**
  * Counters of a notification: people, readers, answers by option, quota slots by reply, activity log entries by type,
- * and, once it is settled, devices by level.
+ * and, once it is settled, devices by level; those of them that show text only are in `text` as well.
  */
 export type CounterName =
   | "recipients"
@@ -10,7 +13,8 @@ export type CounterName =
   | `answer:${string}`
   | `places:${number}`
   | `activity:${string}`
-  | `level:${string}`;
+  | `level:${string}`
+  | `text:${string}`;
 
 /** Increments a counter of a notification (by its internal key), in the transaction that makes the counted change. */
 export function incrementCounter(tx: Transaction, notificationPk: number, name: CounterName, by: number): void {
@@ -30,19 +34,43 @@ export function incrementCounterById(tx: Transaction, notificationId: string, na
   if (row) incrementCounter(tx, row.pk, name, by);
 }
 
-/** Stores the devices of a settled notification by level, so that they need not be counted any more. */
-export function storeLevelCounts(
-  tx: Transaction,
-  notificationPk: number,
-  levels: Readonly<Record<string, number>>,
-): void {
+/**
+ * Counts the devices of a settled notification by level and stores the counts, so that they need not be counted any
+ * more. Returns them by level.
+ */
+export function storeLevelCounts(tx: Transaction, notificationPk: number): Record<string, number> {
   clearLevelCounts(tx, notificationPk);
-  for (const [level, n] of Object.entries(levels)) incrementCounter(tx, notificationPk, `level:${level}`, n);
+  const levels: Record<string, number> = {};
+  for (const { level, textOnly, n } of countDeliveries(tx, [notificationPk])) {
+    incrementCounter(tx, notificationPk, `level:${level}`, n);
+    if (textOnly === 1) incrementCounter(tx, notificationPk, `text:${level}`, n);
+    levels[level] = (levels[level] ?? 0) + n;
+  }
+  return levels;
+}
+
+interface DeliveryCount {
+  notification: number;
+  level: string;
+  textOnly: number;
+  n: number;
+}
+
+/** From an index alone; one query. */
+function countDeliveries(reader: StoreReader, notificationPks: readonly number[]): DeliveryCount[] {
+  return reader.all<DeliveryCount & Record<string, string | number>>(
+    `SELECT notification_pk AS notification, level, coalesce(text_only, 0) AS textOnly, count(*) AS n FROM deliveries
+     WHERE notification_pk IN (SELECT value FROM json_each(?)) GROUP BY 1, 2, 3`,
+    JSON.stringify(notificationPks),
+  );
 }
 
 /** Drops the stored counts: the notification is no longer settled, so devices are counted again. */
 export function clearLevelCounts(tx: Transaction, notificationPk: number): void {
-  tx.run("DELETE FROM notification_counters WHERE notification = ? AND name LIKE 'level:%'", notificationPk);
+  tx.run(
+    "DELETE FROM notification_counters WHERE notification = ? AND (name LIKE 'level:%' OR name LIKE 'text:%')",
+    notificationPk,
+  );
 }
 
 /** All counters of some notifications, by internal key and name; one query. */
@@ -59,14 +87,29 @@ export function readCounters(
   return counts;
 }
 
-/** Adds the devices of unsettled notifications to their counters, from an index alone; one query. */
+/** Adds the devices of unsettled notifications to their counters. */
 export function countLevels(reader: StoreReader, counts: ReadonlyMap<number, Map<string, number>>): void {
   const open = [...counts].filter(([, known]) => ![...known.keys()].some((name) => name.startsWith("level:")));
   if (open.length === 0) return;
-  const lines = reader.all<{ pk: number; level: string; n: number }>(
-    `SELECT notification_pk AS pk, level, count(*) AS n FROM deliveries
-     WHERE notification_pk IN (SELECT value FROM json_each(?)) GROUP BY notification_pk, level`,
-    JSON.stringify(open.map(([pk]) => pk)),
+  for (const { notification, level, textOnly, n } of countDeliveries(
+    reader,
+    open.map(([pk]) => pk),
+  )) {
+    const known = counts.get(notification);
+    known?.set(`level:${level}`, (known.get(`level:${level}`) ?? 0) + n);
+    if (textOnly === 1) known?.set(`text:${level}`, n);
+  }
+}
+
+/** The devices of a notification by outcome, from its counters. */
+export function outcomesOf(known: ReadonlyMap<string, number>): OutcomeCounts {
+  return countOutcomes(
+    DELIVERY_LEVELS.flatMap((level: DeliveryLevel) => {
+      const text = known.get(`text:${level}`) ?? 0;
+      return [
+        { level, textOnly: true, n: text },
+        { level, textOnly: false, n: (known.get(`level:${level}`) ?? 0) - text },
+      ];
+    }),
   );
-  for (const { pk, level, n } of lines) counts.get(pk)?.set(`level:${level}`, n);
 }

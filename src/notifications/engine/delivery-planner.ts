@@ -15,7 +15,7 @@ const PROVIDERS = `WITH RECURSIVE named(name) AS (
   ) SELECT name FROM named WHERE name IS NOT NULL`;
 
 const COLUMNS = `id, created_at, updated_at, notification_pk, device_pk, user_device_pk, user_pk, endpoint_pk,
-  device_identifier, name, type, provider, level, reason, attempt, priority, late, planned_at, ended_at, not_after`;
+  device_identifier, name, type, provider, level, reason, attempt, priority, late, text_only, planned_at, ended_at, not_after`;
 
 /** Devices that another appliance activates, with its key; 0 where none is reachable. */
 export type RemoteActivations = readonly (readonly [device: number, endpoint: number])[];
@@ -96,7 +96,7 @@ export function insertDeviceDeliveries(
      )
      SELECT uuid7(), ?, ?, ?, pk, NULL, NULL, acting, device_identifier, description, type, provider,
        CASE WHEN skipped IS NOT NULL THEN 'skipped' WHEN failed IS NOT NULL THEN 'failed' ELSE 'planned' END,
-       coalesce(skipped, failed), 0, ?, 0, ?, CASE WHEN coalesce(skipped, failed) IS NOT NULL THEN ? END, ?
+       coalesce(skipped, failed), 0, ?, 0, 0, ?, CASE WHEN coalesce(skipped, failed) IS NOT NULL THEN ? END, ?
      FROM seen`,
     troubles,
     ours,
@@ -220,7 +220,7 @@ export interface ReopenDeps {
 
 const REOPEN_SQL = `SET level = CASE WHEN skipped IS NOT NULL THEN 'skipped' WHEN failed IS NOT NULL THEN 'failed' ELSE 'planned' END,
   reason = coalesce(skipped, failed), ended_at = CASE WHEN coalesce(skipped, failed) IS NOT NULL THEN ? END,
-  provider = carrier, retry_at = NULL, sent_at = NULL, accepted_at = NULL, playing_at = NULL, proven_at = NULL, late = 0, repeat_level = NULL, not_after = ?, updated_at = ?`;
+  provider = carrier, retry_at = NULL, sent_at = NULL, accepted_at = NULL, playing_at = NULL, proven_at = NULL, late = 0, text_only = 0, repeat_level = NULL, not_after = ?, updated_at = ?`;
 
 /** Proven states stay, whatever the result of the repeat. */
 const REPEAT_SQL = `SET repeat_level = iif(skipped IS NULL, 'planned', 'skipped'), reason = 'Not sent again: ' || skipped,
@@ -413,7 +413,7 @@ export function insertUserDeliveries(
      )
      SELECT uuid7(), ?, ?, ?, NULL, pk, user_pk, ?, device_identifier, coalesce(name, type), type, carrier,
        CASE WHEN skipped IS NOT NULL THEN 'skipped' ELSE 'planned' END,
-       skipped, 0, ?, 0, ?, CASE WHEN skipped IS NOT NULL THEN ? END, ?
+       skipped, 0, ?, 0, 0, ?, CASE WHEN skipped IS NOT NULL THEN ? END, ?
      FROM seen`,
     channelsOf(tx, providers, row),
     row.pk,
@@ -441,7 +441,7 @@ export function insertGroupDeliveries(
 ): void {
   tx.run(
     `INSERT OR IGNORE INTO deliveries (id, created_at, updated_at, notification_pk, collaboration_group_pk, endpoint_pk,
-       device_identifier, name, type, provider, level, reason, attempt, priority, late, planned_at, ended_at, not_after)
+       device_identifier, name, type, provider, level, reason, attempt, priority, late, text_only, planned_at, ended_at, not_after)
      WITH ${CHANNELS},
      seen AS (
        SELECT g.*, c.provider AS carrier, ${NO_GROUP_CHANNEL} AS skipped
@@ -450,7 +450,7 @@ export function insertGroupDeliveries(
      )
      SELECT uuid7(), ?, ?, ?, pk, ?, id, name, type, carrier,
        CASE WHEN skipped IS NOT NULL THEN 'skipped' ELSE 'planned' END,
-       skipped, 0, ?, 0, ?, CASE WHEN skipped IS NOT NULL THEN ? END, ?
+       skipped, 0, ?, 0, 0, ?, CASE WHEN skipped IS NOT NULL THEN ? END, ?
      FROM seen`,
     channelsOf(tx, providers, row, "collaboration"),
     row.pk,

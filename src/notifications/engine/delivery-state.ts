@@ -39,9 +39,12 @@ export function isFailureLevel(level: OutcomeLevel): level is EndLevel {
 /** True when the proof is final whatever follows: the device confirmed, or a zone got our packets. */
 export function isReached(delivery: Delivery): boolean {
   return (
-    LEVEL_RANK[delivery.level] >= (delivery.audioMode === "own" ? LEVEL_RANK.sent : LEVEL_RANK.accepted) &&
-    LEVEL_RANK[delivery.level] < LEVEL_RANK.failed
+    LEVEL_RANK[delivery.level] >= reachedRank(delivery.audioMode) && LEVEL_RANK[delivery.level] < LEVEL_RANK.failed
   );
+}
+
+function reachedRank(audioMode: Delivery["audioMode"]): number {
+  return audioMode === "own" ? LEVEL_RANK.sent : LEVEL_RANK.accepted;
 }
 
 /** It has joined the multicast group, or answered the call. */
@@ -58,13 +61,14 @@ export function willListen(delivery: Delivery): boolean {
 export function promote(
   delivery: Pick<
     Delivery,
-    "level" | "audioMode" | "deviceEvidence" | "sentAt" | "acceptedAt" | "playingAt" | "provenAt"
+    "level" | "audioMode" | "deviceEvidence" | "failure" | "sentAt" | "acceptedAt" | "playingAt" | "provenAt"
   >,
   level: Exclude<OutcomeLevel, EndLevel>,
   at: number,
 ): boolean {
   if (LEVEL_RANK[level] <= LEVEL_RANK[delivery.level]) return false;
   delivery.level = level;
+  if (LEVEL_RANK[level] >= reachedRank(delivery.audioMode)) delivery.failure = null;
   delivery.sentAt ??= at;
   if (LEVEL_RANK[level] >= LEVEL_RANK.accepted) delivery.acceptedAt ??= at;
   if (LEVEL_RANK[level] >= LEVEL_RANK.playing) delivery.playingAt ??= at;
@@ -74,10 +78,17 @@ export function promote(
   return true;
 }
 
-/** Ends a delivery with a reason; its level becomes `level` only where the device was not reached. */
+/**
+ * Ends a delivery with a reason; its level becomes `level` only where the device was not reached. After a failed
+ * attempt the delivery has failed for the reason of that attempt: what ends it afterwards (a skip, the deadline, the end
+ * of the audio) says nothing about the device.
+ */
 export function finish(delivery: Delivery, level: EndLevel | null, reason: string | null, at: number): void {
-  if (level !== null && !isReached(delivery)) delivery.level = level;
-  if (reason !== null) delivery.reason = reason.slice(0, MAX_REASON_LENGTH);
+  const isLost = level !== null && !isReached(delivery);
+  const failure = isLost && level !== "failed" ? delivery.failure : null;
+  if (isLost) delivery.level = failure === null ? level : "failed";
+  const stated = failure ?? reason;
+  if (stated !== null) delivery.reason = stated.slice(0, MAX_REASON_LENGTH);
   delivery.endedAt = at;
   delivery.retryAt = null;
 }

@@ -79,6 +79,10 @@ export interface Delivery {
   readonly previouslyFailed: boolean;
   level: DeliveryLevel;
   reason: string | null;
+  /** Reason of the last attempt, where the channel reported that it failed; null before one and after a proof. */
+  failure: string | null;
+  /** The device shows the text and plays no audio. Known once it has accepted the message. */
+  textOnly: boolean;
   attempt: number;
   /** Attempts of earlier runs and those without a network, which do not count for the maximum. */
   earlierAttempts: number;
@@ -95,6 +99,8 @@ export interface Delivery {
   retryAt: number | null;
   /** What was proven before a repeat, which the row keeps; null without proof. */
   previousProof: ProvenState | null;
+  /** It has expired; its channel may still say what became of the attempt. */
+  expiring: boolean;
   dispatchState: DispatchState;
   dispatched: boolean;
   /** It backs off because nothing could leave the appliance, and is retried as soon as the network changes. */

@@ -1,7 +1,7 @@
 import type { DeviceClaim, DeviceClaims } from "../../devices/device-claims.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { DeliveryItem } from "../../plugin-api/index.ts";
-import type { Delivery, DeliveryOwner } from "./delivery.ts";
+import type { Delivery } from "./delivery.ts";
 import type { DeliveryProviders } from "./delivery-providers.ts";
 import { stopDeliveries } from "./stop-deliveries.ts";
 
@@ -115,8 +115,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       delivery.dispatchState = "waiting-for-device";
       owner.markDispatched(delivery);
     }
-    if (verdict.kind === "busy")
-      owner.end(delivery, "skipped", busyReason(deps.find(busy.holder(device)?.deliveryId ?? 0), owner));
+    if (verdict.kind === "busy") endBusy(delivery, deps.find(busy.holder(device)?.deliveryId ?? 0));
     return verdict.kind === "free" || verdict.kind === "preempts";
   };
 
@@ -195,12 +194,20 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   return dispatcher;
 }
 
-/** Two bells that ring at the same time are heard as one. */
-function busyReason(holder: Delivery | undefined, { soundsAt }: DeliveryOwner): string {
-  const isTwin = holder && soundsAt !== null && holder.owner.soundsAt === soundsAt;
-  return isTwin
-    ? `The device rings for ${holder.owner.id} at the same time.`
-    : "The device is busy with another message.";
+/**
+ * Two bells that ring at the same time are heard as one, and what is more urgent goes first on purpose; else this
+ * message is not heard there.
+ */
+function endBusy(delivery: Delivery, holder: Delivery | undefined): void {
+  const { owner } = delivery;
+  if (holder && owner.soundsAt !== null && holder.owner.soundsAt === owner.soundsAt)
+    owner.end(delivery, "skipped", `The device rings for ${holder.owner.id} at the same time.`);
+  else
+    owner.end(
+      delivery,
+      holder && holder.priority < delivery.priority ? "skipped" : "failed",
+      "The device is busy with another message.",
+    );
 }
 
 function createProviderQueue(): ProviderQueue {

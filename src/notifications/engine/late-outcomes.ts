@@ -62,9 +62,10 @@ interface EndedRow extends Pick<Delivery, "level" | "reason" | "sentAt" | "accep
   type: string;
   userDevice: number | null;
   isSettled: number;
+  textOnly: number;
 }
 
-const FIND = `SELECT n.pk AS message, n.id AS notificationId, d.level, d.reason, d.type, d.user_device_pk AS userDevice,
+const FIND = `SELECT n.pk AS message, n.id AS notificationId, d.level, d.reason, d.type, d.user_device_pk AS userDevice, coalesce(d.text_only, 0) AS textOnly,
     d.sent_at AS sentAt, d.accepted_at AS acceptedAt, d.playing_at AS playingAt, d.proven_at AS provenAt,
     n.stage = 'settled' AS isSettled
   FROM deliveries d JOIN notifications n ON n.pk = d.notification_pk
@@ -105,7 +106,7 @@ function writeRows(tx: Transaction, outcomes: readonly DeliveryOutcome[], now: n
   for (const outcome of outcomes) {
     const row = tx.one<EndedRow & Record<string, string | number | null>>(FIND, outcome.deliveryId, outcome.provider);
     if (!row) continue;
-    const known: KnownDelivery = { ...row, audioMode: "nothing", deviceEvidence: null };
+    const known: KnownDelivery = { ...row, audioMode: "nothing", deviceEvidence: null, failure: null };
     const { match } = outcome.details;
     if (match) recordMatch(tx, outcome.deliveryId, match);
     if (!applyLateOutcome(known, outcome) && !match) continue;
@@ -123,6 +124,8 @@ function updateCounters(tx: Transaction, row: EndedRow, level: Delivery["level"]
   if (row.isSettled === 1) {
     incrementCounter(tx, row.message, `level:${row.level}`, -1);
     incrementCounter(tx, row.message, `level:${level}`, 1);
+    incrementCounter(tx, row.message, `text:${row.level}`, -row.textOnly);
+    incrementCounter(tx, row.message, `text:${level}`, row.textOnly);
   }
   if (row.userDevice !== null && level === "failed") {
     incrementCounter(tx, row.message, `activity:${userChannelOf(row.type)}-failed`, 1);

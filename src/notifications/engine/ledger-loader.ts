@@ -26,10 +26,17 @@ type StoredDelivery = Pick<
   | "playingAt"
   | "provenAt"
   | "retryAt"
-> & { provider: string | null; type: string; late: number; failures: number; repeatLevel: DeliveryLevel | null };
+> & {
+  provider: string | null;
+  type: string;
+  late: number;
+  textOnly: number;
+  failures: number;
+  repeatLevel: DeliveryLevel | null;
+};
 
 const SELECT = `SELECT l.pk, l.device_pk AS device, l.user_device_pk AS userDevice, l.type, l.provider, l.level, l.reason,
-    l.attempt, l.priority, l.late, l.sent_at AS sentAt, l.accepted_at AS acceptedAt, l.playing_at AS playingAt,
+    l.attempt, l.priority, l.late, l.text_only AS textOnly, l.sent_at AS sentAt, l.accepted_at AS acceptedAt, l.playing_at AS playingAt,
     l.proven_at AS provenAt, l.retry_at AS retryAt, l.repeat_level AS repeatLevel, coalesce(d.failures, 0) AS failures
   FROM deliveries l LEFT JOIN devices d ON d.pk = l.device_pk
   WHERE l.notification_pk = ? AND l.pk > ? AND l.ended_at IS NULL ORDER BY l.pk LIMIT ?`;
@@ -76,8 +83,12 @@ function toDelivery(
     previouslyFailed: failures >= FAILURES_UNTIL_DEPRIORITIZED,
     late: row.late === 1,
     earlierAttempts: row.attempt,
+    // Only a failed attempt gives a reason to a row without proof.
+    failure: row.level === "planned" ? row.reason : null,
+    textOnly: row.textOnly === 1,
     endedAt: null,
     reached: false,
+    expiring: false,
     audible: false,
     dispatchState: "queued",
     dispatched: false,

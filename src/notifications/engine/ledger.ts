@@ -35,7 +35,7 @@ const MAX_ROWS = 200;
 /** The disk may be full: changes stay in memory until they can be written. */
 const RETRY_MS = 1_000;
 
-const UPDATE = `UPDATE deliveries SET level = ?, reason = ?, attempt = ?, late = ?, sent_at = ?, accepted_at = ?,
+const UPDATE = `UPDATE deliveries SET level = ?, reason = ?, attempt = ?, late = ?, text_only = ?, sent_at = ?, accepted_at = ?,
   playing_at = ?, proven_at = ?, ended_at = ?, retry_at = ?, repeat_level = ?, updated_at = ? WHERE pk = ?`;
 /** What the last delivery says about its device. */
 const DEVICE_UPDATE_SQL = {
@@ -139,6 +139,7 @@ function writeRows(
       reason,
       attempt,
       late,
+      Number(delivery.textOnly),
       sentAt,
       acceptedAt,
       playingAt,

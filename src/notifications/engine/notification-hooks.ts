@@ -2,13 +2,14 @@ import { BugError, ConflictError } from "../../lib/errors.ts";
 import { floorPlansOf } from "../../places/floor-plan.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../../resources/notifications/notification-activity-types.ts";
 import type notifications from "../../resources/notifications/notifications.ts";
+import { reachVerdict } from "../../resources/notifications/outcome-counts.ts";
 import { progressCounterName } from "../../resources/notifications/progress-fields.ts";
 import type { PresentContext, ResourceHooks, StoreReader, Transaction } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 import { isoTimeOrNull, serializeForUser } from "../recipients/user-notifications.ts";
 import { NOTIFICATION_OWNED_TABLES } from "../schema.ts";
 import { findCatchingUp } from "./catch-up.ts";
-import { countLevels, readCounters } from "./counters.ts";
+import { countLevels, outcomesOf, readCounters } from "./counters.ts";
 import { isHeld } from "./hold-registry.ts";
 
 /**
@@ -138,12 +139,20 @@ const NOTHING_COUNTED: Readonly<Record<string, number>> = Object.fromEntries(
 );
 
 /**
- * percentComplete, one counter per type of activity, and `devices`: number of deliveries per level. Complete is
+ * percentComplete, one counter per type of activity, `devices`: number of deliveries per level, `outcomes`: number per
+ * outcome, and `verdict`: what these add up to. Complete is
  * everything that is no longer planned, at most 99 % before the message is settled.
  */
 function progressOf(row: NotificationRow, known: ReadonlyMap<string, number>): Record<string, unknown> {
   const devices: Record<string, number> = {};
-  const progress: Record<string, unknown> = { percentComplete: 100, devices, ...NOTHING_COUNTED };
+  const outcomes = outcomesOf(known);
+  const progress: Record<string, unknown> = {
+    percentComplete: 100,
+    devices,
+    outcomes,
+    verdict: reachVerdict(outcomes),
+    ...NOTHING_COUNTED,
+  };
   let all = 0;
   for (const [name, n] of known) {
     const counter = COUNTERS.get(name);

@@ -36,6 +36,7 @@ const ROLL_CALL_SQL = `SELECT r.pk, r.id AS recipientId, u.id AS userId, coalesc
   WHERE r.notification_pk = ? AND r.pk > ? AND r.declined IS NOT 1 ORDER BY r.pk LIMIT ${CHUNK_ROWS}`;
 
 const DEVICE_STATES_SQL = `SELECT l.pk, d.id AS deviceId, coalesce(l.name, l.device_identifier) AS name, l.level, l.reason,
+    coalesce(l.text_only, 0) AS textOnly,
     d.zone_pk AS zone, d.attributes ->> 'Location' AS location
   FROM deliveries l INDEXED BY deliveries__notification_pk JOIN devices d ON d.pk = l.device_pk
   WHERE l.notification_pk = ? AND l.pk > ? ORDER BY l.pk LIMIT ${CHUNK_ROWS}`;
@@ -130,8 +131,8 @@ export async function devicesByRoom(
     DEVICE_STATES_SQL,
     notificationPk,
   )) {
-    for (const { pk: _pk, zone, location, ...device } of lines) {
-      addToRoom(byRoom, zone ?? byName.get(location ?? "") ?? null, device);
+    for (const { pk: _pk, zone, location, textOnly, ...device } of lines) {
+      addToRoom(byRoom, zone ?? byName.get(location ?? "") ?? null, { ...device, textOnly: Boolean(textOnly) });
     }
     await yieldToEventLoop(clock);
   }

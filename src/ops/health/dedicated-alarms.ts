@@ -8,6 +8,8 @@ export const DEDICATED_ALARM_PREFIX = "alarm:";
 /** Dedicated alarms whose causes keep messages from devices or people. */
 const REPORTED_ALARMS = [
   "speakers_unregistered",
+  "silent_devices",
+  "missed_bells",
   "phone_cache_update_failed",
   "onprem_delta_sync_error_event",
 ] as const;

@@ -23,7 +23,7 @@ export default defineResource({
     ["notificationId", "collaborationGroupId"],
   ],
   indexes: [
-    ["notificationId", "level"],
+    ["notificationId", "level", "textOnly"],
     ["provider", "level"],
   ],
   fields: {
@@ -55,6 +55,7 @@ export default defineResource({
     attempt: integer("Attempts so far.", { readOnly: true, default: 0 }),
     priority: integer("0 highest … 9 lowest.", { readOnly: true, max: 9, default: 5 }),
     late: boolean("The device joined after the audio had started.", { readOnly: true, default: false }),
+    textOnly: boolean("The device shows the text and did not play any audio.", { readOnly: true, default: false }),
     plannedAt: timestamp("When the delivery was planned.", { readOnly: true }),
     sentAt: timestamp("When the channel accepted it for sending.", { readOnly: true }),
     acceptedAt: timestamp("When the device accepted it.", { readOnly: true }),

@@ -1,7 +1,19 @@
-import { computed, integer, number, text } from "../../schema/field.ts";
+import { computed, integer, number, option, text } from "../../schema/field.ts";
+import { type DeviceOutcome, REACH_VERDICTS } from "./device-outcomes.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "./notification-activity-types.ts";
 
 const COUNT = integer("Count.", { required: true });
+
+/** Number of devices by outcome. */
+export const OUTCOME_COUNTS = {
+  heard: integer("Heard by a microphone, or confirmed by a person.", { required: true }),
+  played: integer("Proven by the device to play or show the message.", { required: true }),
+  textOnly: integer("Shows the text and did not play audio.", { required: true }),
+  noReceipt: integer("Sent, without a receipt.", { required: true }),
+  notReached: integer("Not reached.", { required: true }),
+  skipped: integer("Skipped on purpose.", { required: true }),
+  waiting: integer("Not decided yet.", { required: true }),
+} satisfies Record<DeviceOutcome, unknown>;
 
 /** Preview of a draft. */
 const PREVIEW = {
@@ -44,6 +56,10 @@ export const PROGRESS_FIELDS = {
     max: 100,
   }),
   devices: computed("Number of devices by level.", "object", { of: COUNT }),
+  outcomes: computed("Number of devices by outcome.", "object", { of: OUTCOME_COUNTS }),
+  verdict: option("What the outcomes add up to; it counts once percentComplete is 100.", REACH_VERDICTS, {
+    required: true,
+  }),
   preview: computed("For a draft: recipients and devices that would be reached.", "object", {
     of: PREVIEW,
     sometimes: true,

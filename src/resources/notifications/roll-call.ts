@@ -1,3 +1,5 @@
+import type { DeliveryEvidence } from "./device-outcomes.ts";
+
 /** A zone with the names of its parents. */
 export interface RoomLocation {
   zoneId: string;
@@ -22,9 +24,8 @@ export interface RollCallEntry<At = string> {
 }
 
 /** A device with its delivery level. */
-export interface PlacedDevice {
+export interface PlacedDevice extends DeliveryEvidence {
   deviceId: string;
   name: string;
-  level: string;
   reason: string | null;
 }

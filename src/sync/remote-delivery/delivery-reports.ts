@@ -40,17 +40,9 @@ export function applyLateReports(tx: Transaction, outcomes: readonly DeliveryOut
   }
   for (const pk of changed) {
     const message = tx.one<{ id: string; stage: string }>("SELECT id, stage FROM notifications WHERE pk = ?", pk);
-    if (message?.stage === "settled") storeLevelCounts(tx, pk, countLevels(tx, pk));
+    if (message?.stage === "settled") storeLevelCounts(tx, pk);
     if (message) tx.emit("deliveries.changed", { notificationId: message.id });
   }
-}
-
-function countLevels(tx: Transaction, message: number): Record<string, number> {
-  const levels = tx.all<{ level: string; n: number }>(
-    "SELECT level, count(*) AS n FROM deliveries WHERE notification_pk = ? GROUP BY level",
-    message,
-  );
-  return Object.fromEntries(levels.map(({ level, n }) => [level, n]));
 }
 
 const LEVELS: ReadonlySet<unknown> = new Set<OutcomeLevel>([

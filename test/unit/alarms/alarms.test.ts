@@ -13,7 +13,9 @@ import messageTemplates from "../../../src/resources/messages/message-templates.
 import userTokens from "../../../src/resources/people/user-tokens.ts";
 import apiDevices from "../../../src/resources/places/api-devices.ts";
 import buildings from "../../../src/resources/places/buildings.ts";
+import floors from "../../../src/resources/places/floors.ts";
 import sites from "../../../src/resources/places/sites.ts";
+import zones from "../../../src/resources/places/zones.ts";
 import securityGroupMembers from "../../../src/resources/security/security-group-members.ts";
 import securityGroups from "../../../src/resources/security/security-groups.ts";
 import { type AlarmsFixture, openAlarms } from "./alarms-fixture.ts";
@@ -244,6 +246,104 @@ describe("alarms", () => {
     await expect(wrong([{ endpointId: scene.endpointId, threshold: -1 }])).rejects.toThrow("threshold");
     await expect(wrong([{ endpointId: ALARM_IDS.token_expiration, threshold: 1 }])).rejects.toThrow("endpointId");
     await expect(wrong([...alarmThresholds, ...alarmThresholds])).rejects.toThrow("alarmThresholds");
+  });
+
+  it("of silent devices name the share and the buildings, without zones and devices out of use", async () => {
+    const site = await scene.create(sites, { name: "School" });
+    const zoneIn = async (name: string): Promise<string> => {
+      const building = await scene.create(buildings, { siteId: site.id, name });
+      const floor = await scene.create(floors, { siteId: site.id, buildingId: building.id, name: "Ground" });
+      const at = { siteId: site.id, buildingId: building.id, floorId: floor.id };
+      return (await scene.create(zones, { ...at, name: "Room" })).id;
+    };
+    const rooms = [await zoneIn("Gym"), await zoneIn("Main")];
+    const set = (ids: readonly string[], state: string) =>
+      scene.store.write((tx) => {
+        for (const id of ids) tx.run("UPDATE devices SET state = ? WHERE id = ?", state, id);
+      });
+    const speakers = async (prefix: string, n: number, zoneId: string | null): Promise<string[]> => {
+      const ids: string[] = [];
+      for (let at = 0; at < n; at++) ids.push(await scene.zone(`${prefix}${at}`, zoneId === null ? {} : { zoneId }));
+      return ids;
+    };
+    await set(await speakers("ok", 95, null), "answering");
+    await set(await speakers("unknown", 20, null), "sent");
+    const [gym, main, nowhere] = [
+      await speakers("gym", 1, rooms[0] as string),
+      await speakers("main", 3, rooms[1] as string),
+      await speakers("nowhere", 1, null),
+    ];
+    await set([...gym, ...main, ...nowhere], "silent");
+    await scene.pass(90_000);
+    expect(scene.statusOf("silent_devices")).toBe("OK");
+    const [out] = await speakers("out", 1, null);
+    await scene.store.update(devices, out as string, { defunct: true }, scene.by);
+    await set([out as string], "silent");
+    await scene.pass(90_000);
+    expect(scene.statusOf("silent_devices")).toBe("OK");
+    await set(await speakers("one-more", 1, rooms[0] as string), "silent");
+    await scene.pass(90_000);
+    expect(scene.eventsOf("silent_devices")).toEqual([
+      {
+        status: "ACTIVE",
+        reasons: ["6 of 101 devices do not respond (5 %): Main 3, Gym 2, no place 1. The threshold is 5 %."],
+      },
+    ]);
+    const alarmThresholds = [{ endpointId: scene.endpointId, threshold: 50 }];
+    await scene.store.update(alarms, ALARM_IDS.silent_devices, { alarmThresholds }, scene.by);
+    await scene.pass(150_000);
+    expect(scene.statusOf("silent_devices")).toBe("OK");
+    const tooLarge = [{ endpointId: scene.endpointId, threshold: 101 }];
+    await expect(
+      scene.store.update(alarms, ALARM_IDS.silent_devices, { alarmThresholds: tooLarge }, scene.by),
+    ).rejects.toThrow("between 0 and 100");
+  });
+
+  it("of missed bells count those of a day that were missed, late, or not heard by some devices", async () => {
+    const DAY = 86_400_000;
+    const now = scene.clock.now();
+    const ring = (entry: string, state: string, at: number): Promise<unknown> =>
+      scene.store.write((tx) => {
+        tx.run(
+          `INSERT INTO bell_rings (id, kind, owner, entry, local_date, local_time, at, state, open, asked)
+           VALUES (?, 'bell', 'schedule', ?, '2026-01-12', '08:00:00', ?, ?, 0, 1)`,
+          ...[`ring-${entry}`, entry, at, state],
+        );
+      });
+    await ring("heard", "rung", now - 1_000);
+    await ring("old", "missed", now - DAY - 1_000);
+    await ring("offline", "missed", now - 2_000);
+    await scene.store.write((tx) => {
+      tx.run("INSERT INTO bell_offline_rings (device, ring, at) VALUES (1, 'ring-offline', ?)", now - 2_000);
+    });
+    await scene.pass(90_000);
+    expect(scene.statusOf("missed_bells")).toBe("OK");
+    await ring("missed", "missed", now - 3_000);
+    await ring("late", "late", now - 4_000);
+    const bell = await scene.send({ subject: "Lesson", deviceGroupIds: [await scene.group("All", [])] });
+    await scene.send({ subject: "No bell", deviceGroupIds: [await scene.group("None", [])] });
+    await scene.store.write((tx) => {
+      tx.run("UPDATE notifications SET held_until = ? WHERE id = ?", now, bell.id);
+      for (const [level, n] of [
+        ["failed", 3],
+        ["expired", 1],
+        ["playing", 8],
+      ] as const)
+        tx.run(
+          `INSERT INTO notification_counters (notification, name, n) SELECT pk, 'level:' || ?, ? FROM notifications`,
+          level,
+          n,
+        );
+    });
+    await scene.pass(90_000);
+    expect(scene.eventsOf("missed_bells")).toEqual([
+      {
+        status: "ACTIVE",
+        reasons: ["Bells of the last 24 hours: 1 missed, 1 late, 1 not heard by 4 devices. The threshold is 0."],
+      },
+    ]);
+    await scene.pass(DAY);
+    expect(scene.statusOf("missed_bells")).toBe("OK");
   });
 
   it("of unregistered speakers clear with hysteresis", async () => {

@@ -127,7 +127,7 @@ describe("the record of an incident", () => {
     expect(page).toContain('<p class="drill">DRILL</p>');
     expect(page).toContain("2026-03-29 01:59:59 GMT+1");
     expect(page).toContain("2026-03-29 03:00:00 GMT+2");
-    expect(page).toContain("failed: It refused our password.");
+    expect(page).toContain("Not reached: It refused our password.");
     expect(page).toMatch(/Bob<\/td><td><\/td><td>no answer/);
     expect(page).toContain("@media print");
     const open = (name: string) => page.match(new RegExp(`<${name}[ >]`, "g"))?.length;

@@ -94,11 +94,16 @@ describe("notifications", () => {
     });
     expect(look()).toMatchObject({ percentComplete: 99 });
     await fixture.store.write((tx) => {
-      storeLevelCounts(tx, row.pk, { playing: 1, sent: 1 });
+      expect(storeLevelCounts(tx, row.pk)).toEqual({ playing: 1, sent: 1 });
       tx.run("UPDATE notifications SET stage = 'settled' WHERE pk = ?", row.pk);
       tx.run("DELETE FROM deliveries WHERE notification_pk = ?", row.pk);
     });
-    expect(look()).toMatchObject({ percentComplete: 100, devices: { playing: 1, sent: 1 } });
+    expect(look()).toMatchObject({
+      percentComplete: 100,
+      devices: { playing: 1, sent: 1 },
+      outcomes: { heard: 0, played: 1, textOnly: 0, noReceipt: 1, notReached: 0, skipped: 0, waiting: 0 },
+      verdict: "partlyNoReceipt",
+    });
     const settled = counting();
     shown(notificationHooks, [fixture.store.get(notifications, sent.id) as never], {}, settled.reader);
     expect(settled.asked()).toBe(2);

@@ -1,5 +1,6 @@
 import { ALARM_TABLES } from "../../../src/alarms/schema.ts";
 import { AREA_TABLES } from "../../../src/areas/schema.ts";
+import { BELL_TABLES } from "../../../src/bells/schema.ts";
 import { CALL_MANAGER_TABLES } from "../../../src/call-manager/phone-plan-journal.ts";
 import { deviceHooks } from "../../../src/devices/device-hooks.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
@@ -95,7 +96,14 @@ export async function openBroadcasts(
     inMemory,
     catalogue: createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS])),
     hooks: { devices: deviceHooks(findProvider, () => []) as unknown as ResourceHooks, ...behaviours },
-    tables: [...NOTIFICATION_TABLES, ...AREA_TABLES, ...SCENARIO_TABLES, ...ALARM_TABLES, ...CALL_MANAGER_TABLES],
+    tables: [
+      ...NOTIFICATION_TABLES,
+      ...AREA_TABLES,
+      ...SCENARIO_TABLES,
+      ...ALARM_TABLES,
+      ...CALL_MANAGER_TABLES,
+      ...BELL_TABLES,
+    ],
     clock: realClock ?? clock,
     events,
     log: silentLog,

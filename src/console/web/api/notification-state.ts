@@ -1,3 +1,4 @@
+import { outcomeTotal, type ReachVerdict } from "../../../resources/notifications/device-outcomes.ts";
 import type { NotificationRow } from "./rows.ts";
 
 /** State of a notification, derived from its progress. */
@@ -10,7 +11,12 @@ export interface NotificationProgress extends Pick<NotificationRow, "abortedAt">
   /** When a bell is to be heard, which is made ready before its time, at `createdAt`. */
   soundsAt?: string | null;
   createdAt?: string;
-  progress: Pick<NotificationRow["progress"], "percentComplete" | "expireCount" | "broadcastFailedCount">;
+  /** Number of people who may read it. */
+  recipientCount?: number;
+  progress: Pick<
+    NotificationRow["progress"],
+    "percentComplete" | "expireCount" | "broadcastFailedCount" | "outcomes" | "verdict"
+  >;
 }
 
 /** State of a notification at `now` (epoch ms), by its percentage and activity counts. */
@@ -54,27 +60,9 @@ export function awaitingApproval(rows: readonly NotificationRow[]): Notification
   });
 }
 
-/** Delivery levels summed up in four groups, and the total. */
-export interface LevelSummary {
-  reached: number;
-  waiting: number;
-  missed: number;
-  /** Passed over on purpose, such as by an emergency that silences bells, or since the device is out of use: no fault. */
-  passedOver: number;
-  total: number;
-}
-
-const REACHED = ["sent", "accepted", "playing", "heard", "confirmed"];
-
-/** Adds up devices by level. */
-export function levelSummary(devices: Readonly<Record<string, number>>): LevelSummary {
-  const counted: LevelSummary = { reached: 0, waiting: 0, missed: 0, passedOver: 0, total: 0 };
-  for (const [level, n] of Object.entries(devices)) {
-    counted.total += n;
-    if (REACHED.includes(level)) counted.reached += n;
-    else if (level === "planned") counted.waiting += n;
-    else if (level === "skipped") counted.passedOver += n;
-    else counted.missed += n;
-  }
-  return counted;
+/** What a settled notification has reached; null before, and for one that people read without devices. */
+export function messageVerdict({ approval, recipientCount, progress }: NotificationProgress): ReachVerdict | null {
+  if (progress.percentComplete < 100 || approval === "refused" || approval === "expired") return null;
+  const hasReadersOnly = outcomeTotal(progress.outcomes) === 0 && (recipientCount ?? 0) > 0;
+  return hasReadersOnly ? null : progress.verdict;
 }

@@ -8,6 +8,7 @@ export const MESSAGE_FAMILIES = [
   "action",
   "activity",
   "activity-state",
+  "alarm-allowed",
   "alarm-type",
   "alarm.entered",
   "alarm.message-on",
@@ -46,7 +47,7 @@ export const MESSAGE_FAMILIES = [
   "filter-type",
   "health",
   "icon",
-  "level",
+  "outcome",
   "link-mode",
   "link-state",
   "load-column",
@@ -90,6 +91,7 @@ export const MESSAGE_FAMILIES = [
   "user-device-address",
   "user-type",
   "webhook-op",
+  "verdict",
   "webhook-state",
 ] as const;
 

@@ -1,25 +1,14 @@
-import { type NotificationProgress, notificationState } from "../api/notification-state.ts";
+import { type ReachVerdict, VERDICT_TONES } from "../../../resources/notifications/device-outcomes.ts";
+import { messageVerdict, type NotificationProgress, notificationState } from "../api/notification-state.ts";
 import { useNow } from "../console-context.tsx";
 import { useTranslation } from "../i18n/use-translation.tsx";
 
-const TONES: Readonly<Record<string, string>> = {
-  failed: "bad",
-  expired: "bad",
-  skipped: "warn",
-  planned: "",
-  sent: "",
-  accepted: "",
-  playing: "good",
-  heard: "good",
-  confirmed: "good",
-};
+const SIGNS: Readonly<Record<string, string>> = { good: "✓", bad: "✕", warn: "!", info: "→", muted: "–" };
 
-const SIGNS: Readonly<Record<string, string>> = { good: "✓", bad: "✕", warn: "!" };
-
-/** Delivery level as colour, icon and text. */
-export function LevelChip({ level }: { level: string }) {
+/** Result of a message, a room or a bell as colour, icon and text. */
+export function VerdictChip({ verdict }: { verdict: ReachVerdict }) {
   const { name } = useTranslation();
-  return <Chip tone={TONES[level] ?? ""}>{name("level", level)}</Chip>;
+  return <Chip tone={VERDICT_TONES[verdict]}>{name("verdict", verdict)}</Chip>;
 }
 
 /** Text on a coloured background, with an icon for those who cannot see the colour. */
@@ -37,16 +26,22 @@ const STATE_TONES = {
   waiting: "warn",
   ready: "",
   going: "",
-  finished: "good",
+  finished: "",
   stopped: "warn",
   failed: "bad",
 } as const;
 
-/** Current state of a notification. */
+/** Current state of a notification; once it is over, also whom it reached. */
 export function NotificationStateChip({ row }: { row: NotificationProgress }) {
   const { name } = useTranslation();
   const state = notificationState(row, useNow());
-  return <Chip tone={STATE_TONES[state]}>{name("notification-state", state)}</Chip>;
+  const verdict = messageVerdict(row);
+  return (
+    <>
+      <Chip tone={STATE_TONES[state]}>{name("notification-state", state)}</Chip>
+      {verdict && <VerdictChip verdict={verdict} />}
+    </>
+  );
 }
 
 /** The mark of a drill; live messages wear none. */

@@ -23,12 +23,7 @@ export const settle: PipelineStage<EngineDeps> = {
         const now = clock.now();
         const streamEndedAt = row.t0 === null ? null : (row.streamEndedAt ?? now);
         tx.update(notifications, notificationId, {}, deps.by, { settledAt: now, streamEndedAt });
-        const levels = tx.all<{ level: string; n: number }>(
-          "SELECT level, count(*) AS n FROM deliveries WHERE notification_pk = ? GROUP BY level",
-          row.pk,
-        );
-        const details = { devices: Object.fromEntries(levels.map(({ level, n }) => [level, n])) };
-        storeLevelCounts(tx, row.pk, details.devices);
+        const details = { devices: storeLevelCounts(tx, row.pk) };
         const type = "broadcast-finished";
         addActivity(tx, { notificationId, type, endpointId: deps.endpointId(), details }, deps.by);
         logMissedAudio(tx, row, deps);
@@ -67,7 +62,9 @@ async function endOpenRows(row: NotificationRow, deps: EngineDeps): Promise<void
   const reason = END_REASONS[cancellationReason(row, now) ?? "given-up"];
   await writeInChunks(deps, deps.laneOf(row.priorityLevel ?? 5), (tx, most) => {
     const { changes } = tx.run(
-      `UPDATE deliveries SET level = CASE WHEN accepted_at IS NULL THEN 'expired' ELSE level END, reason = ?, ended_at = ?
+      `UPDATE deliveries SET
+         level = CASE WHEN accepted_at IS NOT NULL THEN level WHEN ${HAS_FAILED} THEN 'failed' ELSE 'expired' END,
+         reason = CASE WHEN ${HAS_FAILED} THEN reason ELSE ? END, ended_at = ?
        WHERE pk IN (SELECT pk FROM deliveries WHERE notification_pk = ? AND ended_at IS NULL LIMIT ?)`,
       reason,
       now,
@@ -81,6 +78,9 @@ async function endOpenRows(row: NotificationRow, deps: EngineDeps): Promise<void
     tx.run("DELETE FROM notification_pending_recipients WHERE notification = ?", row.pk);
   });
 }
+
+/** Only a failed attempt gives a reason to a row without proof. */
+const HAS_FAILED = "level = 'planned' AND reason IS NOT NULL";
 
 const END_REASONS = {
   aborted: "The message was ended by a user.",

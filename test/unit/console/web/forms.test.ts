@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   activeDurationMs,
   activeNotifications,
-  levelSummary,
+  messageVerdict,
   notificationState,
 } from "../../../../src/console/web/api/notification-state.ts";
 import type { DeliveryRow } from "../../../../src/console/web/api/rows.ts";
@@ -21,11 +21,18 @@ import { dateFormats, elapsedText } from "../../../../src/console/web/i18n/forma
 import { createTranslator } from "../../../../src/console/web/i18n/translator.ts";
 import { changedValues, fieldsOf, formFields, mergedValues } from "../../../../src/console/web/ui/form/form-fields.ts";
 import incidentActivities from "../../../../src/resources/incidents/incident-activities.ts";
-import { DELIVERY_LEVELS } from "../../../../src/resources/notifications/delivery-levels.ts";
+import type { DeliveryLevel } from "../../../../src/resources/notifications/delivery-levels.ts";
+import { DEVICE_OUTCOMES, REACH_VERDICTS } from "../../../../src/resources/notifications/device-outcomes.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../../../../src/resources/notifications/notification-activity-types.ts";
+import { countOutcomes, reachVerdict } from "../../../../src/resources/notifications/outcome-counts.ts";
 
 describe("a broadcast", () => {
-  const progress = { percentComplete: 0, broadcastFailedCount: 0, expireCount: 0 };
+  const reachOf = (levels: Partial<Record<DeliveryLevel, number>>) => {
+    const entries = Object.entries(levels) as [DeliveryLevel, number][];
+    const outcomes = countOutcomes(entries.map(([level, n]) => ({ level, n, textOnly: false })));
+    return { outcomes, verdict: reachVerdict(outcomes) };
+  };
+  const progress = { percentComplete: 0, broadcastFailedCount: 0, expireCount: 0, ...reachOf({}) };
   const AT_EIGHT = "2026-01-01T08:00:00.000Z";
   const now = Date.parse(AT_EIGHT);
 
@@ -60,14 +67,18 @@ describe("a broadcast", () => {
     expect(notificationState({ ...bell, abortedAt: "2026-01-01T07:59:59.000Z" }, before)).toBe("stopped");
   });
 
-  it("counts its devices in four words, and what was passed over on purpose is not missed", () => {
-    expect(levelSummary({ sent: 10, playing: 47, failed: 2, skipped: 1, planned: 4 })).toEqual({
-      reached: 57,
-      missed: 2,
-      passedOver: 1,
-      waiting: 4,
-      total: 64,
-    });
+  it("says whom it reached once it is over, but not for what only people without devices read", () => {
+    const over = { ...progress, percentComplete: 100 };
+    const at = (values: Partial<Parameters<typeof messageVerdict>[0]>) =>
+      messageVerdict({ abortedAt: null, recipientCount: 0, progress: over, ...values });
+    expect(at({})).toBe("reachedNone");
+    expect(at({ recipientCount: 3 })).toBeNull();
+    expect(at({ progress })).toBeNull();
+    expect(at({ approval: "refused" })).toBeNull();
+    expect(at({ recipientCount: 3, progress: { ...over, ...reachOf({ failed: 399 }) } })).toBe("reachedNone");
+    expect(at({ abortedAt: AT_EIGHT, progress: { ...over, ...reachOf({ failed: 1, playing: 3 }) } })).toBe(
+      "reachedPartly",
+    );
   });
 });
 
@@ -175,12 +186,13 @@ describe("a form", () => {
 });
 
 describe("words", () => {
-  it("stand in every language for each entry of a diary, step of an incident and level", () => {
+  it("stand in every language for each entry of a diary, step of an incident, outcome and verdict", () => {
     const { type } = incidentActivities.fields;
     const wanted = [
       ...NOTIFICATION_ACTIVITY_TYPES.map((value) => `activity.${value}`),
       ...type.values.map((value) => `step.${value}`),
-      ...DELIVERY_LEVELS.map((value) => `level.${value}`),
+      ...DEVICE_OUTCOMES.map((value) => `outcome.${value}`),
+      ...REACH_VERDICTS.map((value) => `verdict.${value}`),
     ];
     expect(wanted.filter((key) => !(key in en) || !(key in de))).toEqual([]);
   });

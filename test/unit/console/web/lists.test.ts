@@ -118,7 +118,7 @@ describe("a change of what a list shows", () => {
 
 describe("an address", () => {
   it("keeps only what lists know", () => {
-    expect(readTableSearch({ q: "x", level: 7, evil: "y", sort: "" })).toEqual({ q: "x", level: "7" });
+    expect(readTableSearch({ q: "x", outcome: 7, evil: "y", sort: "" })).toEqual({ q: "x", outcome: "7" });
   });
 
   it("says what the API is asked for", () => {

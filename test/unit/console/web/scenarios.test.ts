@@ -127,9 +127,9 @@ describe("the time line of an incident", () => {
   it("tells what happened in words, devices and people by number and name", () => {
     const devices = entry({ kind: "devices", what: "failed", count: 5, names: ["Hall", "Gym"] });
     expect([entryTone(devices), entryLabel(devices, translator), entrySentence(devices, translator)]).toEqual([
-      ...["bad", "Failed", "5 devices: Hall, Gym …"],
+      ...["bad", "Not reached", "5 devices: Hall, Gym …"],
     ]);
-    expect(entryTone(entry({ kind: "devices", what: "skipped" }))).toBe("warn");
+    expect(entryTone(entry({ kind: "devices", what: "skipped" }))).toBe("muted");
     const note = entry({ words: "Room 214" });
     expect([entryTone(note), entryLabel(note, translator), entrySentence(note, translator)]).toEqual([
       "",

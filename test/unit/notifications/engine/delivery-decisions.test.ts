@@ -77,7 +77,15 @@ describe("a delivery", () => {
         retryAt: null,
         previousProof: null,
       },
-      ...{ dispatchState: "in-flight", dispatched: true, joinState: "no", deviceEvidence: null },
+      ...{
+        dispatchState: "in-flight",
+        expiring: false,
+        failure: null,
+        textOnly: false,
+        dispatched: true,
+        joinState: "no",
+        deviceEvidence: null,
+      },
       ...values,
     }) as Delivery;
 

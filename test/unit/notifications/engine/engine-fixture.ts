@@ -23,7 +23,11 @@ export interface DeviceManners {
   answersAfterMs?: number | null;
   /** Ms from the answer to proof of sound; null: none. */
   playsAfterMs?: number | null;
-  fails?: { reason: string; retryable: boolean; times?: number; returned?: boolean };
+  fails?: OutcomeDetails & { reason: string; times?: number };
+  /** What its channel says of an item without audio, at once. */
+  ofText?: { level: OutcomeLevel; details: OutcomeDetails };
+  /** What its channel says when it is told to stop before the device has answered. */
+  ofStop?: { level: OutcomeLevel; details: OutcomeDetails };
 }
 
 /** Channels in the place of the plugin host: they keep a window and tell only what their devices did. */
@@ -70,6 +74,7 @@ function fakeChannels(clock: Clock): FakeChannels {
   const tries = new Map<string, number>();
   const out = new Set<number>();
   const calledOff = new Set<number>();
+  const onStop = new Map<number, NonNullable<DeviceManners["ofStop"]>>();
   const channels: FakeChannels = {
     states: new Map(),
     windows: new Map(),
@@ -97,7 +102,11 @@ function fakeChannels(clock: Clock): FakeChannels {
     stop(provider, request) {
       if (!line) return;
       channels.stopped.push({ provider, request });
-      for (const id of request.deliveryIds) calledOff.add(id);
+      for (const id of request.deliveryIds) {
+        calledOff.add(id);
+        const said = out.has(id) ? onStop.get(id) : undefined;
+        if (said) tell(provider, id, said.level, said.details);
+      }
     },
     asked: () => channels.given.flatMap(({ items }) => items.map(({ device }) => device.deviceIdentifier)),
     cut() {
@@ -129,7 +138,12 @@ function fakeChannels(clock: Clock): FakeChannels {
       );
       return;
     }
-    const { answersAfterMs = 20, playsAfterMs = 1_000, fails } = manners;
+    const { answersAfterMs = 20, playsAfterMs = 1_000, fails, ofText, ofStop } = manners;
+    if (ofText && !audio) {
+      tell(provider, deliveryId, ofText.level, ofText.details);
+      return;
+    }
+    if (ofStop) onStop.set(deliveryId, ofStop);
     if (item.reached || answersAfterMs === null) return;
     clock.after(answersAfterMs, () => {
       if (calledOff.has(deliveryId)) return;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NotificationRow } from "../../../../src/notifications/compose/message-builder.ts";
-import { storeLevelCounts } from "../../../../src/notifications/engine/counters.ts";
+import { incrementCounter } from "../../../../src/notifications/engine/counters.ts";
 import { notificationHooks } from "../../../../src/notifications/engine/notification-hooks.ts";
 import { expectedAndActualSeconds } from "../../../../src/notifications/engine/preview.ts";
 import devices from "../../../../src/resources/devices/devices.ts";
@@ -133,7 +133,7 @@ describe("a draft", () => {
           past.id,
         );
         const pk = fixture.store.get(notifications, past.id)?.pk as number;
-        storeLevelCounts(tx, pk, { playing: devices });
+        incrementCounter(tx, pk, "level:playing", devices);
       });
     };
     for (const seconds of [2, 2, 2, 2, 2]) await took(one, seconds, 1);

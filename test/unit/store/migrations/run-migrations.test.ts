@@ -68,3 +68,28 @@ it("gives stored deliveries the reasons by which missed audio is counted", () =>
   const reasons = db.prepare("SELECT reason FROM deliveries ORDER BY pk").pluck().all();
   expect(reasons).toEqual([MISSED_AUDIO_REASONS.asked, MISSED_AUDIO_REASONS.joined, "no response"]);
 });
+
+it("marks stored deliveries that showed text only, and counts them", () => {
+  existing(`CREATE TABLE notifications (pk INTEGER PRIMARY KEY, t0 INTEGER);
+    CREATE TABLE notification_counters (notification INTEGER, name TEXT, n INTEGER, PRIMARY KEY (notification, name));
+    CREATE TABLE deliveries (pk INTEGER PRIMARY KEY, notification_pk INTEGER, device_pk INTEGER, level TEXT, reason TEXT);
+    CREATE INDEX deliveries__notification_pk__level ON deliveries(notification_pk, level);
+    INSERT INTO notifications VALUES (1, 100), (2, NULL), (3, NULL);
+    INSERT INTO notification_counters VALUES (1, 'level:accepted', 2), (2, 'level:accepted', 2), (2, 'level:failed', 1);`);
+  const add = db.prepare("INSERT INTO deliveries (notification_pk, device_pk, level, reason) VALUES (?, ?, ?, ?)");
+  add.run(1, 7, "accepted", MISSED_AUDIO_REASONS.asked);
+  add.run(1, 8, "accepted", null);
+  add.run(2, 7, "accepted", null);
+  add.run(2, null, "accepted", null);
+  add.run(2, 8, "failed", "no response");
+  add.run(3, 7, "accepted", null);
+  run();
+  const marked = db.prepare("SELECT pk FROM deliveries WHERE text_only = 1 ORDER BY pk").pluck().all();
+  expect(marked).toEqual([1, 3, 6]);
+  const counters = db.prepare("SELECT notification, n FROM notification_counters WHERE name = 'text:accepted'").all();
+  expect(counters).toEqual([
+    { notification: 1, n: 1 },
+    { notification: 2, n: 1 },
+  ]);
+  expect(db.prepare("SELECT 1 FROM sqlite_schema WHERE name LIKE 'deliveries__%'").all()).toEqual([]);
+});

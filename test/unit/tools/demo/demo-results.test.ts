@@ -23,6 +23,7 @@ const line = (id: string, level: DeliveryStatusRow["level"], reason: string | nu
   acceptedAt: null,
   playingAt: level === "playing" ? new Date(SENT_AT + 900).toISOString() : null,
   provenAt: null,
+  textOnly: false,
   endedAt: "2026-01-01T00:00:00.000Z",
   ...{ matchPValue: null, matchDelayMs: null, matchLevelDb: null },
 });

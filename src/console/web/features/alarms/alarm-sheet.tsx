@@ -1,4 +1,5 @@
 import { Switch } from "@mantine/core";
+import { ALARM_THRESHOLDS, type AlarmType } from "../../../../resources/alarms/alarm-types.ts";
 import type { AlarmEventRow, AlarmRow } from "../../api/alarm-rows.ts";
 import { useAppliance, useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
@@ -74,25 +75,35 @@ function Now({ row }: { row: AlarmRow }) {
         onChange={(event) => change.mutate({ muted: event.currentTarget.checked })}
       />
       <ErrorLine error={change.error} />
-      {row.type === "speakers_unregistered" && <Threshold row={row} />}
+      {ALARM_THRESHOLDS[row.type as AlarmType] && <Threshold row={row} />}
     </div>
   );
 }
 
-/** How many speakers of this appliance may be unregistered. */
+/** What this appliance may exceed without an alarm. */
 function Threshold({ row }: { row: AlarmRow }) {
-  const { t } = useTranslation();
+  const { name } = useTranslation();
   const change = useAlarmChange(row.id);
   const endpointId = useAppliance()?.id;
   if (!endpointId || !row.permissions.includes("put")) return null;
   const thresholds = row.alarmThresholds ?? [];
   const own = thresholds.find((each) => each.endpointId === endpointId);
+  const limits = ALARM_THRESHOLDS[row.type as AlarmType];
   const others = thresholds.filter((each) => each !== own);
   return (
     <Form
       key={own?.threshold ?? "none"}
-      fields={[{ name: "threshold", kind: "number", label: t("alarm.allowed"), min: 0, required: true }]}
-      before={{ threshold: Number(own?.threshold ?? 0) }}
+      fields={[
+        {
+          name: "threshold",
+          kind: "number",
+          label: name("alarm-allowed", row.type),
+          min: 0,
+          ...(limits && { max: limits.max }),
+          required: true,
+        },
+      ]}
+      before={{ threshold: Number(own?.threshold ?? limits?.default ?? 0) }}
       pending={change.isPending}
       error={change.error}
       onSave={({ threshold }) => change.mutate({ alarmThresholds: [...others, { ...own, endpointId, threshold }] })}

@@ -1,11 +1,12 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
+import type { ReachVerdict } from "../../../../resources/notifications/device-outcomes.ts";
 import type { AlarmRow } from "../../api/alarm-rows.ts";
 import {
   activeDurationMs,
   activeNotifications,
-  levelSummary,
+  messageVerdict,
   notificationState,
 } from "../../api/notification-state.ts";
 import type { NotificationRow } from "../../api/rows.ts";
@@ -16,7 +17,7 @@ import { elapsedText } from "../../i18n/format.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { HealthCard } from "../../ui/health-card.tsx";
 import { ReachBar } from "../../ui/reach-bar.tsx";
-import { Chip, DrillChip, NotificationStateChip } from "../../ui/status-chip.tsx";
+import { Chip, DrillChip, NotificationStateChip, VerdictChip } from "../../ui/status-chip.tsx";
 import { StopButton } from "../../ui/stop-button.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { DeviceStates } from "../devices/device-states.tsx";
@@ -153,27 +154,32 @@ function ActiveNotificationsCard({ rows }: { rows: readonly NotificationRow[] | 
 
 function DevicesCard({ last }: { last: NotificationRow | undefined }) {
   const { t } = useTranslation();
-  const { missed, passedOver } = levelSummary(last?.progress.devices ?? {});
+  const verdict = last && messageVerdict(last);
   return (
     <section className="card">
       <h2>{t("devices.title")}</h2>
       <DeviceStates />
-      {last && missed > 0 && (
-        <p>
-          <Link to="/broadcasts/$notificationId" params={{ notificationId: last.id }} search={{ level: "failed" }}>
-            <Chip tone="bad">{t("dashboard.missed", { count: missed })}</Chip>
-          </Link>
-        </p>
-      )}
-      {last && passedOver > 0 && (
-        <p>
-          <Link to="/broadcasts/$notificationId" params={{ notificationId: last.id }} search={{ level: "skipped" }}>
-            <Chip tone="warn">{t("dashboard.passed-over", { count: passedOver })}</Chip>
-          </Link>
-        </p>
-      )}
-      {last && missed + passedOver === 0 && <p className="soft">{t("dashboard.all-reached")}</p>}
+      {last && verdict && <LastReach row={last} verdict={verdict} />}
     </section>
+  );
+}
+
+/** What the last message reached; leads to the devices that it did not reach. */
+function LastReach({ row, verdict }: { row: NotificationRow; verdict: ReachVerdict }) {
+  const { t } = useTranslation();
+  const { notReached } = row.progress.outcomes;
+  return (
+    <div className="stack tight">
+      <div className="row">
+        <span className="soft">{t("dashboard.last-reach")}</span>
+        <VerdictChip verdict={verdict} />
+      </div>
+      {notReached > 0 && (
+        <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }} search={{ outcome: "notReached" }}>
+          <Chip tone="bad">{t("dashboard.missed", { count: notReached })}</Chip>
+        </Link>
+      )}
+    </div>
   );
 }
 
@@ -191,7 +197,7 @@ function LastNotification({ row }: { row: NotificationRow }) {
           {row.initiator && ` · ${row.initiator.name}`}
         </span>
       </div>
-      <ReachBar devices={row.progress.devices} />
+      <ReachBar outcomes={row.progress.outcomes} />
     </li>
   );
 }

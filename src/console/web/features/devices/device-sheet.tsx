@@ -2,9 +2,9 @@ import { routeUrl as pathOf } from "../../api/routes.ts";
 import type { DeviceRow } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
+import { OutcomeChip } from "../../ui/outcome-chip.tsx";
 import { SheetTabs } from "../../ui/sheet-tabs.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
-import { LevelChip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { ActivationPreview } from "./activation-preview.tsx";
 import { ConnectivityCheck } from "./connectivity-check.tsx";
@@ -72,7 +72,7 @@ function Verification({ row }: { row: DeviceRow }) {
   return (
     <dl className="facts">
       <dt>{t("devices.last-proof")}</dt>
-      <dd>{row.lastLevel ? <LevelChip level={row.lastLevel} /> : "–"}</dd>
+      <dd>{row.lastLevel ? <OutcomeChip delivery={{ level: row.lastLevel, textOnly: false }} /> : "–"}</dd>
       <dt>{t("devices.last-answer")}</dt>
       <dd>{row.lastSeenAt ? <Timestamp at={row.lastSeenAt} /> : t("devices.never")}</dd>
       {row.failures ? (

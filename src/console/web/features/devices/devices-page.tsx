@@ -4,7 +4,7 @@ import { DEVICE_TYPES } from "../../../../resources/devices/device-types.ts";
 import type { DeviceRow } from "../../api/rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
-import { LevelChip } from "../../ui/status-chip.tsx";
+import { OutcomeChip } from "../../ui/outcome-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { StartLatencyTable } from "../dashboard/start-latency.tsx";
 import { DeviceSheet, deviceAddress } from "./device-sheet.tsx";
@@ -77,7 +77,7 @@ function LastVerified({ row }: { row: DeviceRow }) {
   if (row.lastLevel === null) return "–";
   return (
     <span className="row">
-      <LevelChip level={row.lastLevel} />
+      <OutcomeChip delivery={{ level: row.lastLevel, textOnly: false }} />
       {row.lastSeenAt && (
         <span className="soft">
           <Timestamp at={row.lastSeenAt} />

@@ -1,21 +1,30 @@
+import type { DeliveryLevel } from "../../../../resources/notifications/delivery-levels.ts";
+import {
+  type DeviceOutcome,
+  deviceOutcome,
+  OUTCOME_TONES,
+} from "../../../../resources/notifications/device-outcomes.ts";
 import type { TimelineEntry } from "../../api/scenario-rows.ts";
 import { elapsedText } from "../../i18n/format.ts";
 import type { Translator } from "../../i18n/translator.ts";
 
 /** The sign of an entry: "good", "warn", "bad" or "". */
 export function entryTone({ kind, what }: Pick<TimelineEntry, "kind" | "what">): string {
-  // Intentionally skipped devices are not failures.
-  if (kind === "devices") return what === "skipped" ? "warn" : ["failed", "expired"].includes(what) ? "bad" : "good";
+  if (kind === "devices") return OUTCOME_TONES[outcomeOf(what)];
   if (kind === "message" || what === "start-incident") return "warn";
   return what === "all-clear" || what === "end-incident" ? "good" : "";
 }
 
 /** Label of a timeline entry. */
 export function entryLabel({ kind, what }: Pick<TimelineEntry, "kind" | "what">, { t, name }: Translator): string {
-  if (kind === "devices") return name("level", what);
+  if (kind === "devices") return name("outcome", outcomeOf(what));
   if (kind === "answers") return what;
   if (kind === "message") return t("timeline.sent");
   return name(kind === "step" ? "step" : "activity", what);
+}
+
+function outcomeOf(level: string): DeviceOutcome {
+  return deviceOutcome({ level: level as DeliveryLevel, textOnly: false });
 }
 
 /** Text of a timeline entry: note, or how many and who. */

@@ -1,13 +1,15 @@
 import { Link, useParams } from "@tanstack/react-router";
-import { levelSummary } from "../../api/notification-state.ts";
+import { type ReachVerdict, VERDICT_TONES } from "../../../../resources/notifications/device-outcomes.ts";
+import { countOutcomes, reachVerdict } from "../../../../resources/notifications/outcome-counts.ts";
 import type { FloorRow } from "../../api/place-rows.ts";
 import type { DeliveriesByRoom, NotificationRow, PlacedDevice } from "../../api/rows.ts";
 import { useRow } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
+import { OutcomeChip } from "../../ui/outcome-chip.tsx";
 import { ReachBar } from "../../ui/reach-bar.tsx";
 import { roomName } from "../../ui/room-name.ts";
-import { Chip, DrillChip, LevelChip } from "../../ui/status-chip.tsx";
+import { DrillChip, VerdictChip } from "../../ui/status-chip.tsx";
 import { UnavailablePage } from "../../ui/unavailable-page.tsx";
 import { useImage } from "../../ui/use-image.ts";
 import { outlineOf, parseGeoreference } from "../places/georeference.ts";
@@ -19,12 +21,6 @@ import "../places/plan.css";
 type PlacedRoom = DeliveriesByRoom["rooms"][number];
 
 const FLOOR = "sites/{siteId}/buildings/{buildingId}/floors/{floorId}";
-const STATE_LABELS = {
-  good: "deliveries-by-room.reached",
-  bad: "deliveries-by-room.missed",
-  warn: "deliveries-by-room.passed-over",
-  waiting: "deliveries-by-room.waiting",
-} as const;
 
 /** What sounds where: the plans of all floors that a message went to, with each room in the state of its devices. */
 export default function DeliveriesByRoomPage() {
@@ -50,7 +46,7 @@ export default function DeliveriesByRoomPage() {
         <Link to="/broadcasts/$notificationId" params={{ notificationId }}>
           {row.subject}
         </Link>
-        <ReachBar devices={row.progress.devices} />
+        <ReachBar outcomes={row.progress.outcomes} />
         {unplaced > 0 && (
           <p className="soft">
             {t("deliveries-by-room.unplaced", { count: unplaced })} {t("deliveries-by-room.unplaced-hint")}
@@ -64,18 +60,8 @@ export default function DeliveriesByRoomPage() {
   );
 }
 
-/** The state of a room: missed as soon as one device was, and passed over where all were. */
-function stateOfRoom(devices: readonly PlacedDevice[]): keyof typeof STATE_LABELS {
-  const { missed, waiting, reached } = levelSummary(levelsOf(devices));
-  if (missed > 0) return "bad";
-  if (waiting > 0) return "waiting";
-  return reached > 0 ? "good" : "warn";
-}
-
-function levelsOf(devices: readonly PlacedDevice[]): Record<string, number> {
-  const levels: Record<string, number> = {};
-  for (const { level } of devices) levels[level] = (levels[level] ?? 0) + 1;
-  return levels;
+function verdictOf(devices: readonly PlacedDevice[]): ReachVerdict {
+  return reachVerdict(countOutcomes(devices));
 }
 
 function Floor({ rooms }: { rooms: readonly PlacedRoom[] }) {
@@ -87,10 +73,12 @@ function Floor({ rooms }: { rooms: readonly PlacedRoom[] }) {
   const floor = asked.data?.id === floorId ? asked.data : undefined;
   const picture = useImage(`${FLOOR}/floorPlanImage`, params, floor?.floorPlanImage ? floor.updatedAt : null);
   const ground = parseGeoreference(floor?.imageOrigins);
-  const states = new Map(rooms.map(({ room, devices }) => [room.zoneId, stateOfRoom(devices)]));
+  const tones = new Map(
+    rooms.map(({ room, devices }) => [room.zoneId, VERDICT_TONES[verdictOf(devices)] || ("waiting" as const)]),
+  );
   const outlines = (floor?.zones ?? []).flatMap(({ id, name, boundary }) => {
     const outline = outlineOf(boundary, ground);
-    const tone = states.get(id);
+    const tone = tones.get(id);
     return outline && tone ? [{ id, name, outline, tone }] : [];
   });
   if (!first) return null;
@@ -120,19 +108,17 @@ function Floor({ rooms }: { rooms: readonly PlacedRoom[] }) {
 }
 
 function RoomLine({ room, devices }: PlacedRoom) {
-  const { t } = useTranslation();
-  const state = stateOfRoom(devices);
   return (
     <li className="stack tight">
       <div className="row">
         <strong className="grow">{room.name}</strong>
-        <Chip tone={state === "waiting" ? "" : state}>{t(STATE_LABELS[state])}</Chip>
+        <VerdictChip verdict={verdictOf(devices)} />
       </div>
-      {devices.map(({ deviceId, name, level, reason }) => (
-        <div key={deviceId} className="row">
-          <span className="grow">{name}</span>
-          {reason && <span className="soft">{reason}</span>}
-          <LevelChip level={level} />
+      {devices.map((device) => (
+        <div key={device.deviceId} className="row">
+          <span className="grow">{device.name}</span>
+          {device.reason && <span className="soft">{device.reason}</span>}
+          <OutcomeChip delivery={device} />
         </div>
       ))}
     </li>

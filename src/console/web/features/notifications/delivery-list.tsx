@@ -1,6 +1,9 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
+import { DEVICE_OUTCOMES, type DeviceOutcome } from "../../../../resources/notifications/device-outcomes.ts";
+import { outcomeFilter } from "../../../../resources/notifications/outcome-counts.ts";
 import type { ApiClient, RowPage } from "../../api/client.ts";
+import type { RouteQuery } from "../../api/routes.ts";
 import type { DeliveryRow, NotificationRow } from "../../api/rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { errorText } from "../../i18n/error-text.ts";
@@ -10,13 +13,14 @@ import type { Column } from "../../ui/list/column.ts";
 import { ListTable } from "../../ui/list/list-table.tsx";
 import { SearchField } from "../../ui/list/search-field.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
-import { LevelChip } from "../../ui/status-chip.tsx";
+import { OutcomeChip } from "../../ui/outcome-chip.tsx";
 import { deliveryCsv } from "./delivery-csv.ts";
 
 /** Deliveries, one line per device. */
 export function DeliveryList({ row }: { row: NotificationRow }) {
   const { t } = useTranslation();
-  const [{ level, q, sort }, show] = useTableSearch();
+  const [{ outcome, q, sort }, show] = useTableSearch();
+  const chosen = DEVICE_OUTCOMES.find((each) => each === outcome);
   const columns: Column<DeliveryRow>[] = [
     {
       id: "name",
@@ -28,11 +32,11 @@ export function DeliveryList({ row }: { row: NotificationRow }) {
     { id: "identifier", head: t("field.deviceIdentifier"), width: "1.3fr", cell: (each) => each.deviceIdentifier },
     {
       id: "level",
-      head: t("field.level"),
-      width: "8rem",
+      head: t("notification.outcome"),
+      width: "11rem",
       sort: "level",
       side: true,
-      cell: (each) => <LevelChip level={each.level} />,
+      cell: (each) => <OutcomeChip delivery={each} />,
     },
     { id: "reason", head: t("field.reason"), width: "2fr", wraps: true, cell: (each) => <Reason row={each} /> },
     { id: "took", head: t("notification.took"), width: "6rem", cell: (each) => <Took row={each} /> },
@@ -49,11 +53,11 @@ export function DeliveryList({ row }: { row: NotificationRow }) {
         label={t("notification.ledger")}
         route="notifications/{notificationId}/devices"
         params={{ notificationId: row.id }}
-        query={{ ...(level ? { level } : {}), ...(q ? { q } : {}) }}
+        query={{ ...(chosen ? outcomeQuery(chosen) : {}), ...(q ? { q } : {}) }}
         columns={columns}
         sort={sort}
         onSort={(next) => show({ sort: next })}
-        empty={<p>{q ? t("search.none") : level ? t("notification.none-at-level") : t("notification.none")}</p>}
+        empty={<p>{q ? t("search.none") : chosen ? t("notification.none-at-level") : t("notification.none")}</p>}
       />
     </section>
   );
@@ -68,6 +72,12 @@ function Reason({ row: { level, reason, matchDelayMs, matchLevelDb } }: { row: D
       {reason ?? ""} {isMeasured && t("notification.match", { delay: Math.round(matchDelayMs), level: matchLevelDb })}
     </>
   );
+}
+
+/** The query for the deliveries of one outcome. */
+function outcomeQuery(outcome: DeviceOutcome): RouteQuery {
+  const { levels, textOnly } = outcomeFilter(outcome);
+  return { levels: JSON.stringify(levels), ...(textOnly === null ? {} : { textOnly }) };
 }
 
 /** From the plan to the last word of the device. */

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { activeDurationMs, levelSummary, notificationState } from "../../api/notification-state.ts";
+import { activeDurationMs, notificationState } from "../../api/notification-state.ts";
 import type { NotificationRow, TemplateRow } from "../../api/rows.ts";
 import { useRow, useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole, useNow } from "../../console-context.tsx";
@@ -43,10 +43,10 @@ function RetryButton({ row }: { row: NotificationRow }) {
   const translator = useTranslation();
   const { client, notify } = useConsole();
   const now = useNow();
-  const { missed, passedOver } = levelSummary(row.progress.devices);
+  const { notReached, skipped } = row.progress.outcomes;
   const { asked, joined, partly } = useMissedAudio(row);
-  // Who was passed over is asked again, too: what stood in the way may be over.
-  const unreached = missed + passedOver + asked + joined + partly;
+  // Skipped devices are contacted again, too: the cause may be over.
+  const unreached = notReached + skipped + asked + joined + partly;
   const retrying = useRowMutation<void, NotificationRow>("notifications", () =>
     client.post("notifications/{notificationId}/retry", { notificationId: row.id }, {}),
   );

@@ -1,6 +1,5 @@
 import { Link, useParams } from "@tanstack/react-router";
-import { DELIVERY_LEVELS } from "../../../../resources/notifications/delivery-levels.ts";
-import { MISSED_AUDIO_PHRASE } from "../../../../resources/notifications/missed-audio.ts";
+import { DEVICE_OUTCOMES, OUTCOME_TONES, outcomeTotal } from "../../../../resources/notifications/device-outcomes.ts";
 import type { ActivityRow, NotificationRow } from "../../api/rows.ts";
 import { useRow, useRows } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
@@ -13,6 +12,7 @@ import { DeliveryList } from "./delivery-list.tsx";
 import { DeliveryProgress } from "./delivery-progress.tsx";
 import { FollowUpMessages, NotificationActions } from "./notification-actions.tsx";
 import { useMissedAudio } from "./use-missed-audio.ts";
+import "./outcomes.css";
 
 /** One notification: deliveries, responses and actions. */
 export default function NotificationPage() {
@@ -23,7 +23,7 @@ export default function NotificationPage() {
   return (
     <div className="page">
       <Header row={row} />
-      <Levels row={row} />
+      <Outcomes row={row} />
       <DeliveryList row={row} />
       <div className="grid">
         <MessageCard row={row} />
@@ -70,59 +70,51 @@ function Header({ row }: { row: NotificationRow }) {
   );
 }
 
-function Levels({ row }: { row: NotificationRow }) {
+function Outcomes({ row }: { row: NotificationRow }) {
   const { t, name } = useTranslation();
-  const [{ level }, show] = useTableSearch();
-  const counts = row.progress.devices;
-  const levels = DELIVERY_LEVELS.filter((each) => (counts[each] ?? 0) > 0 || each === level);
-  const total = Object.values(counts).reduce((sum, n) => sum + n, 0);
+  const [{ outcome }, show] = useTableSearch();
+  const counts = row.progress.outcomes;
+  const shown = DEVICE_OUTCOMES.filter((each) => counts[each] > 0 || each === outcome);
   return (
-    <section className="card" aria-label={t("notification.levels")} aria-live="polite">
-      <ReachBar devices={counts} />
+    <section className="card" aria-label={t("notification.outcomes")} aria-live="polite">
+      <ReachBar outcomes={counts} />
       <div className="row">
-        <button type="button" className="chip-button" aria-pressed={!level} onClick={() => show({ level: undefined })}>
-          <strong>{total}</strong>
+        <button
+          type="button"
+          className="chip-button"
+          aria-pressed={!outcome}
+          onClick={() => show({ outcome: undefined })}
+        >
+          <strong>{outcomeTotal(counts)}</strong>
           {t("notification.all")}
         </button>
-        {levels.map((each) => (
+        {shown.map((each) => (
           <button
             key={each}
             type="button"
-            className="chip-button"
-            aria-pressed={level === each}
-            onClick={() => show({ level: each })}
+            className={`chip-button ${OUTCOME_TONES[each]}`}
+            aria-pressed={outcome === each}
+            onClick={() => show({ outcome: each })}
           >
-            <strong>{counts[each] ?? 0}</strong>
-            {name("level", each)}
+            <strong>{counts[each]}</strong>
+            {name("outcome", each)}
           </button>
         ))}
       </div>
-      <TextOnly row={row} />
+      <PartlyHeard row={row} />
     </section>
   );
 }
 
-/** How many phones were reached when there was nothing more to hear, or too little, which no level says. */
-function TextOnly({ row }: { row: NotificationRow }) {
+/** How many phones heard too little of the audio, which no outcome says. */
+function PartlyHeard({ row }: { row: NotificationRow }) {
   const { t } = useTranslation();
-  const [{ q }, show] = useTableSearch();
-  const { asked, joined, partly } = useMissedAudio(row);
-  const n = asked + joined;
-  if (n + partly === 0) return null;
-  const isShown = q === MISSED_AUDIO_PHRASE;
+  const { partly } = useMissedAudio(row);
+  if (partly === 0) return null;
   return (
     <div className="row">
-      <Chip tone="warn">{t(n > 0 ? "notification.shown-only" : "notification.heard-partly")}</Chip>
-      {n > 0 && <span>{t("notification.shown-only-why", { count: n })}</span>}
-      {partly > 0 && <span>{t("notification.heard-partly-why", { count: partly })}</span>}
-      <button
-        type="button"
-        className="filter-chip"
-        aria-pressed={isShown}
-        onClick={() => show({ level: undefined, q: isShown ? undefined : MISSED_AUDIO_PHRASE })}
-      >
-        {t("notification.shown-only-which")}
-      </button>
+      <Chip tone="warn">{t("notification.heard-partly")}</Chip>
+      <span>{t("notification.heard-partly-why", { count: partly })}</span>
     </div>
   );
 }

@@ -48,9 +48,13 @@ export default function NotificationsPage() {
         {
           id: "state",
           head: t("field.status"),
-          width: "8rem",
+          width: "14rem",
           side: true,
-          cell: (row) => <NotificationStateChip row={row} />,
+          cell: (row) => (
+            <span className="row tight">
+              <NotificationStateChip row={row} />
+            </span>
+          ),
         },
         {
           id: "at",
@@ -64,7 +68,7 @@ export default function NotificationsPage() {
           id: "reach",
           head: t("reach.title"),
           width: "1.3fr",
-          cell: (row) => <ReachBar devices={row.progress.devices} />,
+          cell: (row) => <ReachBar outcomes={row.progress.outcomes} />,
         },
       ]}
     />

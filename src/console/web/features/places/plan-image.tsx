@@ -1,4 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
+import type { OutcomeTone } from "../../../../resources/notifications/device-outcomes.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import type { PlanPoint } from "./georeference.ts";
@@ -20,7 +21,7 @@ interface PlanPictureProps {
     id: string;
     name: string;
     outline: readonly PlanPoint[];
-    tone?: "good" | "bad" | "warn" | "waiting";
+    tone?: OutcomeTone | "waiting";
   }[];
   marks: readonly PlanMarker[];
   /** Receives the ratio of the height of the image to its width. */

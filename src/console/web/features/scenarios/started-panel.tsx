@@ -39,7 +39,7 @@ export function StartedPanel({ scenario, started, alone = false, children }: Sta
         {sent.data?.data.map((row) => (
           <li key={row.id} className="stack tight">
             <Sent row={row} alone={alone} />
-            <ReachBar devices={row.progress.devices} />
+            <ReachBar outcomes={row.progress.outcomes} />
           </li>
         ))}
       </ul>

@@ -1,6 +1,6 @@
 /** What an address may say of the list on its page. */
 const MEMBERS = [
-  ...(["q", "sort", "level", "type", "state", "drill", "open", "follow"] as const),
+  ...(["q", "sort", "outcome", "type", "state", "drill", "open", "follow"] as const),
   ...(["op", "resource", "since", "until", "user", "verb", "thing", "domain"] as const),
   ...(["ongoingOnly", "resourceType", "status"] as const),
   ...(["view", "day", "schedules"] as const),
