@@ -40,6 +40,8 @@ export interface ApiServer extends MainHttpServer {
   healthSource: HealthSource;
   /** Loads the certificate that is now in the data directory. */
   reloadCertificate(): Promise<void>;
+  /** The machine's addresses changed: the own certificate names them, too. */
+  networkChanged(): void;
 }
 
 const DAY_MS = 86_400_000;
@@ -53,10 +55,12 @@ export async function startApiServer(deps: ApiServerDeps): Promise<ApiServer> {
   const secureAddress = settings.tls.listen === null ? null : parseListenAddress(settings.tls.listen);
   if (!secureAddress) {
     const server = await startHttpServer(address, clock, null, maxConnections, deps.callerAt);
-    return { ...server, healthSource: () => [], reloadCertificate: async () => undefined };
+    return { ...server, healthSource: () => [], reloadCertificate: async () => undefined, networkChanged: () => undefined };
   }
-  const names = certificateNames(settings, [address, secureAddress]);
-  await ensureCertificate(dataDir, names, clock.now());
+  /** The own addresses may change. */
+  const ensureOwnCertificate = (): Promise<boolean> =>
+    ensureCertificate(dataDir, certificateNames(settings, [address, secureAddress]), clock.now());
+  await ensureOwnCertificate();
   const clientAuthority = deps.isHub ? { callers: (await ensureAuthority(dataDir, clock.now())).certificate } : {};
   const currentCertificate = (): ServerCertificate => ({ ...activeCertificate(dataDir), ...clientAuthority });
   const server = await startHttpServer(secureAddress, clock, currentCertificate(), maxConnections, deps.callerAt);
@@ -67,14 +71,18 @@ export async function startApiServer(deps: ApiServerDeps): Promise<ApiServer> {
   const port = Number(new URL(server.url).port || 443);
   plain.setRequestListener((request, response) => redirectToHttps(request, response, { port, dataDir }));
   const reloadCertificate = async (): Promise<void> => server.setCertificate(currentCertificate());
-  const renewalTimer = clock.every(DAY_MS, () => {
-    ensureCertificate(dataDir, names, clock.now())
+  let renewing: Promise<void> = Promise.resolve();
+  const renew = (): void => {
+    renewing = renewing
+      .then(ensureOwnCertificate)
       .then((isNew) => (isNew ? reloadCertificate() : undefined))
       .catch((error: unknown) => log.error({ event: "tls.renewal_failed", err: error }, "certificate renewal failed"));
-  });
+  };
+  const renewalTimer = clock.every(DAY_MS, renew);
   return {
     ...server,
     reloadCertificate,
+    networkChanged: renew,
     healthSource: () => certificateHealthReasons(readCertificate(dataDir)?.facts ?? null, clock.now()),
     async stop() {
       renewalTimer.cancel();

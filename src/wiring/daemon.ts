@@ -198,6 +198,7 @@ async function startModules(
     ...(options.createNetworkWatch && { createWatch: options.createNetworkWatch }),
   });
   onStop("network monitor", network.stop);
+  events.on("network.changed", server.networkChanged);
   const operations = createOperations({
     ...options,
     network: network.state,

@@ -67,7 +67,7 @@
  * connections-of-this-address, phone-authentication, set-up, log-in, expensive. A planted bug must exceed a limit.
  * `npm run faults -- network [SCENE] [--bug no-watch]`: changes the network under a daemon in network namespaces of its own,
  * in all scenes or the first and the one with this number: an address that comes late or changes, an interface down and up, a
- * cable, two interfaces, a default route that moves, no route for multicast. Zones and a SIP speaker hear the sound again
+ * cable, two interfaces, a default route that moves, no route for multicast, and the marks of packets (DSCP). Zones and a SIP speaker hear the sound again
  * within 2 s of the network, health shows each fault and its end, and nothing is `sent` while nothing can leave. Prints a
  * table of the figures. With the planted bug, a daemon that does not notice changes, it must fail. Root, or user namespaces.
  * `npm run faults -- heard [ROOMS] [SEED] [--bug level-rule]`: listens by the agent's microphone in ROOMS synthetic rooms

@@ -5,13 +5,14 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { present } from "../../.ci/setup/debian.mjs";
 import { type ApiClient, createApiClient } from "../../src/api-client/api-client.ts";
 import { registerDevices } from "../../src/api-client/register-devices.ts";
 import { workerEntry } from "../../src/lib/worker-entry.ts";
 import type { DaemonState } from "../../src/ops/diagnostics.ts";
 import { extensionIdOf } from "../../src/plugin-host/extension-rows.ts";
 import { sendControlCommand } from "../../src/wiring/control-socket.ts";
-import { type RunningDaemon, runInit, spawnDaemon } from "../support/carillon-process.ts";
+import { REPOSITORY_ROOT, type RunningDaemon, runInit, spawnDaemon } from "../support/carillon-process.ts";
 import { sampleBytes, wavFile } from "../support/wav-file.ts";
 
 /** What became of one scene. Times in ms; null: not within the limit. */
@@ -28,7 +29,8 @@ export interface NetworkSceneResult {
 
 export interface NetworkRun {
   results: NetworkSceneResult[];
-  worstResumeMs: number;
+  /** Null when the sound did not come back somewhere. */
+  worstResumeMs: number | null;
   broken: string[];
 }
 
@@ -65,6 +67,8 @@ type Device = keyof typeof DEVICES;
 
 interface Scene {
   name: string;
+  /** Where it is missing, the scene is left out. */
+  needs?: string;
   play(stage: Stage): Promise<void>;
 }
 
@@ -83,12 +87,19 @@ interface Stage {
   isRed(): Promise<void>;
   /** The delivery has this level, or its reason has these words. */
   delivery(id: string, device: Device, expected: { levels: readonly string[]; reason?: RegExp }): Promise<void>;
+  /** The DSCP that packets to a port arrive with on `lan0` while `meanwhile` runs. */
+  marks(meanwhile: () => Promise<void>): Promise<Record<string, number[]>>;
+  broken(words: string): void;
   /** The address that the daemon says multicast leaves from. */
   leavesFrom(address: string): Promise<void>;
   end(id: string): Promise<void>;
 }
 
 const NOT_SENT = { levels: ["planned", "failed", "expired"], reason: /No network route to|Network unreachable/ };
+
+/** DSCP values. @source RFC 4594 §3 */
+const [EXPEDITED_FORWARDING, CLASS_SELECTOR_3] = [46, 24];
+const CAPTURE_S = 3;
 
 /** In this order: the first has no address when the daemon starts. */
 const SCENES: readonly Scene[] = [
@@ -215,10 +226,29 @@ const SCENES: readonly Scene[] = [
       await stage.end(during);
     },
   },
+  {
+    name: "packets are marked",
+    needs: "nft",
+    async play(stage) {
+      const rules = join(REPOSITORY_ROOT, "systemd/carillon-marking.nft");
+      execFileSync("nft", ["-D", `CARILLON_USER=${process.getuid?.() ?? 0}`, "-f", rules]);
+      const marks = await stage.marks(async () => {
+        const id = await stage.send("A", "sip");
+        await stage.plays("a0", "sip");
+        await stage.end(id);
+      });
+      const expected = { [PORT]: [EXPEDITED_FORWARDING], 40000: [EXPEDITED_FORWARDING], 5060: [CLASS_SELECTOR_3] };
+      for (const [port, values] of Object.entries(expected))
+        if (JSON.stringify(marks[port]) !== JSON.stringify(values))
+          stage.broken(`packets to port ${port} are marked ${JSON.stringify(marks[port])}, not ${values}`);
+    },
+  },
 ];
 
-/** Names of all scenes, in order. */
-export const NETWORK_SCENES: readonly string[] = SCENES.map(({ name }) => name);
+/** Names of all scenes that this machine can play, in order. */
+export const NETWORK_SCENES: readonly string[] = SCENES.filter(({ needs }) => !needs || present(needs)).map(
+  ({ name }) => name,
+);
 
 /**
  * Changes the network under a daemon, scene by scene: needs the network of this process to be its own (`reexecInNamespace`).
@@ -253,7 +283,7 @@ export async function changeNetwork(
     const resumed = results.flatMap(({ resumedMs }) => Object.values(resumedMs));
     const broken = results.flatMap(({ scene, broken: each }) => each.map((words) => `${scene}: ${words}`));
     if (broken.length > 0) say(daemon.log());
-    return { results, worstResumeMs: Math.max(-1, ...resumed.map((ms) => ms ?? Number.POSITIVE_INFINITY)), broken };
+    return { results, worstResumeMs: resumed.includes(null) ? null : Math.max(-1, ...(resumed as number[])), broken };
   } finally {
     await daemon?.end("SIGTERM");
     ears.close();
@@ -442,6 +472,15 @@ function createStage({ api, groups, dataDir, ears, result }: StageParts): Stage 
       // The ledger is written after the fact.
       if ((await until(fits, 1_000)) === null) breaks(`${device} is ${JSON.stringify(found)}`);
     },
+    async marks(meanwhile) {
+      const program = ["python3", join(REPOSITORY_ROOT, "test/faults/packet-marks.py"), "lan0", String(CAPTURE_S)];
+      const child = spawn("nsenter", ["--net=/run/netns/lan", ...program], { stdio: ["ignore", "pipe", "inherit"] });
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      await lines.next();
+      const [{ value }] = await Promise.all([lines.next(), meanwhile()]);
+      return JSON.parse(value as string) as Record<string, number[]>;
+    },
+    broken: breaks,
     async leavesFrom(address) {
       const fits = async (): Promise<boolean> => (await daemonState(dataDir)).network?.multicast.address === address;
       if ((await until(fits, MAX_HEALTH_MS)) === null) breaks(`the daemon does not say that it sends from ${address}`);

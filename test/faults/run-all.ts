@@ -18,7 +18,7 @@ interface Piece {
   needs?: readonly Need[];
 }
 
-type Need = "root" | "systemd" | "faketime" | "ffmpeg" | "ip" | "python3" | "cc" | "prlimit" | "openssl";
+type Need = "root" | "systemd" | "faketime" | "ffmpeg" | "ip" | "nft" | "python3" | "cc" | "prlimit" | "openssl";
 
 /** How a piece ended. */
 interface Ended extends Omit<Piece, "run" | "program" | "needs"> {
@@ -69,6 +69,13 @@ const PIECES: readonly Piece[] = [
   {
     ...{ faults: "F8 F15", done: "the clock set forward and back, stops and ends across rings", run: ["clock"] },
     ...{ promise: "each ring once at its time, or late, or written down", needs: ["faketime"] },
+  },
+  {
+    ...{ faults: "network", done: "addresses, links and routes that come and go", run: ["network"] },
+    ...{
+      promise: "sound is back <= 2 s, health is true, nothing sent in vain",
+      needs: ["root", "ip", "nft", "python3"],
+    },
   },
   {
     ...{ faults: "F16", done: "every time zone from 1972 to 2060", run: ["time-zones"], needs: ["python3"] },

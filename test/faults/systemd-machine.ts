@@ -36,7 +36,9 @@ export interface SystemdMachine {
 function writeUnits({ folder, settings, key, version }: MachineParts): void {
   const units = join(folder, "units");
   mkdirSync(units);
-  for (const name of readdirSync(join(REPOSITORY_ROOT, "systemd"))) {
+  // The rules of the packet filter would be those of this machine.
+  const shipped = readdirSync(join(REPOSITORY_ROOT, "systemd")).filter((name) => !name.startsWith("carillon-marking"));
+  for (const name of shipped) {
     const unit = readFileSync(join(REPOSITORY_ROOT, "systemd", name), "utf8").replace(/^#(LoadCredential=)/m, "$1");
     writeFileSync(join(units, name), unit);
   }
