@@ -64,7 +64,7 @@ export function recurrenceOf(
   times: LocalTimeContext,
 ): (RecurrenceRule & { repetition: Recurrence }) | null {
   const rule = kind === "message" ? scheduledMessageRule(reader, owner) : clearDevicesRule(reader, owner, times);
-  const repetition = rule ? parseRecurrence(rule.text) : "";
+  const repetition = rule ? parseRecurrence(rule.text, { zones: times.zones, timeZone: rule.timeZone }) : "";
   return rule && typeof repetition !== "string" ? { ...rule, repetition } : null;
 }
 
