@@ -161,6 +161,7 @@ function parseRule(text: string, start: RuleTime, toLocal: LocalTimeReader): Exp
     const plain = text.replace(/(^|;)(UNTIL|COUNT)=[^;]*/gi, "");
     const { options } = new rrule.RRule({ ...rrule.RRule.parseString(plain), dtstart: new Date(start.localMs) });
     const times = timesOfDay(options);
+    if (!times) return INVALID_RULE;
     if (times.length > 1 && options.bysetpos !== null && options.bysetpos !== undefined)
       return "BYSETPOS must not be used with several hours or minutes.";
     const days = compileRuleDays(options as ParsedRule);
@@ -173,13 +174,13 @@ function parseRule(text: string, start: RuleTime, toLocal: LocalTimeReader): Exp
   }
 }
 
-function timesOfDay(options: { byhour: unknown; byminute: unknown; bysecond: unknown }): number[] {
+function timesOfDay(options: { byhour: unknown; byminute: unknown; bysecond: unknown }): number[] | null {
   const numbers = (values: unknown): number[] => (Array.isArray(values) ? values.map(Number) : [Number(values ?? 0)]);
   const [second = 0] = numbers(options.bysecond);
   const times = numbers(options.byhour).flatMap((hour) =>
     numbers(options.byminute).map((minute) => (hour * 60 + minute) * 60_000 + second * 1_000),
   );
-  if (times.some((time) => !(time >= 0 && time < DAY_MS))) throw new RangeError("Invalid time of day.");
+  if (times.some((time) => !(time >= 0 && time < DAY_MS))) return null;
   return [...new Set(times)].sort((one, other) => one - other);
 }
 

@@ -106,6 +106,8 @@ function createDayTest(rule: ParsedRule): (day: number) => boolean {
   const nthWeekdays = (rule.bynweekday ?? []).map(([weekday, nth]) => ({ weekday: Number(weekday), nth: Number(nth) }));
   const weeks = numbersOf(rule.byweekno);
   const countsInYear = rule.freq === YEARLY && months.length === 0;
+  const isByWeekdayOnly = [months, monthDays, yearDays, weeks, nthWeekdays].every(({ length }) => length === 0);
+  if (isByWeekdayOnly) return (day) => weekdays.length === 0 || weekdays.includes(weekdayOf(day, MONDAY));
   return (day) => {
     const { year, month, monthDay } = dateOf(day);
     if (months.length > 0 && !months.includes(month + 1)) return false;
