@@ -140,7 +140,7 @@ export function createPlanner(deps: PlannerDeps): Planner {
     const to = Math.max(until, now + TARGET_HORIZON_MS);
     const { rings, end } = isDeleted ? { rings: [], end: to } : nextRings(tx, { owner, kind }, { from, to, now });
     if (isDeleted) unfinished.delete(owner);
-    // What is after the end of this step is planned by the next one.
+    // The next step plans the rings after the end of this one.
     if (end < to || isDeleted) tx.run(DELETE_PLANNED_FROM, owner, isDeleted ? now : end);
     const wanted = new Map(rings.map((ring) => [ring.id, ring]));
     for (const row of tx.all<Pick<RingRow, "pk" | "id" | "at" | "state">>(SELECT_OPEN_RINGS, owner)) {
