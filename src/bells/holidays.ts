@@ -1,10 +1,17 @@
-import ICAL from "ical.js";
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
 import { invalidValue } from "../lib/errors.ts";
-import { addDays, type DateSpan } from "./date-span.ts";
-import { parseDayNumber as dayNumber, formatDayNumber } from "./local-time.ts";
-import { parseRecurrence } from "./recurrence.ts";
+import { isTimeZone } from "../resources/bells/time-zones.ts";
+import { DEFAULT_CLOCK_RULES } from "../time-zones/time-zones.ts";
+import {
+  type CalendarEvent,
+  type CalendarProperty,
+  CalendarSyntaxError,
+  readCalendarEvents,
+} from "./calendar-events.ts";
+import type { DateSpan } from "./date-span.ts";
+import { formatDayNumber, parseDayNumber } from "./local-time.ts";
+import { parseRecurrence, parseTime, type RuleTime, type RuleZones } from "./recurrence.ts";
 import { sortByDate } from "./schedule-exceptions.ts";
 
 /** Consecutive days that a calendar names. */
@@ -13,44 +20,84 @@ export interface Holiday extends DateSpan {
   description: string | null;
 }
 
-/** @source docs/decisions/0200-bell-engine-limits.md, Calendars */
+/** @source docs/decisions/0451-calendars.md, Limits */
 const MAX_EVENTS = 5_000;
+const MAX_OCCURRENCES = 20_000;
+const MAX_HOLIDAYS = 1_000;
+const MAX_LENGTH_MS = 3_660 * DAY_MS;
 const MAX_DESCRIPTION_LENGTH = 250;
-/** Recurrences that began earlier are expanded from this year on. */
-const FIRST_YEAR = 2000;
+const EARLIEST_START = Date.UTC(1900, 0, 1);
+/** A rule is expanded in windows of this length, so that each takes a few ms. */
+const WINDOW_MS = 7 * DAY_MS;
+const TIME_SLICE_MS = 4;
+
+/** An event with its times as those of a wall clock, in the zone of the event or else of the schedule. */
+interface DatedEvent {
+  number: number;
+  uid: string;
+  summary: string;
+  isCancelled: boolean;
+  start: RuleTime;
+  lengthMs: number;
+  /** Zone of the wall clock. */
+  timeZone: string;
+  /** RRULE, RDATE and EXDATE. */
+  recurrence: readonly CalendarProperty[];
+  /** The occurrence that it replaces; null for an event by itself. */
+  replaces: CalendarProperty | null;
+}
 
 /**
  * Reads the days of an iCalendar text within the span, sorted by date. Overlapping events are merged and keep the summary
  * of the first. Recurring events are expanded without their EXDATEs and changed occurrences; cancelled events are skipped.
- * An event with times of day counts for every day that it touches. Throws CallerError (`calendar`).
- * @source RFC 5545 §3.8.5
+ * An event with times of day counts for every day that it touches: by its own zone, or by that of the schedule if its times are
+ * in UTC. Throws CallerError (`calendar`), which names the event.
+ * @source RFC 5545, section 3.8.5; docs/decisions/0451-calendars.md
  */
-export async function parseHolidays(text: string, span: DateSpan, clock: Clock): Promise<Holiday[]> {
-  const events = eventsIn(text);
-  if (events.length > MAX_EVENTS) throw calendarError(`Must have at most ${MAX_EVENTS} events.`);
-  const changed = new Set(events.filter((event) => event.isRecurrenceException()).map(occurrenceKey));
+export async function parseHolidays(text: string, span: DateSpan, clock: Clock, zones: RuleZones): Promise<Holiday[]> {
+  const slice = createTimeSlice(clock);
+  const events: DatedEvent[] = [];
+  for (const event of readEvents(text)) {
+    if (event.number > MAX_EVENTS) throw calendarError(`Must have at most ${MAX_EVENTS} events.`);
+    events.push(dateEvent(event, zones));
+    await slice();
+  }
+  const replaced = replacedOccurrences(events, zones);
   const found: Holiday[] = [];
   for (const event of events) {
-    found.push(...clipToSpan(event.isRecurring() ? expandRecurrence(event, span, changed) : [toHoliday(event)], span));
-    await yieldToEventLoop(clock);
+    if (event.isCancelled) continue;
+    const others = event.replaces === null ? (replaced.get(event.uid) ?? []) : [];
+    for await (const localMs of occurrencesOf(event, others, span, zones, slice)) {
+      const holiday = clipToSpan(toHoliday(event, localMs), span);
+      const last = found.at(-1);
+      // Several times on one day are one holiday.
+      if (!holiday || (last && last.startDate === holiday.startDate && last.endDate === holiday.endDate)) continue;
+      found.push(holiday);
+      if (found.length > MAX_OCCURRENCES) throw calendarError(`Must have at most ${MAX_OCCURRENCES} occurrences.`);
+    }
   }
-  return mergeHolidays(sortByDate(found));
+  const holidays = mergeHolidays(sortByDate(found));
+  if (holidays.length > MAX_HOLIDAYS)
+    throw calendarError(`Must have at most ${MAX_HOLIDAYS} holidays within the schedule.`);
+  return holidays;
 }
 
-function eventsIn(text: string): ICAL.Event[] {
+/** Yields to the event loop when the time slice is used up. */
+function createTimeSlice(clock: Clock): () => Promise<void> {
+  let began = clock.monotonicMs();
+  return async () => {
+    if (clock.monotonicMs() - began < TIME_SLICE_MS) return;
+    await yieldToEventLoop(clock);
+    began = clock.monotonicMs();
+  };
+}
+
+function* readEvents(text: string): Generator<CalendarEvent> {
   try {
-    const parsed = ICAL.parse(text) as unknown[];
-    // ical.js returns a single calendar as an array that begins with its name, several as an array of such arrays.
-    const calendars = (typeof parsed[0] === "string" ? [parsed] : parsed) as unknown[][];
-    if (calendars.length === 0) throw calendarError("Must not be empty.");
-    return calendars.flatMap((calendar) => {
-      const component = new ICAL.Component(calendar as never);
-      if (component.name !== "vcalendar") throw calendarError("Must contain a VCALENDAR component.");
-      return component.getAllSubcomponents("vevent").map((each) => new ICAL.Event(each));
-    });
+    yield* readCalendarEvents(text);
   } catch (error) {
-    if (error instanceof Error && "type" in error) throw error;
-    throw calendarError("Must be an iCalendar text (RFC 5545).");
+    if (error instanceof CalendarSyntaxError) throw calendarError(error.message);
+    throw error;
   }
 }
 
@@ -58,95 +105,148 @@ function calendarError(message: string) {
   return invalidValue("calendar", message);
 }
 
-function occurrenceKey({ uid, recurrenceId }: ICAL.Event): string {
-  return `${uid} ${formatDate(recurrenceId)}`;
+function eventError({ number, summary }: Pick<DatedEvent, "number" | "summary">, message: string) {
+  return calendarError(`Event ${number}${summary === "" ? "" : ` (${summary.slice(0, 100)})`}: ${message}`);
 }
 
-/** The days of an event; null if it is cancelled. */
-function toHoliday(event: ICAL.Event): Holiday | null {
-  if (!event.startDate) throw calendarError("Each event must have a DTSTART.");
-  if (String(event.component.getFirstPropertyValue("status") ?? "").toUpperCase() === "CANCELLED") return null;
-  const { startDate: start, endDate: end } = event;
-  const startDate = formatDate(start);
-  const last = end && end.compare(start) > 0 ? lastDayOf(end) : startDate;
-  const description = [...(event.summary ?? "").trim()].slice(0, MAX_DESCRIPTION_LENGTH).join("") || null;
-  return { startDate, endDate: last < startDate ? startDate : last, description };
+function dateEvent({ number, properties }: CalendarEvent, zones: RuleZones): DatedEvent {
+  const property = (name: string): CalendarProperty | null => properties.find((each) => each.name === name) ?? null;
+  const summary = (property("SUMMARY")?.value ?? "").trim();
+  const fail = (message: string) => eventError({ number, summary }, message);
+  const startProperty = property("DTSTART");
+  if (!startProperty) throw fail("Each event must have a DTSTART.");
+  const timeZone = isTimeZone(startProperty.tzid) ? startProperty.tzid : zones.timeZone;
+  const wallTime = (given: CalendarProperty): RuleTime => {
+    const time = wallTimeOf(given, given.value, timeZone, zones);
+    if (!time) throw fail(`${given.name} is not a valid date.`);
+    return time;
+  };
+  const start = wallTime(startProperty);
+  const [endProperty, duration] = [property("DTEND"), property("DURATION")];
+  const lengthMs = endProperty
+    ? wallTime(endProperty).localMs - start.localMs
+    : duration
+      ? durationMs(duration.value)
+      : start.isDate
+        ? DAY_MS
+        : 0;
+  if (lengthMs === null) throw fail("DURATION is not valid.");
+  if (lengthMs > MAX_LENGTH_MS) throw fail(`Must not last longer than ${MAX_LENGTH_MS / DAY_MS} days.`);
+  return {
+    ...{ number, summary, start, timeZone, lengthMs: Math.max(lengthMs, 0) },
+    uid: property("UID")?.value ?? `${number}`,
+    isCancelled: property("STATUS")?.value.toUpperCase() === "CANCELLED",
+    recurrence: properties.filter(({ name }) => name === "RRULE" || name === "RDATE" || name === "EXDATE"),
+    replaces: property("RECURRENCE-ID"),
+  };
 }
 
-/** The days of a recurring event within the span, without the occurrences that another event of the calendar changes. */
-function expandRecurrence(event: ICAL.Event, span: DateSpan, changed: ReadonlySet<string>): Holiday[] {
-  const first = toHoliday(event);
-  if (!first) return [];
-  const repetition = parseRecurrence(recurrenceText(event));
-  if (typeof repetition === "string") throw calendarError(repetition);
-  const length = dayNumber(first.endDate) - dayNumber(first.startDate);
-  const from = (dayNumber(span.startDate) - length) * DAY_MS;
-  const days = repetition
-    .between(from, (dayNumber(span.endDate) + 1) * DAY_MS)
-    .map((at) => formatDayNumber(Math.floor(at / DAY_MS)));
-  return days
-    .filter((day) => !changed.has(`${event.uid} ${day}`))
-    .map((startDate) => ({ ...first, startDate, endDate: addDays(startDate, length) }));
+/** A value as time of a wall clock in `timeZone`; null if it is invalid. */
+function wallTimeOf(
+  { tzid }: CalendarProperty,
+  value: string,
+  timeZone: string,
+  { zones }: RuleZones,
+): RuleTime | null {
+  const time = parseTime(value);
+  const isElsewhere = isTimeZone(tzid) && tzid !== timeZone && time?.isDate === false;
+  if (!time || !(time.isUtc || isElsewhere)) return time;
+  const instant = time.isUtc ? time.localMs : zones.of(tzid as string).instantOf(time.localMs, DEFAULT_CLOCK_RULES);
+  if (instant === null) return { ...time, isUtc: false };
+  return { localMs: instant + zones.of(timeZone).offsetAt(instant), isDate: false, isUtc: false };
 }
 
-/** The recurrence properties of an event as RFC 5545 lines with local times. */
-function recurrenceText({ component, startDate }: ICAL.Event): string {
-  const rules = component.getAllProperties("rrule").map((property) => String(property.getFirstValue()));
-  const isPlain = rules.every((rule) => !/COUNT|INTERVAL/.test(rule));
-  const start =
-    startDate.year < FIRST_YEAR && isPlain
-      ? { ...dateTimeParts(startDate), year: FIRST_YEAR }
-      : dateTimeParts(startDate);
-  const others = ["rdate", "exdate"].flatMap((name) =>
-    component
-      .getAllProperties(name)
-      .flatMap((property) =>
-        property
-          .getValues()
-          .flatMap((value) =>
-            value instanceof ICAL.Time ? [`${name.toUpperCase()}:${formatLocalDateTime(dateTimeParts(value))}`] : [],
-          ),
-      ),
-  );
-  return [`DTSTART:${formatLocalDateTime(start)}`, ...rules.map((rule) => `RRULE:${rule}`), ...others].join("\n");
+/** Null for an invalid duration; one that is negative is zero. @source RFC 5545, section 3.3.6 */
+function durationMs(text: string): number | null {
+  const match = /^([+-]?)P(?:(\d+)W|(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?)$/i.exec(text);
+  if (!match || /P$|T$/i.test(text)) return null;
+  const [sign, weeks, days, hours, minutes, seconds] = match.slice(1);
+  if (sign === "-") return 0;
+  const of = (part: string | undefined, ms: number): number => Number(part ?? 0) * ms;
+  return of(weeks, 7 * DAY_MS) + of(days, DAY_MS) + of(hours, 3_600_000) + of(minutes, 60_000) + of(seconds, 1_000);
 }
 
-type DateTimeParts = Record<"year" | "month" | "day" | "hour" | "minute" | "second", number>;
-
-function dateTimeParts({ year, month, day, isDate, hour, minute, second }: ICAL.Time): DateTimeParts {
-  return isDate ? { year, month, day, hour: 0, minute: 0, second: 0 } : { year, month, day, hour, minute, second };
+/** Occurrences that other events replace, by UID, as wall times in the zone of the series. */
+function replacedOccurrences(events: readonly DatedEvent[], zones: RuleZones): ReadonlyMap<string, RuleTime[]> {
+  const series = new Map(events.filter(({ replaces }) => replaces === null).map((event) => [event.uid, event]));
+  const replaced = new Map<string, RuleTime[]>();
+  for (const event of events) {
+    if (event.replaces === null) continue;
+    const { timeZone } = series.get(event.uid) ?? event;
+    const time = wallTimeOf(event.replaces, event.replaces.value, timeZone, zones);
+    if (!time) throw eventError(event, "RECURRENCE-ID is not a valid date.");
+    const others = replaced.get(event.uid);
+    if (others) others.push(time);
+    else replaced.set(event.uid, [time]);
+  }
+  return replaced;
 }
 
-function formatLocalDateTime({ year, month, day, hour, minute, second }: DateTimeParts): string {
-  const two = (value: number): string => String(value).padStart(2, "0");
-  return `${year}${two(month)}${two(day)}T${two(hour)}${two(minute)}${two(second)}`;
+/** Starts of an event as wall times, one a day, within the span and the length of the event before it. */
+async function* occurrencesOf(
+  event: DatedEvent,
+  replaced: readonly RuleTime[],
+  span: DateSpan,
+  zones: RuleZones,
+  slice: () => Promise<void>,
+): AsyncGenerator<number> {
+  const rule = parseRecurrence(recurrenceText(event, replaced, zones), { ...zones, earliestStart: EARLIEST_START });
+  if (typeof rule === "string") throw eventError(event, rule);
+  const from = parseDayNumber(span.startDate) * DAY_MS - event.lengthMs;
+  const to = (parseDayNumber(span.endDate) + 1) * DAY_MS;
+  for (let at = from; at < to; at += WINDOW_MS) {
+    yield* rule.daysBetween(at, Math.min(at + WINDOW_MS, to));
+    await slice();
+  }
 }
 
-/** The end of an event is exclusive: an end at midnight means the day before. */
-function lastDayOf(end: ICAL.Time): string {
-  const isMidnight = end.isDate || (end.hour === 0 && end.minute === 0 && end.second === 0);
-  return isMidnight ? addDays(formatDate(end), -1) : formatDate(end);
-}
-
-function formatDate({ year, month, day }: ICAL.Time): string {
-  const two = (value: number): string => String(value).padStart(2, "0");
-  return `${String(year).padStart(4, "0")}-${two(month)}-${two(day)}`;
-}
-
-function clipToSpan(holidays: readonly (Holiday | null)[], { startDate, endDate }: DateSpan): Holiday[] {
-  return holidays.flatMap((holiday) => {
-    if (!holiday || holiday.endDate < startDate || holiday.startDate > endDate) return [];
-    const first = holiday.startDate < startDate ? startDate : holiday.startDate;
-    return [{ ...holiday, startDate: first, endDate: holiday.endDate > endDate ? endDate : holiday.endDate }];
+/** The recurrence of an event as RFC 5545 lines, all its dates as wall times in the zone of the event. */
+function recurrenceText(
+  { start, timeZone, recurrence, ...event }: DatedEvent,
+  replaced: readonly RuleTime[],
+  zones: RuleZones,
+): string {
+  const lines = recurrence.map(({ name, ...property }) => {
+    if (name === "RRULE") return `RRULE:${property.value}`;
+    const values = property.value.split(",").map((value) => {
+      const time = wallTimeOf({ name, ...property }, value.split("/")[0] ?? "", timeZone, zones);
+      if (!time) throw eventError(event, `${name} is not a valid date.`);
+      return formatTime(time);
+    });
+    return `${name}:${values.join(",")}`;
   });
+  const exclusions = replaced.map((time) => `EXDATE:${formatTime(time)}`);
+  return [`DTSTART;TZID=${timeZone}:${formatTime(start)}`, ...lines, ...exclusions].join("\n");
+}
+
+function formatTime({ localMs, isDate }: RuleTime): string {
+  const text = new Date(localMs).toISOString().replace(/[-:]|\.\d+Z$/g, "");
+  return isDate ? text.slice(0, 8) : text;
+}
+
+function toHoliday({ summary, lengthMs }: DatedEvent, localMs: number): Holiday {
+  const description = [...summary].slice(0, MAX_DESCRIPTION_LENGTH).join("") || null;
+  // The end is exclusive: an end at midnight means the day before.
+  const last = Math.max(dayOf(localMs), dayOf(localMs + lengthMs - 1));
+  return { startDate: formatDayNumber(dayOf(localMs)), endDate: formatDayNumber(last), description };
+}
+
+function dayOf(localMs: number): number {
+  return Math.floor(localMs / DAY_MS);
+}
+
+function clipToSpan(holiday: Holiday, { startDate, endDate }: DateSpan): Holiday | null {
+  if (holiday.endDate < startDate || holiday.startDate > endDate) return null;
+  const first = holiday.startDate < startDate ? startDate : holiday.startDate;
+  return { ...holiday, startDate: first, endDate: holiday.endDate > endDate ? endDate : holiday.endDate };
 }
 
 function mergeHolidays(holidays: readonly Holiday[]): Holiday[] {
   const all: Holiday[] = [];
   for (const holiday of holidays) {
     const last = all.at(-1);
-    const isSame = last && last.description === holiday.description && addDays(last.endDate, 1) === holiday.startDate;
-    if (last && (isSame || holiday.startDate <= last.endDate)) {
+    const follows = last && parseDayNumber(last.endDate) + 1 === parseDayNumber(holiday.startDate);
+    if (last && ((follows && last.description === holiday.description) || holiday.startDate <= last.endDate)) {
       if (holiday.endDate > last.endDate) last.endDate = holiday.endDate;
     } else all.push({ ...holiday });
   }

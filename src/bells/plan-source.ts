@@ -26,10 +26,10 @@ export function createPlanSource(times: LocalTimeContext): PlanSource {
           .all<{ id: string }>(`SELECT id FROM ${tableName(RESOURCE_BY_OWNER_KIND[kind])}`)
           .map(({ id }) => ({ id, kind })),
       ),
-    occurrences(reader, kind, owner, fromMs, toMs) {
+    occurrences(reader, kind, owner, fromMs, toMs, limit) {
       if (kind === "bell") return bellOccurrences(reader, owner, fromMs, toMs, times);
       const rule = recurrenceOf(reader, kind, owner, times);
-      return rule ? recurrenceOccurrences(owner, rule, fromMs, toMs, times) : [];
+      return rule ? recurrenceOccurrences(owner, rule, { fromMs, toMs, limit }, times) : [];
     },
   };
 }
@@ -64,7 +64,7 @@ export function recurrenceOf(
   times: LocalTimeContext,
 ): (RecurrenceRule & { repetition: Recurrence }) | null {
   const rule = kind === "message" ? scheduledMessageRule(reader, owner) : clearDevicesRule(reader, owner, times);
-  const repetition = rule ? parseRecurrence(rule.text) : "";
+  const repetition = rule ? parseRecurrence(rule.text, { zones: times.zones, timeZone: rule.timeZone }) : "";
   return rule && typeof repetition !== "string" ? { ...rule, repetition } : null;
 }
 
@@ -88,17 +88,15 @@ function clearDevicesRule(reader: StoreReader, id: string, times: LocalTimeConte
 function recurrenceOccurrences(
   owner: string,
   rule: RecurrenceRule & { repetition: Recurrence },
-  fromMs: number,
-  toMs: number,
+  { fromMs, toMs, limit }: { fromMs: number; toMs: number; limit: number | undefined },
   { zones, rules }: LocalTimeContext,
 ): Occurrence[] {
   const zone = zones.of(rule.timeZone);
-  return recurrencesBetween(rule.repetition, zone, rules ?? DEFAULT_CLOCK_RULES, fromMs, toMs).map(
-    ({ at, localMs }) => {
-      const [localDate = "", localTime = ""] = new Date(localMs).toISOString().slice(0, 19).split("T");
-      const id = derivedId(owner, "", localDate, localTime);
-      const { messageTemplateId } = rule;
-      return { id, at, localDate, localTime, ringListId: null, entryId: null, messageTemplateId };
-    },
-  );
+  const found = recurrencesBetween(rule.repetition, zone, rules ?? DEFAULT_CLOCK_RULES, fromMs, toMs);
+  return found.slice(0, limit).map(({ at, localMs }) => {
+    const [localDate = "", localTime = ""] = new Date(localMs).toISOString().slice(0, 19).split("T");
+    const id = derivedId(owner, "", localDate, localTime);
+    const { messageTemplateId } = rule;
+    return { id, at, localDate, localTime, ringListId: null, entryId: null, messageTemplateId };
+  });
 }

@@ -15,8 +15,18 @@ import {
 export interface PlanSource {
   /** All schedules that can be planned. */
   owners(reader: StoreReader): { id: string; kind: OwnerKind }[];
-  /** Occurrences from `fromMs` (included) to `toMs` (not included), sorted by time; empty for a schedule that does not exist. */
-  occurrences(reader: StoreReader, kind: OwnerKind, owner: string, fromMs: number, toMs: number): Occurrence[];
+  /**
+   * Occurrences from `fromMs` (included) to `toMs` (not included), sorted by time; empty for a schedule that does not exist. May
+   * leave out those after the first `limit`.
+   */
+  occurrences(
+    reader: StoreReader,
+    kind: OwnerKind,
+    owner: string,
+    fromMs: number,
+    toMs: number,
+    limit?: number,
+  ): Occurrence[];
 }
 
 /** Stores the rings of the next days as rows, so that a restart does not lose them. */
@@ -67,6 +77,8 @@ export const LATE_LIMIT_MS = 30_000;
 const TIME_SLICE_MS = 4;
 const MAX_PLANS_PER_CHUNK = 200;
 const MAX_RINGS_DELETED = 300;
+/** Rings that one step adds to a plan; more than a ring list has at one instant. @source docs/decisions/0451-calendars.md, Limits */
+const MAX_RINGS_PER_STEP = 600;
 /** Replanning inside a write may use this much of each window; beyond it the plan is marked dirty. @source docs/decisions/0200-bell-engine-limits.md, Planner */
 const INLINE_BUDGET_MS = 4;
 const INLINE_WINDOW_MS = 20;
@@ -84,6 +96,7 @@ const SELECT_NEAREST_DIRTY = `SELECT p.owner, p.kind, p.until, p.stale FROM bell
   WHERE r.open = 1 AND r.state = 'planned' AND r.at <= ? AND p.stale = 1 GROUP BY p.owner LIMIT ?`;
 const SELECT_SHORT_HORIZON = "SELECT owner, kind, until, stale FROM bell_plans WHERE until < ? LIMIT ?";
 const SELECT_OPEN_RINGS = `SELECT pk, id, at, state FROM bell_rings WHERE owner = ? AND open = 1`;
+const DELETE_PLANNED_FROM = "DELETE FROM bell_rings WHERE owner = ? AND open = 1 AND state = 'planned' AND at >= ?";
 const MARK_DIRTY = "UPDATE bell_plans SET stale = 1 WHERE owner IN (SELECT value FROM json_each(?))";
 const UPSERT_DIRTY = `INSERT INTO bell_plans (owner, kind, until, stale, made) VALUES (?, ?, ?, 1, 0)
   ON CONFLICT (owner) DO UPDATE SET stale = 1`;
@@ -95,19 +108,40 @@ export function createPlanner(deps: PlannerDeps): Planner {
   /** Replanning time used inside writes since `since`, on the monotonic clock. */
   let inlineUsage = { since: Number.NEGATIVE_INFINITY, ms: 0 };
 
+  /** Plans with more rings than one step adds; they are extended at once. */
+  const unfinished = new Set<string>();
+
+  /** The rings of one step, and the end of what they cover. */
+  const nextRings = (
+    tx: Transaction,
+    { owner, kind }: Pick<Plan, "owner" | "kind">,
+    { from, to, now }: { from: number; to: number; now: number },
+  ): { rings: Occurrence[]; end: number } => {
+    const rings = source.occurrences(tx, kind, owner, from, to, MAX_RINGS_PER_STEP + 1);
+    const end = rings[MAX_RINGS_PER_STEP]?.at ?? to;
+    if (end < Math.min(to, now + MIN_HORIZON_MS)) unfinished.add(owner);
+    else unfinished.delete(owner);
+    return { rings: end < to ? rings.filter(({ at }) => at < end) : rings, end };
+  };
+
   /** Appends rings after the end of the plan. The ticker records those that are already in the past as missed. */
-  const extendPlan = (tx: Transaction, { owner, kind, until }: Plan, now: number): void => {
+  const extendPlan = (tx: Transaction, plan: Plan, now: number): void => {
+    const { owner, kind, until } = plan;
     const to = now + TARGET_HORIZON_MS;
     if (until < to) {
-      for (const ring of source.occurrences(tx, kind, owner, until, to)) insertRing(tx, kind, owner, ring);
-      tx.run("UPDATE bell_plans SET until = ? WHERE owner = ?", to, owner);
+      const { rings, end } = nextRings(tx, plan, { from: until, to, now });
+      for (const ring of rings) insertRing(tx, kind, owner, ring);
+      tx.run("UPDATE bell_plans SET until = ? WHERE owner = ?", end, owner);
     }
   };
 
   const rebuildPlan = (tx: Transaction, { owner, kind, until }: Plan, now: number, isDeleted = false): void => {
     const from = Math.min(until, now - LATE_LIMIT_MS);
     const to = Math.max(until, now + TARGET_HORIZON_MS);
-    const rings = isDeleted ? [] : source.occurrences(tx, kind, owner, from, to);
+    const { rings, end } = isDeleted ? { rings: [], end: to } : nextRings(tx, { owner, kind }, { from, to, now });
+    if (isDeleted) unfinished.delete(owner);
+    // The next step plans the rings after the end of this one.
+    if (end < to || isDeleted) tx.run(DELETE_PLANNED_FROM, owner, isDeleted ? now : end);
     const wanted = new Map(rings.map((ring) => [ring.id, ring]));
     for (const row of tx.all<Pick<RingRow, "pk" | "id" | "at" | "state">>(SELECT_OPEN_RINGS, owner)) {
       const ring = wanted.get(row.id);
@@ -118,7 +152,7 @@ export function createPlanner(deps: PlannerDeps): Planner {
     }
     // A ring that a change moves into the past must not ring.
     for (const ring of wanted.values()) if (ring.at > now || ring.at >= until) insertRing(tx, kind, owner, ring);
-    tx.run(UPSERT_PLANNED, owner, kind, to, now);
+    tx.run(UPSERT_PLANNED, owner, kind, end, now);
     tx.emit("rings.planned", {});
   };
 
@@ -178,11 +212,12 @@ export function createPlanner(deps: PlannerDeps): Planner {
         if (plan?.stale === 1) rebuildPlan(tx, plan, now);
       }
     },
-    hasDirty: () => store.all(SELECT_DIRTY, 1).length > 0,
+    hasDirty: () => unfinished.size > 0 || store.all(SELECT_DIRTY, 1).length > 0,
     async extendHorizon(signal) {
       while (!signal.aborted && nextPlans(store, clock.now(), 1).length > 0) {
         if ((await planChunk()) === 0) break;
       }
+      if (!signal.aborted) unfinished.clear();
       while (!signal.aborted && hasExpiredRings(store, clock.now() - retentionMs)) await deleteExpired();
     },
   };

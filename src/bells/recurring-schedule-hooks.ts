@@ -23,7 +23,7 @@ export function scheduledNotificationHooks(deps: NextFireTimeDeps): ResourceHook
     beforeWrite({ after }) {
       if (!after) return;
       after.schedule = after.schedule.trim();
-      const rule = parseRecurrence(after.schedule);
+      const rule = parseRecurrence(after.schedule, { zones: deps.times.zones, timeZone: after.timeZone });
       if (typeof rule === "string") throw invalidValue("schedule", rule);
       if (!/^(DTSTART|RRULE)/i.test(after.schedule) && after.schedule.length > MAX_CRON_LENGTH)
         throw invalidValue("schedule", `A cron expression must have at most ${MAX_CRON_LENGTH} characters.`);
@@ -63,7 +63,7 @@ function computeNextFireTimes(
   several: boolean,
   { clock, times }: NextFireTimeDeps,
 ) {
-  const repetition = rule === null ? "" : parseRecurrence(rule);
+  const repetition = rule === null ? "" : parseRecurrence(rule, { zones: times.zones, timeZone });
   const found: string[] = [];
   const local: string[] = [];
   if (typeof repetition !== "string") {

@@ -88,18 +88,19 @@ export function createZoneChanges(deps: ZoneChangesDeps): ZoneChanges {
 
   /** Also tries `previous`, the data before a change, for zones that came into use since the last check. */
   const checkNow = async (previous: ZoneData | null): Promise<void> => {
-    const users = zoneUsers(store, deps.times.ownZone());
+    const ownZone = deps.times.ownZone();
+    const inUse = zonesInUse(store, ownZone);
     const known = knownOffsets(store);
     const source = describeSource(data);
     const isNew = known.get(SOURCE_ROW)?.source !== source || checkedRevision !== data.revision;
-    const names = [...users.keys()].filter((name) => isNew || !known.has(name));
+    const names = [...inUse].filter((name) => isNew || !known.has(name));
     const { revision } = data;
     const current = await offsetsOf(names, data);
     const unknown = names.filter((name) => !known.has(name));
     for (const [name, offsets] of previous ? await offsetsOf(unknown, previous) : [])
       known.set(name, { offsets, source: null });
     if (signal.aborted || (names.length === 0 && !isNew)) return;
-    await store.write((tx) => applyOffsets(tx, { users, known, current, source }));
+    await store.write((tx) => applyOffsets(tx, { ownZone, known, current, source }));
     checkedRevision = revision;
     await reportPending();
   };
@@ -123,13 +124,13 @@ export function createZoneChanges(deps: ZoneChangesDeps): ZoneChanges {
   const applyOffsets = (
     tx: Transaction,
     given: {
-      users: ReadonlyMap<string, readonly ZoneUser[]>;
+      ownZone: string;
       known: ReadonlyMap<string, StoredOffsets>;
       current: ReadonlyMap<string, KnownOffsets>;
       source: string;
     },
   ): void => {
-    const { users, known, current, source } = given;
+    const { ownZone, known, current, source } = given;
     const isNewSource = known.has(SOURCE_ROW) && known.get(SOURCE_ROW)?.source !== source;
     const changed: Record<string, KnownOffsets> = {};
     const unknown: string[] = [];
@@ -143,6 +144,8 @@ export function createZoneChanges(deps: ZoneChangesDeps): ZoneChanges {
     tx.run(UPSERT_OFFSETS, SOURCE_ROW, 0, 0, JSON.stringify(source));
     const names = Object.keys(changed);
     // A zone whose offsets before are unknown may have changed.
+    if (names.length + unknown.length === 0) return;
+    const users = zoneUsers(tx, ownZone);
     const owners = [...names, ...unknown].flatMap((name) => users.get(name) ?? []);
     deps.planner.markDirty(
       tx,
@@ -267,6 +270,13 @@ const SELECT_LAST_REPORT =
 const SELECT_USERS = `SELECT 'bell' AS kind, id, time_zone AS zone FROM bell_schedules
   UNION ALL SELECT 'message', id, time_zone FROM scheduled_notifications
   UNION ALL SELECT 'clearing', id, NULL FROM clear_devices_schedules`;
+
+const SELECT_ZONES = `SELECT DISTINCT time_zone AS zone FROM bell_schedules WHERE time_zone IS NOT NULL
+  UNION SELECT DISTINCT time_zone FROM scheduled_notifications`;
+
+function zonesInUse(reader: Pick<StoreReader, "all">, ownZone: string): Set<string> {
+  return new Set([ownZone, ...reader.all<{ zone: string }>(SELECT_ZONES).map(({ zone }) => zone)]);
+}
 
 /** Reports of the last changes, newest first. */
 export function zoneChangeReports(reader: Pick<StoreReader, "all">, limit: number): ZoneChangeReport[] {

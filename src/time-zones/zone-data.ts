@@ -1,4 +1,4 @@
-import { type FSWatcher, watch } from "node:fs";
+import { type FSWatcher, mkdirSync, watch } from "node:fs";
 import { join } from "node:path";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
@@ -162,6 +162,8 @@ export function watchZoneData(options: ZoneDataOptions, { clock, log }: { clock:
     },
     start() {
       polling ??= clock.every(POLL_INTERVAL_MS, check);
+      // A folder that does not exist can't be watched.
+      if (options.installedFolder !== null) mkdirSync(options.installedFolder, { recursive: true });
       watchers = [options.folder, options.installedFolder].flatMap((folder) => watchFolder(folder, checkLater));
       log.debug({ event: "time_zones.in_use", source: describeSource(data) }, "time zone data in use");
       logProblems(data, log);

@@ -184,6 +184,23 @@ describe("scheduled messages and clearings", () => {
     );
   });
 
+  it("end at the instant that UNTIL names in UTC", async () => {
+    const schedule = "DTSTART;TZID=Europe/Berlin:20311130T080000\nRRULE:FREQ=DAILY;UNTIL=20311202T070000Z";
+    const { body } = await post({ schedule });
+    const found = await api.call("GET", `/scheduled-notifications/${body.id}?includeNextFireTimes=true`);
+    expect(found.body.nextLocalTimes).toEqual(["11-30", "12-01", "12-02"].map((day) => `2031-${day}T08:00:00+01:00`));
+  });
+
+  it("may recur every minute from long ago", async () => {
+    const [hours, minutes] = [24, 60].map((count) => Array.from({ length: count }, (_, at) => at).join());
+    const schedule = `DTSTART:20000101T000000\nRRULE:FREQ=DAILY;BYHOUR=${hours};BYMINUTE=${minutes}`;
+    const { status, body } = await api.call("POST", "/scheduled-notifications?dryRun=true&includeNextFireTimes=true", {
+      json: { name: "Every minute", messageTemplateId: templateId, timeZone: "Europe/Berlin", schedule },
+    });
+    const [first = "", second = ""] = body.nextFireTimes;
+    expect([status, Date.parse(second) - Date.parse(first)]).toEqual([200, 60_000]);
+  });
+
   it("refuse rules that can't be read", async () => {
     const refusal = async (json: object) =>
       (await post(json)).body.errors?.map(({ field }: { field: string }) => field);
@@ -225,6 +242,14 @@ describe("calendars", () => {
     expect((await api.call("POST", at, { ...sent, body: "no calendar" })).status).toBe(400);
     expect((await api.call("POST", at, { ...sent, body: "x".repeat(1_100_000) })).status).toBe(413);
     expect((await api.call("POST", at, { json: {} })).status).toBe(415);
+    const slip = CALENDAR.replace(/DTSTART[^\r\n]*/, "DTSTART;VALUE=DATE:20311340");
+    const refused = await api.call("POST", at, { ...sent, body: slip });
+    expect([refused.status, refused.body.errors]).toEqual([
+      400,
+      [expect.objectContaining({ field: "calendar", message: expect.stringContaining("DTSTART is not a valid date") })],
+    ]);
+    const marked = await api.call("POST", `${at}?dryRun=true`, { ...sent, body: `\uFEFF${CALENDAR}` });
+    expect([marked.status, marked.body.imported]).toEqual([200, 3]);
   });
 
   it("follow the rings by an address that is good until it is taken away", async () => {

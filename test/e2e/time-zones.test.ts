@@ -1,12 +1,17 @@
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { create } from "tar";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
+import { EXIT } from "../../src/lib/exit-codes.ts";
 import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/on-premises-extension.ts";
 import { LOOPBACK_SETTINGS } from "../support/carillon-process.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { eventually } from "../support/timeouts.ts";
-import { VANCOUVER_2025, VANCOUVER_2026, writeZoneFolder } from "../support/tzif-files.ts";
+import { encodeTzif, VANCOUVER_2025, VANCOUVER_2026, writeZoneFolder } from "../support/tzif-files.ts";
+import { runCommand } from "../unit/cli/run-command.ts";
 
 /** The evening before a school day on which the old rules and the new ones differ by an hour. */
 const EVENING = Date.parse("2026-12-01T04:00:00Z");
@@ -102,5 +107,34 @@ describe("new time zone data of the machine", () => {
     daemon = await startTestDaemon({ settings, clock, after: daemon });
     await eventually(async () => (await plannedOf())[0] === "2026-12-01T16:00:00.000Z");
     await eventually(async () => ((await endpoint())?.yellowReasons ?? []).some((text) => text.includes("2098c")));
+  });
+
+  it("may come from carillon tz install; status and doctor name all sources", async () => {
+    const [work, config] = [makeTempDir(), join(makeTempDir(), "carillon.yaml")];
+    writeFileSync(config, settings);
+    const fixed = (hours: number) => encodeTzif({ first: hours * 3_600 });
+    writeZoneFolder(join(work, "zoneinfo"), "2098d", {
+      ...{ "America/New_York": fixed(-5), "Asia/Tokyo": fixed(9), "Europe/Berlin": fixed(1) },
+      "America/Vancouver": VANCOUVER_2026,
+    });
+    const file = join(work, "zoneinfo.tgz");
+    await create({ file, cwd: work, gzip: true }, ["zoneinfo"]);
+    const carillon = (...argv: string[]) => runCommand([...argv, "--data", daemon.dataDir, "--config", config], {});
+    expect(await carillon("tz", "install", file)).toMatchObject({ exitCode: EXIT.usage });
+    const sha256 = createHash("sha256").update(readFileSync(file)).digest("hex");
+    const { exitCode, out } = await carillon("tz", "install", file, "--sha256", sha256);
+    expect([exitCode, out]).toEqual([EXIT.ok, ["2098d is installed; in use: 2098d (installed)."]]);
+    await eventually(async () => (await plannedOf())[0] === "2026-12-01T15:00:00.000Z");
+    await eventually(async () => (await carillon("tz", "status")).out.join().includes("Time zone data 2098d"));
+    const status = (await carillon("tz", "status")).out;
+    expect(status[0]).toMatch(/^installed +2098d +in use/);
+    expect(status).toContainEqual(expect.stringMatching(/^machine +2098c +other rules for 1 zones/));
+    const doctor = JSON.parse((await carillon("doctor", "--json")).out[0] ?? "[]") as {
+      check: string;
+      found: string;
+    }[];
+    expect(doctor.find(({ check }) => check === "Time zones")?.found).toMatch(
+      /^2098d of installed, since \d+ days, in use.*; 2098c of machine, since \d+ days \(other rules for America\/Vancouver\)/,
+    );
   });
 });

@@ -72,7 +72,10 @@ export const bellCalendarActions: readonly Action[] = [
       const { deps, by } = request;
       const found = requireVisibleRow(request, bellSchedules, request.params.bellScheduleId ?? "");
       const ringListId = ringListIn(request);
-      const holidays = await parseHolidays(await calendarIn(request), found, deps.clock);
+      const holidays = await parseHolidays(await calendarIn(request), found, deps.clock, {
+        zones: deps.bells.zones,
+        timeZone: found.timeZone ?? deps.bells.ownZone(),
+      });
       const row = await deps.store.write((tx) => {
         return addHolidays(tx, { id: found.id, holidays, ringListId }, by) as Sync<BellScheduleRow>;
       });

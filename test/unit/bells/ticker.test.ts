@@ -156,6 +156,29 @@ describe("a write to a schedule", () => {
     expect(scene.missed).toEqual([]);
   });
 
+  it("plans a ring every minute in steps, each ring once, and replans it whole", async () => {
+    const two = (value: number): string => String(value).padStart(2, "0");
+    const minutes = Array.from({ length: 1_440 }, (_, at) => `${two(Math.floor(at / 60))}:${two(at % 60)}:00`);
+    scene = await openTicker(["08:30:00"]);
+    scene.ringLists = [{ id: "l", entries: minutes.map((time) => entryAt(time)) }];
+    const planned = () =>
+      scene.store.one<{ count: number; apart: number; last: number }>(
+        "SELECT count(*) AS count, count(DISTINCT at) AS apart, max(at) AS last FROM bell_rings WHERE open = 1",
+      );
+    await scene.written();
+    // The write itself plans one step only.
+    expect(planned()?.count).toBeLessThanOrEqual(700);
+    await scene.clock.advance(2_000);
+    const { count = 0, apart = 0, last = 0 } = planned() ?? {};
+    expect([count, last - scene.clock.now() >= 48 * 60 * MINUTE]).toEqual([apart, true]);
+    expect(scene.planner.hasDirty()).toBe(false);
+    scene.ringLists = [{ id: "l", entries: minutes.slice(0, 720).map((time) => entryAt(time)) }];
+    await scene.written();
+    await scene.clock.advance(2_000);
+    const afternoon = "SELECT count(*) AS count FROM bell_rings WHERE open = 1 AND local_time >= '12:00:00'";
+    expect(scene.store.one<{ count: number }>(afternoon)?.count).toBe(0);
+  });
+
   it("replans dependent schedules before their next ring", async () => {
     scene = await openTicker(["08:05:00"]);
     scene.ringLists = [{ id: "l", entries: [entryAt("08:03:00"), entryAt("08:05:30")] }];

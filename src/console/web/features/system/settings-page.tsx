@@ -44,6 +44,7 @@ function OwnSettings() {
     notify(t("saved"));
   });
   if (!appliance) return null;
+  const { clock } = appliance;
   const config = (appliance.config ?? {}) as Record<string, unknown>;
   const before: FormValues = {
     name: appliance.name,
@@ -66,6 +67,14 @@ function OwnSettings() {
         error={saving.error}
         onSave={(changed) => saving.mutate(changed)}
       />
+      {clock?.timeZoneSource && (
+        <p className="soft">
+          {t("settings.zone-data", {
+            version: clock.timeZoneVersion ?? t("zone-source.unknown"),
+            source: t(`zone-source.${clock.timeZoneSource}`),
+          })}
+        </p>
+      )}
     </section>
   );
 }

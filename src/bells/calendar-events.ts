@@ -1,0 +1,100 @@
+import ICAL from "ical.js";
+
+/** One VEVENT of a calendar: its properties in order. */
+export interface CalendarEvent {
+  /** Position in the calendar, from 1. */
+  number: number;
+  properties: readonly CalendarProperty[];
+}
+
+/** A property that decides on days; `value` is the raw text, of SUMMARY without escapes. */
+export interface CalendarProperty {
+  name: string;
+  /** TZID; null if absent. */
+  tzid: string | null;
+  value: string;
+}
+
+/** Error of a text that is no calendar; the message is for the caller. */
+export class CalendarSyntaxError extends Error {}
+
+/** Others, such as alarms and attendees, are not read. */
+const READ_PROPERTIES = /^(UID|DTSTART|DTEND|DURATION|RRULE|RDATE|EXDATE|RECURRENCE-ID|SUMMARY|STATUS)\s*[;:]/i;
+/** An event with more is no holiday. @source docs/decisions/0451-calendars.md, Limits */
+const MAX_EVENT_LENGTH = 262_144;
+
+/**
+ * Reads the events of an iCalendar text one by one, so that a large calendar can be read in slices. A byte order mark,
+ * other line ends and folded lines are accepted. Throws CalendarSyntaxError. @source RFC 5545, section 3.1
+ */
+export function* readCalendarEvents(text: string): Generator<CalendarEvent> {
+  const body = text.replace(/^\uFEFF/, "").trim();
+  if (body === "") throw new CalendarSyntaxError("Must not be empty.");
+  const open: string[] = [];
+  let number = 0;
+  let event: string[] = [];
+  let length = 0;
+  let hasCalendar = false;
+  for (const line of unfoldedLines(body)) {
+    const [, mark, named = ""] = /^(BEGIN|END):\s*([A-Za-z0-9-]+)\s*$/i.exec(line) ?? [];
+    const name = named.toUpperCase();
+    if (mark?.toUpperCase() === "BEGIN") {
+      if (open.length === 0 && name !== "VCALENDAR")
+        throw new CalendarSyntaxError(name === "" ? INVALID : "Must contain a VCALENDAR component.");
+      hasCalendar = true;
+      open.push(name);
+      if (name === "VEVENT") [event, length] = [[], 0];
+    } else if (mark) {
+      if (open.pop() !== name) throw new CalendarSyntaxError(INVALID);
+      if (name === "VEVENT") yield { number: ++number, properties: event.map(parseProperty) };
+    } else if (open.length === 0) {
+      if (line.trim() !== "") throw new CalendarSyntaxError(INVALID);
+    } else if (open.at(-1) === "VEVENT" && READ_PROPERTIES.test(line)) {
+      length += line.length;
+      if (length > MAX_EVENT_LENGTH) throw new CalendarSyntaxError(`Event ${number + 1} is too large.`);
+      event.push(line);
+    }
+  }
+  if (!hasCalendar || open.length > 0) throw new CalendarSyntaxError(INVALID);
+}
+
+const INVALID = "Must be an iCalendar text (RFC 5545).";
+
+/** A line that begins with a space or tab continues the one before. */
+function* unfoldedLines(text: string): Generator<string> {
+  let parts: string[] = [];
+  for (const [line] of text.matchAll(/[^\r\n]*(?:\r\n|\n|\r|$)/g)) {
+    const content = line.replace(/[\r\n]+$/, "");
+    if (/^[ \t]/.test(content) && parts.length > 0) parts.push(content.slice(1));
+    else {
+      if (parts.length > 0) yield parts.join("");
+      parts = [content];
+    }
+  }
+  if (parts.length > 0) yield parts.join("");
+}
+
+function parseProperty(line: string): CalendarProperty {
+  let parsed: unknown;
+  try {
+    parsed = ICAL.parse.property(line);
+  } catch {
+    throw new CalendarSyntaxError(INVALID);
+  }
+  const [name, { tzid }, type, value] = parsed as [string, Record<string, unknown>, string, unknown];
+  return {
+    name: name.toUpperCase(),
+    tzid: typeof tzid === "string" ? tzid : null,
+    value: type === "text" ? String(value) : line.slice(valueStart(line)).trim(),
+  };
+}
+
+/** Position after the first colon outside quotes. */
+function valueStart(line: string): number {
+  let isQuoted = false;
+  for (let at = 0; at < line.length; at++) {
+    if (line[at] === '"') isQuoted = !isQuoted;
+    else if (line[at] === ":" && !isQuoted) return at + 1;
+  }
+  return line.length;
+}

@@ -1,0 +1,348 @@
+import { describe, expect, it } from "vitest";
+import { parseHolidays } from "../../../src/bells/holidays.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { createTimeZones } from "../../../src/time-zones/time-zones.ts";
+import { machineZoneData } from "../../../src/time-zones/zone-data.ts";
+
+const zones = createTimeZones(machineZoneData());
+const YEAR = { startDate: "2026-08-01", endDate: "2027-07-31" };
+
+/** Lines of one event, separated by spaces here; `|` separates events. */
+function calendarOf(events: string, lineEnd = "\r\n"): string {
+  const body = events
+    .split("|")
+    .flatMap((event) => ["BEGIN:VEVENT", "UID:1@example.org", ...event.trim().split(/\s+/), "END:VEVENT"]);
+  return ["BEGIN:VCALENDAR", "VERSION:2.0", ...body, "END:VCALENDAR", ""].join(lineEnd);
+}
+
+/** Days as `12-01`, spans as `12-23..12-26`; of an error its message. */
+async function daysOf(text: string, timeZone: string): Promise<string> {
+  try {
+    const found = await parseHolidays(text, YEAR, systemClock, { zones, timeZone });
+    const short = ({ startDate, endDate }: { startDate: string; endDate: string }): string =>
+      startDate === endDate ? startDate.slice(5) : `${startDate.slice(5)}..${endDate.slice(5)}`;
+    return found.map(short).join(" ");
+  } catch (error) {
+    return (error as Error).message.replace("Field calendar is not valid. ", "");
+  }
+}
+
+type Case = readonly [events: string, timeZone: string, days: string];
+const BERLIN = "Europe/Berlin";
+const NEW_YORK = "America/New_York";
+const AUCKLAND = "Pacific/Auckland";
+
+const KINDS: Readonly<Record<string, readonly Case[]>> = {
+  "an end in UTC": [
+    ["DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=DAILY;UNTIL=20261203T070000Z", BERLIN, "12-01..12-03"],
+    ["DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=DAILY;UNTIL=20261203T065959Z", BERLIN, "12-01..12-02"],
+    ["DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=DAILY;UNTIL=20261203T070000Z", NEW_YORK, "12-01..12-03"],
+    ["DTSTART;TZID=America/New_York:20261201T193000 RRULE:FREQ=DAILY;UNTIL=20261204T003000Z", NEW_YORK, "12-01..12-03"],
+    ["DTSTART;TZID=America/New_York:20261201T193000 RRULE:FREQ=DAILY;UNTIL=20261204T002900Z", NEW_YORK, "12-01..12-02"],
+    ["DTSTART;TZID=Pacific/Auckland:20261201T080000 RRULE:FREQ=DAILY;UNTIL=20261202T190000Z", AUCKLAND, "12-01..12-03"],
+    ["DTSTART:20261201T080000 RRULE:FREQ=DAILY;UNTIL=20261203T070000Z", BERLIN, "12-01..12-03"],
+    ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=DAILY;UNTIL=20261203", BERLIN, "12-01..12-03"],
+    ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=DAILY;UNTIL=20261202T230000Z", BERLIN, "12-01..12-03"],
+    ["DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=DAILY;UNTIL=20261203", BERLIN, "12-01..12-03"],
+    ["DTSTART;TZID=Europe/Berlin:20270327T080000 RRULE:FREQ=DAILY;UNTIL=20270329T060000Z", BERLIN, "03-27..03-29"],
+  ],
+  "an excluded day in UTC": [
+    ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261208T050000Z", NEW_YORK, "12-01 12-15"],
+    ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261208T050000Z", BERLIN, "12-01 12-15"],
+    ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261207T230000Z", BERLIN, "12-01 12-15"],
+    ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261207T110000Z", AUCKLAND, "12-01 12-15"],
+    [
+      "DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261208T070000Z",
+      BERLIN,
+      "12-01 12-15",
+    ],
+    [
+      "DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261208T080000Z",
+      BERLIN,
+      "12-01 12-08 12-15",
+    ],
+    [
+      "DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE;VALUE=DATE:20261208",
+      BERLIN,
+      "12-01 12-15",
+    ],
+    [
+      "DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE;TZID=America/New_York:20261208T020000",
+      BERLIN,
+      "12-01 12-15",
+    ],
+    [
+      "DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=DAILY;COUNT=4 EXDATE:20261202T070000Z,20261203T070000Z",
+      BERLIN,
+      "12-01 12-04",
+    ],
+    ["DTSTART:20261201T070000Z RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261208T070000Z", BERLIN, "12-01 12-15"],
+    [
+      "DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261299T050000Z",
+      BERLIN,
+      "Event 1: EXDATE is not a valid date.",
+    ],
+  ],
+  "whole days in UTC": [
+    ["DTSTART:20261126T050000Z DTEND:20261127T050000Z", NEW_YORK, "11-26"],
+    ["DTSTART:20261126T050000Z DTEND:20261127T050000Z", BERLIN, "11-26..11-27"],
+    ["DTSTART:20261125T230000Z DTEND:20261126T230000Z", BERLIN, "11-26"],
+    ["DTSTART:20261125T230000Z DURATION:P1D", BERLIN, "11-26"],
+    ["DTSTART:20261125T110000Z DTEND:20261126T110000Z", AUCKLAND, "11-26"],
+    ["DTSTART:20261223T050000Z DTEND:20270102T050000Z", NEW_YORK, "12-23..01-01"],
+    ["DTSTART:20270314T050000Z DTEND:20270315T040000Z", NEW_YORK, "03-14"],
+    ["DTSTART:20261101T040000Z DTEND:20261102T050000Z", NEW_YORK, "11-01"],
+    ["DTSTART:20261126T050000Z DTEND:20261127T050000Z RRULE:FREQ=DAILY;COUNT=2", NEW_YORK, "11-26..11-27"],
+    [
+      "DTSTART:20261126T050000Z DTEND:20261127T050000Z RRULE:FREQ=WEEKLY;UNTIL=20261203T050000Z",
+      NEW_YORK,
+      "11-26 12-03",
+    ],
+    ["DTSTART;TZID=America/New_York:20261126T000000 DTEND;TZID=America/New_York:20261127T000000", BERLIN, "11-26"],
+  ],
+  "a date without VALUE=DATE": [
+    ["DTSTART:20261223 DTEND:20261224", BERLIN, "12-23"],
+    ["DTSTART:20261223", BERLIN, "12-23"],
+    ["DTSTART:20261223 DTEND:20261226", NEW_YORK, "12-23..12-25"],
+    ["DTSTART:20261223 DURATION:P2D", BERLIN, "12-23..12-24"],
+    ["DTSTART:20261223 DURATION:P1W", BERLIN, "12-23..12-29"],
+    ["DTSTART:20261201 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261208", BERLIN, "12-01 12-15"],
+    ["DTSTART:20261201 RRULE:FREQ=DAILY;UNTIL=20261203", BERLIN, "12-01..12-03"],
+    ["DTSTART:20261201 RDATE:20261210,20261212", BERLIN, "12-01 12-10 12-12"],
+    ["DTSTART;TZID=Europe/Berlin:20261223 DTEND;TZID=Europe/Berlin:20261224", BERLIN, "12-23"],
+    ['DTSTART;X-NAME="a:b":20261223', BERLIN, "12-23"],
+    [
+      "DTSTART:20261201 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID:20261208 DTSTART:20261209",
+      BERLIN,
+      "12-01 12-09 12-15",
+    ],
+  ],
+  "a date that does not exist": [
+    ["DTSTART;VALUE=DATE:20261340 SUMMARY:Slip", BERLIN, "Event 1 (Slip): DTSTART is not a valid date."],
+    ["DTSTART;VALUE=DATE:20261301", BERLIN, "Event 1: DTSTART is not a valid date."],
+    ["DTSTART;VALUE=DATE:20261200", BERLIN, "Event 1: DTSTART is not a valid date."],
+    ["DTSTART;VALUE=DATE:20270229", BERLIN, "Event 1: DTSTART is not a valid date."],
+    ["DTSTART:20261201T250000", BERLIN, "Event 1: DTSTART is not a valid date."],
+    ["DTSTART:2026-12-01", BERLIN, "Event 1: DTSTART is not a valid date."],
+    ["DTSTART:", BERLIN, "Event 1: DTSTART is not a valid date."],
+    [
+      "DTSTART;VALUE=DATE:20261201 | DTSTART;VALUE=DATE:20261202 DTEND;VALUE=DATE:20261232",
+      BERLIN,
+      "Event 2: DTEND is not a valid date.",
+    ],
+    [
+      "DTSTART;VALUE=DATE:20261201 RRULE:FREQ=DAILY;UNTIL=20261340",
+      BERLIN,
+      "Event 1: Invalid recurrence rule; must follow RFC 5545.",
+    ],
+    ["DTSTART;VALUE=DATE:20261201 RDATE;VALUE=DATE:20261340", BERLIN, "Event 1: RDATE is not a valid date."],
+    [
+      "DTSTART;VALUE=DATE:20261201 RRULE:FREQ=DAILY;COUNT=2 | RECURRENCE-ID:2026 DTSTART:20261202",
+      BERLIN,
+      "Event 2: RECURRENCE-ID is not a valid date.",
+    ],
+  ],
+  "a changed occurrence named in UTC": [
+    [
+      "DTSTART;TZID=America/New_York:20261201T193000 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID:20261209T003000Z DTSTART;TZID=America/New_York:20261210T193000",
+      NEW_YORK,
+      "12-01 12-10 12-15",
+    ],
+    [
+      "DTSTART;TZID=Europe/Berlin:20261201T003000 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID:20261207T233000Z DTSTART:20261210T003000",
+      BERLIN,
+      "12-01 12-10 12-15",
+    ],
+    [
+      "DTSTART;TZID=Europe/Berlin:20261201T003000 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID:20261207T233000Z DTSTART:20261208T003000 STATUS:CANCELLED",
+      BERLIN,
+      "12-01 12-15",
+    ],
+    [
+      "DTSTART;TZID=Pacific/Auckland:20261201T080000 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID:20261207T190000Z DTSTART:20261210T003000",
+      AUCKLAND,
+      "12-01 12-10 12-15",
+    ],
+    [
+      "DTSTART:20261201T003000Z RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID:20261208T003000Z DTSTART:20261210T003000Z",
+      BERLIN,
+      "12-01 12-10 12-15",
+    ],
+    [
+      "DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID:20261207T230000Z DTSTART;VALUE=DATE:20261210",
+      BERLIN,
+      "12-01 12-10 12-15",
+    ],
+    [
+      "DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID;TZID=America/New_York:20261208T020000 DTSTART:20261210T080000",
+      BERLIN,
+      "12-01 12-10 12-15",
+    ],
+    [
+      "DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID;VALUE=DATE:20261208 DTSTART:20261210T080000",
+      BERLIN,
+      "12-01 12-10 12-15",
+    ],
+    [
+      "DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID:20261208T080000Z DTSTART:20261210T080000",
+      BERLIN,
+      "12-01 12-08 12-10 12-15",
+    ],
+    [
+      "RECURRENCE-ID:20261208T070000Z DTSTART:20261210T080000 | DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=WEEKLY;COUNT=3",
+      BERLIN,
+      "12-01 12-10 12-15",
+    ],
+    [
+      "DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=DAILY;BYHOUR=8,18;COUNT=4 | RECURRENCE-ID:20261201T070000Z DTSTART:20261220T080000",
+      BERLIN,
+      "12-01..12-02 12-20",
+    ],
+  ],
+  "dates without a rule": [
+    ["DTSTART;VALUE=DATE:20261201 RDATE;VALUE=DATE:20261210", BERLIN, "12-01 12-10"],
+    [
+      "DTSTART;VALUE=DATE:20261201 RDATE;VALUE=DATE:20261210,20261212 RDATE;VALUE=DATE:20261214",
+      BERLIN,
+      "12-01 12-10 12-12 12-14",
+    ],
+    ["DTSTART;TZID=Europe/Berlin:20261201T080000 RDATE:20261210T070000Z", BERLIN, "12-01 12-10"],
+    ["DTSTART;TZID=Europe/Berlin:20261201T003000 RDATE:20261209T233000Z", BERLIN, "12-01 12-10"],
+    ["DTSTART;VALUE=DATE:20261201 RDATE;VALUE=DATE:20261210 EXDATE;VALUE=DATE:20261201", BERLIN, "12-10"],
+    [
+      "DTSTART;VALUE=DATE:20261201 DTEND;VALUE=DATE:20261203 RDATE;VALUE=DATE:20261210",
+      BERLIN,
+      "12-01..12-02 12-10..12-11",
+    ],
+    ["DTSTART;TZID=Europe/Berlin:20261201T080000 RDATE;VALUE=PERIOD:20261210T070000Z/PT1H", BERLIN, "12-01 12-10"],
+    ["DTSTART;VALUE=DATE:20261201 EXDATE;VALUE=DATE:20261208", BERLIN, "12-01"],
+    ["DTSTART;VALUE=DATE:20200101 RDATE;VALUE=DATE:20261210", BERLIN, "12-10"],
+    ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=2 RDATE;VALUE=DATE:20261210", BERLIN, "12-01 12-08 12-10"],
+    ["DTSTART;TZID=Europe/Berlin:20261201T080000 RDATE;VALUE=DATE:20261210", BERLIN, "12-01 12-10"],
+  ],
+  "a duration": [
+    [
+      "DTSTART;VALUE=DATE:20261223 DURATION:P999999999999999999W",
+      BERLIN,
+      "Event 1: Must not last longer than 3660 days.",
+    ],
+    [
+      `DTSTART;VALUE=DATE:20261223 DURATION:P${"9".repeat(400)}D`,
+      BERLIN,
+      "Event 1: Must not last longer than 3660 days.",
+    ],
+    ["DTSTART;VALUE=DATE:20261223 DURATION:PT99999999999H", BERLIN, "Event 1: Must not last longer than 3660 days."],
+    ["DTSTART;VALUE=DATE:20261223 DTEND;VALUE=DATE:99991231", BERLIN, "Event 1: Must not last longer than 3660 days."],
+    ["DTSTART;VALUE=DATE:20261223 DURATION:P3660D", BERLIN, "12-23..07-31"],
+    ["DTSTART;VALUE=DATE:20261223 DURATION:P1D", BERLIN, "12-23"],
+    ["DTSTART;VALUE=DATE:20261223 DURATION:-P5D", BERLIN, "12-23"],
+    ["DTSTART;VALUE=DATE:20261223 DURATION:P", BERLIN, "Event 1: DURATION is not valid."],
+    ["DTSTART;VALUE=DATE:20261223 DURATION:1 day", BERLIN, "Event 1: DURATION is not valid."],
+    ["DTSTART:20261223T200000 DURATION:PT4H", BERLIN, "12-23"],
+    ["DTSTART:20261223T200000 DURATION:PT4H1M", BERLIN, "12-23..12-24"],
+    ["DTSTART;VALUE=DATE:20261223 DTEND;VALUE=DATE:20261220", BERLIN, "12-23"],
+  ],
+};
+
+describe.each(Object.entries(KINDS))("a calendar with %s", (_kind, cases) => {
+  it.each(cases)("%s in %s: %s", async (events, timeZone, days) => {
+    expect(await daysOf(calendarOf(events), timeZone)).toBe(days);
+  });
+});
+
+describe("a calendar text", () => {
+  const event = "DTSTART;VALUE=DATE:20261223 SUMMARY:Off";
+  it.each([
+    ["a byte order mark", `\uFEFF${calendarOf(event)}`],
+    ["line feeds only", calendarOf(event, "\n")],
+    ["carriage returns only", calendarOf(event, "\r")],
+    ["empty lines", calendarOf(event, "\r\n\r\n")],
+    ["a byte order mark and leading lines", `\uFEFF\r\n\r\n${calendarOf(event)}`],
+    ["a folded date", calendarOf(event).replace("202612", "2026\r\n 12")],
+    ["a folded name", calendarOf(event).replace("DTSTART", "DTST\r\n\tART")],
+    ["small letters", calendarOf(event).replaceAll("BEGIN", "begin").replace("DTSTART", "dtstart")],
+    [
+      "an alarm inside",
+      calendarOf(event).replace("END:VEVENT", "BEGIN:VALARM\r\nDURATION:P9999W\r\nEND:VALARM\r\nEND:VEVENT"),
+    ],
+    [
+      "a zone with rules",
+      calendarOf(event).replace(
+        "BEGIN:VEVENT",
+        "BEGIN:VTIMEZONE\r\nBEGIN:STANDARD\r\nDTSTART:1\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\nBEGIN:VEVENT",
+      ),
+    ],
+    ["unknown lines", calendarOf(event).replace("SUMMARY", 'X-WR;A="b:c":d\r\nATTENDEE\r\nSUMMARY')],
+  ])("may have %s", async (_name, text) => {
+    expect(await daysOf(text, BERLIN)).toBe("12-23");
+  });
+
+  it.each([
+    ["", "Must not be empty."],
+    ["\uFEFF", "Must not be empty."],
+    ["hello", "Must be an iCalendar text (RFC 5545)."],
+    ["BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:20261223", "Must be an iCalendar text (RFC 5545)."],
+    ["BEGIN:VCALENDAR\r\nEND:VEVENT", "Must be an iCalendar text (RFC 5545)."],
+    ["BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\nrest", "Must be an iCalendar text (RFC 5545)."],
+    [calendarOf(`DTSTART:20261223 RDATE:${"20261224,".repeat(40_000)}20261225`), "Event 1 is too large."],
+  ])("is refused if it is %j", async (text, message) => {
+    expect(await daysOf(text, BERLIN)).toBe(message);
+  });
+});
+
+describe("a costly calendar", () => {
+  const everyMinute = `BYHOUR=${Array.from({ length: 24 }, (_, hour) => hour).join()};BYMINUTE=${Array.from({ length: 60 }, (_, minute) => minute).join()}`;
+  const decades = { startDate: "1990-01-01", endDate: "2199-12-31" };
+
+  /** The longest turn of the event loop in ms, and what came of the import. */
+  async function longestTurn(work: Promise<string>): Promise<[string, number]> {
+    let [last, longest, running] = [performance.now(), 0, true];
+    const watch = (): void => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+      if (running) setImmediate(watch);
+    };
+    setImmediate(watch);
+    const result = await work;
+    running = false;
+    return [result, longest];
+  }
+
+  it("with a rule for every minute names each day once", async () => {
+    const text = calendarOf(`DTSTART:20000101T000000 RRULE:FREQ=DAILY;${everyMinute} SUMMARY:Always`);
+    expect(await daysOf(text, BERLIN)).toBe("08-01..07-31");
+  });
+
+  it.each([
+    [
+      "ten thousand events",
+      calendarOf(Array.from({ length: 5_001 }, () => "DTSTART:20261223").join("|")),
+      "at most 5000 events",
+    ],
+    [
+      "rules over decades",
+      calendarOf(Array.from({ length: 50 }, () => "DTSTART:19700101 RRULE:FREQ=DAILY").join("|")),
+      "at most 20000 occurrences",
+    ],
+    [
+      "a rule that matches no day",
+      calendarOf("DTSTART:20261201 RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"),
+      "matches no day",
+    ],
+    [
+      "a huge count",
+      calendarOf(`DTSTART:19000101 RRULE:FREQ=DAILY;COUNT=${"9".repeat(18)}`),
+      "at most 20000 occurrences",
+    ],
+    ["a rule for every second", calendarOf("DTSTART:20261201T000000 RRULE:FREQ=SECONDLY"), "FREQ must be DAILY"],
+  ])("with %s is refused in slices", async (_name, text, message) => {
+    const work = parseHolidays(text, decades, systemClock, { zones, timeZone: BERLIN }).then(
+      () => "read",
+      (error: Error) => error.message,
+    );
+    const [result, longest] = await longestTurn(work);
+    expect(result).toContain(message);
+    // Far above the promise of 20 ms, as the machine does other work too; without slices it takes seconds.
+    expect(longest).toBeLessThan(1_000);
+  });
+});
