@@ -55,7 +55,12 @@ export async function startApiServer(deps: ApiServerDeps): Promise<ApiServer> {
   const secureAddress = settings.tls.listen === null ? null : parseListenAddress(settings.tls.listen);
   if (!secureAddress) {
     const server = await startHttpServer(address, clock, null, maxConnections, deps.callerAt);
-    return { ...server, healthSource: () => [], reloadCertificate: async () => undefined, networkChanged: () => undefined };
+    return {
+      ...server,
+      healthSource: () => [],
+      reloadCertificate: async () => undefined,
+      networkChanged: () => undefined,
+    };
   }
   /** The own addresses may change. */
   const ensureOwnCertificate = (): Promise<boolean> =>
