@@ -60,7 +60,7 @@ describe("a zone without a network", () => {
     const { air } = scene;
     const id = await send({ expiration: 30 });
     await air.untilSettled(id, 40_000);
-    expect(air.rows(id)).toMatchObject([{ level: "expired", ended: true }]);
+    expect(air.rows(id)).toMatchObject([{ level: "failed", ended: true, reason: NO_ROUTE }]);
     expect(air.streamer.streams).toEqual([]);
   });
 });
