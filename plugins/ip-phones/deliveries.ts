@@ -94,7 +94,7 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
     delivery: PhoneDelivery,
     level: "failed" | "skipped" | "expired",
     reason: string,
-    flags: Pick<OutcomeDetails, "retryable" | "inconclusive"> = {},
+    flags: Pick<OutcomeDetails, "retryable" | "inconclusive" | "noNetwork"> = {},
   ): void => {
     deliveries.delete(delivery.item.deliveryId);
     outcome(delivery.item.deliveryId, level, { reason, ...flags });
@@ -172,7 +172,10 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
     delivery.state = "asking";
     const result = await pushHedged(delivery);
     if (result.kind === "busy") return end(delivery, "skipped", IN_USE);
-    if (result.kind === "failed") return end(delivery, "failed", result.reason, { retryable: result.retryable });
+    if (result.kind === "failed") {
+      const { reason, retryable, noNetwork } = result;
+      return end(delivery, "failed", reason, { retryable, ...(noNetwork && { noNetwork }) });
+    }
     const textOnly = delivery.item.audio !== null && !delivery.audible;
     const reason = result.reason ?? (textOnly ? NO_AUDIO : undefined);
     promote(delivery, "accepted", { ...(reason !== undefined && { reason }), ...(textOnly && { textOnly }) });

@@ -7,10 +7,11 @@ import type { PhoneAddress } from "./phone.ts";
 /** The phone's response, or an error. */
 export type PhoneExchange = { answer: PhoneHttpResponse; error?: never } | { answer?: never; error: PhoneError };
 
-/** `retryable`: another attempt may succeed. */
+/** `retryable`: another attempt may succeed. `noNetwork`: nothing could leave the appliance. */
 export interface PhoneError {
   message: string;
   retryable: boolean;
+  noNetwork?: boolean;
 }
 
 /** One request to a phone's web server. */
@@ -98,7 +99,10 @@ function readResponse(socket: Socket, finish: (result: PhoneExchange) => void): 
     else read(true);
   });
   socket.on("error", (error: Error & { code?: string }) => {
-    fail(NETWORK_ERRORS[error.code ?? ""] ?? error.message, true);
+    const message = NETWORK_ERRORS[error.code ?? ""] ?? error.message;
+    // A lack of free ports is no lack of a network.
+    const noNetwork = error.code === "ENETUNREACH" || error.code === "ENETDOWN";
+    finish({ error: { message, retryable: true, ...(noNetwork && { noNetwork }) } });
   });
 }
 

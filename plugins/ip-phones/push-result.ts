@@ -10,7 +10,7 @@ export type PushResult =
   | { kind: "busy"; sound: boolean }
   /** The push user was refused; the authentication callback knows why. */
   | { kind: "unauthorized" }
-  | { kind: "failed"; reason: string; retryable: boolean };
+  | { kind: "failed"; reason: string; retryable: boolean; noNetwork?: boolean };
 
 /** Items of a push. */
 export interface PushItems {
@@ -26,7 +26,10 @@ const UNREADABLE_RESPONSE = "invalid response from the phone";
  * @source docs/decisions/0020-delivery-states.md
  */
 export function interpretPush(exchange: PhoneExchange, pushed: PushItems, model: PhoneModel): PushResult {
-  if (exchange.error) return { kind: "failed", reason: exchange.error.message, retryable: exchange.error.retryable };
+  if (exchange.error) {
+    const { message: reason, ...more } = exchange.error;
+    return { kind: "failed", reason, ...more };
+  }
   const answer = parsePushResponse(exchange.answer);
   if (answer.kind === "items") return interpretItems(answer.items, pushed);
   if (answer.kind === "error") return interpretError(answer.number, pushed);

@@ -8,7 +8,6 @@ import { fileURLToPath } from "node:url";
 import { present } from "../../.ci/setup/debian.mjs";
 import { type ApiClient, createApiClient } from "../../src/api-client/api-client.ts";
 import { registerDevices } from "../../src/api-client/register-devices.ts";
-import { workerEntry } from "../../src/lib/worker-entry.ts";
 import type { DaemonState } from "../../src/ops/diagnostics.ts";
 import { extensionIdOf } from "../../src/plugin-host/extension-rows.ts";
 import { sendControlCommand } from "../../src/wiring/control-socket.ts";
@@ -342,7 +341,7 @@ function ip(words: string): void {
 
 /** Beside this file, as source or compiled. */
 function programOf(name: string): string {
-  return fileURLToPath(workerEntry(import.meta.url, name));
+  return fileURLToPath(new URL(`${name}${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url));
 }
 
 interface Receivers {

@@ -43,16 +43,18 @@ export interface SystemdRun {
 }
 
 const PORT = 18_097;
-const OLD = "0.1.0";
+const OLD = "1.0.0";
+/** Priority of the thread that sends audio. */
+const AUDIO_NICE = -20;
 
 /**
  * Upgrades, in this order: one that is well, one that ends at once, and one that runs, changes the data and dies after a
  * while. The last two must make way.
  */
 const UPGRADES = [
-  { version: "0.2.0", illness: "", stays: true },
-  { version: "0.3.0", illness: "process.exit(1);\n", stays: false },
-  { version: "0.4.0", illness: "setTimeout(() => process.kill(process.pid, 'SIGKILL'), 8_000);\n", stays: false },
+  { version: "1.1.0", illness: "", stays: true },
+  { version: "1.2.0", illness: "process.exit(1);\n", stays: false },
+  { version: "1.3.0", illness: "setTimeout(() => process.kill(process.pid, 'SIGKILL'), 8_000);\n", stays: false },
 ] as const;
 
 /**
@@ -77,6 +79,7 @@ export async function underSystemd(say: (progress: string) => void): Promise<Sys
     await answering(token, 30_000);
     const readyMs = Math.round(performance.now() - began);
     say(`ready after ${readyMs} ms`);
+    const refusal = priorityRefusal(dataDir);
     const reached = await broadcast(token, campus.devices);
     say(`${reached} of ${campus.devices.length} devices reached`);
     const hangMs = await workingAfter("SIGSTOP", token);
@@ -88,6 +91,7 @@ export async function underSystemd(say: (progress: string) => void): Promise<Sys
     };
     const endings = result.map(({ ending }) => ending).reverse();
     const broken = [...(await furtherBackup(machine)), ...(await upgrades(machine, token, say))];
+    if (refusal !== null) broken.push(`the thread that sends audio could not raise its priority: ${refusal}`);
     if (existsSync(join(dataDir, "secret-key"))) broken.push("the secret key lies in the data");
     return { readyMs, hangMs, crashMs, endings, reached, devices: campus.devices.length, broken };
   } catch (error) {
@@ -174,6 +178,28 @@ async function workingAfter(signal: "SIGSTOP" | "SIGKILL", token: string): Promi
   while (daemons().includes(pid) && performance.now() - began < 30_000) await pause(20);
   await answering(token, 30_000);
   return Math.round(performance.now() - began);
+}
+
+/**
+ * Why the audio thread has no high priority; null when it has, or when only this machine's root keeps systemd from raising
+ * the limit for it (no CAP_SYS_RESOURCE, as in some containers).
+ */
+function priorityRefusal(dataDir: string): string | null {
+  const [pid = 0] = daemons();
+  if (niceValues(pid).includes(AUDIO_NICE)) return null;
+  const isLimited = !/^Max nice priority +40 /m.test(readFileSync(`/proc/${pid}/limits`, "utf8"));
+  const lines = readFileSync(join(dataDir, "logs/carillon.log"), "utf8").split("\n");
+  const refused = lines.findLast((line) => line.includes("streamer.priority_not_raised")) ?? "";
+  return isLimited && refused.includes("EACCES") ? null : refused;
+}
+
+/** Nice value of each thread. @source proc_pid_stat(5) */
+function niceValues(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).map((thread) => {
+    const line = readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8");
+    // The name in brackets may contain spaces; the nice value is field 19.
+    return Number(line.slice(line.lastIndexOf(")") + 2).split(" ")[16]);
+  });
 }
 
 /** Process ids of the service's user that run `serve`. */

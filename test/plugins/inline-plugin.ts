@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
+import { NetworkUnreachableError } from "../../src/lib/network-route.ts";
 import type {
   DeliveryItem,
   OutcomeLevel,
@@ -118,8 +119,10 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     const call = { method, args };
     calls.push(call);
     const value = answer(call);
-    if (value instanceof Error) instance.send({ kind: "refusal", id, message: value.message });
-    else instance.send({ kind: "reply", id, value });
+    if (value instanceof Error) {
+      const isUnreachable = value instanceof NetworkUnreachableError;
+      instance.send({ kind: "refusal", id, message: value.message, ...(isUnreachable && { noNetwork: true }) });
+    } else instance.send({ kind: "reply", id, value });
   };
   const init = {
     plugin: "under-test",

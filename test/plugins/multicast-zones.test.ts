@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/multicast-zones/index.ts";
+import { createZoneNetwork } from "../../plugins/multicast-zones/zone-network.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { NetworkUnreachableError } from "../../src/lib/network-route.ts";
 import type { AudioTarget, DeliveryItem } from "../../src/plugin-api/index.ts";
 import { type HandleHostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { deliveryTo } from "./simulator-fixture.ts";
@@ -149,5 +152,63 @@ describe("multicast-zones", () => {
     expect(zones.statuses[0]).toEqual({ state: "degraded", reason: "zones: too many devices" });
     zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480" }));
     await zones.outcome(1, "sent");
+  });
+});
+
+describe("the network of zones", () => {
+  it("sends a zone from its own interface, else from the plugin's", async () => {
+    const zones = await runInline(plugin, { config: { zones: [], networkInterface: "eth0" } });
+    running.push(zones);
+    zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480" }));
+    await zones.outcome(1, "sent");
+    zones.deliver({ ...zoneItem({ Group: "239.1.2.3", Port: "20480", Interface: "eth0.20" }), deliveryId: 2 });
+    await zones.outcome(2, "sent");
+    expect(zones.calls.map(({ args }) => (args[0] as AudioTarget).networkInterface)).toEqual(["eth0", "eth0.20"]);
+  });
+
+  it("waits for the network and reports that it can't deliver, until the network is there", async () => {
+    const reason = "No network route to 239.1.2.3.";
+    const zones = await run([], () => new NetworkUnreachableError(reason));
+    zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480" }));
+    const { details } = await zones.outcome(1, "failed");
+    expect(details).toEqual({ reason, retryable: true, noNetwork: true });
+    await zones.said(({ state, reason: text }) => state === "down" && text === reason);
+    zones.event("network.changed", { addresses: [] });
+    await zones.said(() => zones.statuses.length > 2);
+    expect(zones.statuses.at(-1)).toEqual({ state: "ok", reason: null });
+  });
+
+  it("rejects an interface that can't be one", async () => {
+    const zones = await run();
+    zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480", Interface: "eth0/20" }));
+    expect((await zones.outcome(1, "failed")).details.reason).toMatch(/interface eth0\/20 must be the name/);
+  });
+
+  it("counts the zones that can't be reached, checks one of each interface, and those that failed", async () => {
+    const results: (string | null)[] = [];
+    const checked: string[] = [];
+    const broken = new Set<string>();
+    const network = createZoneNetwork({
+      clock: systemClock,
+      onResult: (problem) => void results.push(problem),
+      check: async ({ group }) => {
+        checked.push(group);
+        return broken.has(group)
+          ? { address: null, problem: `${group} fails.` }
+          : { address: "10.1.2.3", problem: null };
+      },
+    });
+    for (const [group, networkInterface] of [
+      ["239.1.1.1", null],
+      ["239.1.1.2", null],
+      ["239.1.1.3", "eth1"],
+    ] as const)
+      network.add({ group, port: 20_480, networkInterface });
+    broken.add("239.1.1.3");
+    await network.checkAll();
+    expect([results, checked.splice(0).length]).toEqual([["1 of 3 zones can't be reached. 239.1.1.3 fails."], 3]);
+    broken.clear();
+    await network.checkSample();
+    expect([results.at(-1), checked.length]).toEqual([null, 2]);
   });
 });

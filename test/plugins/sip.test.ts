@@ -123,4 +123,34 @@ describe("a call to a SIP device", () => {
     await speaker.came(5);
     expect(speaker.asked.at(-1)).toBe("BYE");
   });
+
+  it("frees the device and calls it again when the own address is gone", async () => {
+    const { sip, speaker } = await open();
+    sip.deliver(itemFor(speaker));
+    await sip.called(1);
+    sip.event("network.changed", { addresses: [] });
+    await speaker.came(5);
+    expect(speaker.asked).toEqual(["INVITE", "ACK", "BYE", "INVITE", "ACK"]);
+    expect(sip.levels(1)).not.toContain("failed");
+  });
+
+  it("keeps the call when another address changed", async () => {
+    const { sip, speaker } = await open();
+    sip.deliver(itemFor(speaker));
+    await sip.called(1);
+    sip.event("network.changed", { addresses: [{ name: "lo", address: "127.0.0.1", family: "IPv4", internal: true }] });
+    sip.stop("ended", 1);
+    await speaker.came(3);
+    expect(speaker.asked).toEqual(["INVITE", "ACK", "BYE"]);
+  });
+
+  it("waits for the network where the machine lacks its address", async () => {
+    const speaker = await openScriptedSipSpeaker();
+    closing.push(speaker.close);
+    const sip = await runInline(plugin, { config: { ...CONFIG, address: "192.0.2.77" } });
+    closing.push(sip.close);
+    sip.deliver(itemFor(speaker));
+    const reason = "Network unreachable: 192.0.2.77 is not an address of this machine.";
+    expect((await sip.outcome(1, "failed")).details).toEqual({ reason, retryable: true, noNetwork: true });
+  });
 });

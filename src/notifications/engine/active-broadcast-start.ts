@@ -52,7 +52,7 @@ export function startAudio(live: ActiveBroadcastState, at?: number): void {
 }
 
 /**
- * Nobody would hear it: deliveries with audio wait for the network, and no other has been reached. One that is being
+ * No one would hear it: deliveries with audio wait for the network, and no other has been reached. One that is being
  * asked may be, unless it waited for the network before.
  */
 function isOutOfReach({ deliveries, streamsOpened, startAwaitsNetwork }: ActiveBroadcastState): boolean {

@@ -62,7 +62,7 @@ export interface ActiveBroadcastState extends ActiveBroadcastDeps {
   /** All deliveries that existed at the start have been added. */
   allAdded: boolean;
   audioEnded: boolean;
-  /** The audio starts once the network is there: without it nobody would hear anything. */
+  /** The audio starts once the network is there: without it no device would play it. */
   startAwaitsNetwork: boolean;
   /** Streams to zones and calls that could be opened so far. */
   streamsOpened: number;

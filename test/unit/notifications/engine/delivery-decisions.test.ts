@@ -127,8 +127,10 @@ describe("a delivery", () => {
     ["not when the channel says it is no use", {}, { retryable: false }, null],
     ["not when it would be too late", {}, { notAfter: 1_500 }, null],
     ["not what was reached", { level: "accepted" }, {}, null],
+    ["as often as it takes without a network", { attempt: 9 }, { retryable: false, noNetwork: true }, 10_000],
+    ["not without a network when it would be too late", {}, { noNetwork: true, notAfter: 1_000 }, null],
   ] as const)("is tried again: %s", (_title, values, more, expected) => {
-    const { retryable, notAfter } = { retryable: true, notAfter: 1e6, ...more };
-    expect(retryDelayMs(delivery(values), { retryable }, { now: 1_000, notAfter })).toBe(expected);
+    const { retryable, noNetwork, notAfter } = { retryable: true, noNetwork: false, notAfter: 1e6, ...more };
+    expect(retryDelayMs(delivery(values), { retryable, noNetwork }, { now: 1_000, notAfter })).toBe(expected);
   });
 });

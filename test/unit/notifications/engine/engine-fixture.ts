@@ -1,5 +1,6 @@
 import type { Clock } from "../../../../src/lib/clock.ts";
 import { UpstreamError } from "../../../../src/lib/errors.ts";
+import { isNetworkUnreachable, noRouteError } from "../../../../src/lib/network-route.ts";
 import type { Streamer } from "../../../../src/media/streamer.ts";
 import type { StreamEnded, StreamSpec, StreamStarted } from "../../../../src/media/streamer-messages.ts";
 import {
@@ -54,6 +55,8 @@ export interface FakeStreamer extends Pick<Streamer, "open" | "startGroup" | "se
   /** All streams opened, with what became of them. */
   streams: { spec: StreamSpec; t0Ms: number | null; ended: StreamEnded["reason"] | null }[];
   refuses: boolean;
+  /** No network: nothing can leave. */
+  isUnreachable: boolean;
   /** The thread has ended and reports nothing more. */
   crash(): void;
 }
@@ -134,7 +137,11 @@ function fakeChannels(clock: Clock): FakeChannels {
       mine?.openStream(provider, { group: "239.9.9.9", port, codec: "PCMU", ttl: 4 }, notificationId).then(
         () => mine === line && tell(provider, deliveryId, "sent"),
         (error: Error) =>
-          mine === line && tell(provider, deliveryId, "failed", { reason: error.message, retryable: true }),
+          mine === line &&
+          tell(provider, deliveryId, "failed", {
+            ...{ reason: error.message, retryable: true },
+            ...(isNetworkUnreachable(error) && { noNetwork: true }),
+          }),
       );
       return;
     }
@@ -189,7 +196,9 @@ function fakeStreamer(clock: Clock): FakeStreamer {
     streams: [],
     played: [],
     refuses: false,
+    isUnreachable: false,
     async open(spec) {
+      if (streamer.isUnreachable && !spec.waitsForNetwork) throw noRouteError(spec.group);
       if (streamer.refuses) throw new UpstreamError("upstream", "The stream could not be opened: EADDRNOTAVAIL");
       if (find(spec.streamId)) throw new RangeError("open already");
       streamer.streams.push({ spec, t0Ms: null, ended: null });
