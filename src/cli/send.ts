@@ -30,6 +30,7 @@ interface Group {
 interface Sent {
   id: string;
   approval: string | null;
+  warnings: readonly { code: string; message: string }[];
 }
 
 /** Messages may repeat and unanswered calls are retried, so a delivery can take long. */
@@ -50,22 +51,27 @@ export function addSend(program: Command, terminal: Terminal, finish: (exitCode:
     .addHelpText(
       "after",
       '\nExample:\n  carillon send "Fire drill at 10:00" --tone chime --drill --all-devices\n\n' +
-        "Without --drill the message is live. Exit code 1 when a device was not reached; the table shows the reasons.",
+        "Without --drill the message is live. Exit code 1 when a device was not reached, or the " +
+        "message would reach no one; the table and the warning show the reasons.",
     )
     .action(async (subject: string, options: SendOptions) => {
       const api = apiClientFrom(options, terminal);
       const { text: body, tone: alertTone, drill, json } = options;
       const deviceGroupIds = await groupsOf(api, options);
       const message = { subject, body, alertTone, drill, deviceGroupIds };
-      const { id, approval } = await api.postIdempotent<Sent>("/notifications", message);
+      const { id, approval, warnings = [] } = await api.postIdempotent<Sent>("/notifications", message);
+      for (const warning of warnings) terminal.err(`Warning: ${warning.message}`);
       if (approval === "waiting") {
+        if (warnings.length > 0) finish(EXIT.failure);
         terminal.err(`A second person must approve the message first: ${options.url}/broadcasts/${id}`);
-        return terminal.out(json ? JSON.stringify({ id, approval, devices: [] }) : id);
+        return terminal.out(json ? JSON.stringify({ id, approval, warnings, devices: [] }) : id);
       }
-      const devices = await followMessage(api, id, terminal);
-      if (json) terminal.out(JSON.stringify({ id, approval, devices: devices.map(brief) }));
+      // Without recipients there are no deliveries to wait for.
+      const isEmpty = warnings.some(({ code }) => code === "no-recipients");
+      const devices = isEmpty ? [] : await followMessage(api, id, terminal);
+      if (json) terminal.out(JSON.stringify({ id, approval, warnings, devices: devices.map(brief) }));
       else for (const line of tableOf(devices)) terminal.out(line);
-      finish(devices.every(isReached) ? EXIT.ok : EXIT.failure);
+      finish(warnings.length === 0 && devices.every(isReached) ? EXIT.ok : EXIT.failure);
     });
 }
 
