@@ -39,6 +39,7 @@ interface Group {
 interface Sent {
   id: string;
   approval: string | null;
+  warnings: readonly { code: string; message: string }[];
 }
 
 /** Messages may repeat and unanswered calls are retried, so a delivery can take long. */
@@ -62,7 +63,8 @@ export function addSend(program: Command, terminal: Terminal, finish: (exitCode:
       "after",
       '\nExample:\n  carillon send "Fire drill at 10:00" --tone chime --drill --all-devices\n\n' +
         "A group with loudspeakers hears a tone, then the text in the language of the default voice.\n" +
-        "Without --drill the message is live. Exit code 1 when someone did not get it; the table ends with the reasons.",
+        "Without --drill the message is live. Exit code 1 when someone did not get it, or the message would reach no one;\n" +
+        "the table and the warning end with the reasons.",
     )
     .action(async (subject: string, options: SendOptions) => {
       const api = apiClientFrom(options, terminal);
@@ -70,18 +72,23 @@ export function addSend(program: Command, terminal: Terminal, finish: (exitCode:
       const deviceGroupIds = await groupsOf(api, options);
       const audio = await audioFor(api, options, deviceGroupIds);
       const message = { subject, body, ...audio, drill, deviceGroupIds };
-      const { id, approval } = await api.postIdempotent<Sent>("/notifications", message);
+      const { id, approval, warnings = [] } = await api.postIdempotent<Sent>("/notifications", message);
+      for (const warning of warnings) terminal.err(`Warning: ${warning.message}`);
       if (approval === "waiting") {
+        if (warnings.length > 0) finish(EXIT.failure);
         terminal.err(`A second person must approve the message first: ${options.url}/broadcasts/${id}`);
-        return terminal.out(json ? JSON.stringify({ id, approval, devices: [] }) : id);
+        return terminal.out(json ? JSON.stringify({ id, approval, warnings, devices: [] }) : id);
       }
-      const devices = await followMessage(api, id, terminal);
+      // Without recipients there are no deliveries to wait for.
+      const isEmpty = warnings.some(({ code }) => code === "no-recipients");
+      const devices = isEmpty ? [] : await followMessage(api, id, terminal);
       const verdict = reachVerdict(countOutcomes(devices));
       const problems = await audioProblems(api, id);
       for (const problem of problems) terminal.err(problem);
-      if (json) terminal.out(JSON.stringify({ id, approval, verdict, devices: devices.map(brief) }));
+      if (json) terminal.out(JSON.stringify({ id, approval, warnings, verdict, devices: devices.map(brief) }));
       else for (const line of [...tableOf(devices), ...summaryOf(devices, verdict)]) terminal.out(line);
-      finish(devices.some(isMissed) || problems.length > 0 ? EXIT.failure : EXIT.ok);
+      const isMissing = devices.some(isMissed) || problems.length > 0 || warnings.length > 0;
+      finish(isMissing ? EXIT.failure : EXIT.ok);
     });
 }
 

@@ -23,6 +23,7 @@ import { createPipelineRunner } from "./engine/pipeline-runner.ts";
 import { writeLaneOf } from "./engine/pipeline-stage.ts";
 import { createQueueLimitHandler } from "./engine/queue-limit.ts";
 import { assessMessageReach } from "./engine/reach.ts";
+import { findReachWarnings } from "./engine/reach-warnings.ts";
 import { retryNotification } from "./engine/retry.ts";
 import { accept, acceptBatch } from "./engine/stages/accept.ts";
 import { stopDeliveries } from "./engine/stop-deliveries.ts";
@@ -159,6 +160,15 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
     },
     sendAllClear: createAllClearSender({ ...deps, abort: endings.abort, run: runner.run }),
     assessReach: (input, by) => assessMessageReach(input, by, deps),
+    findReachWarnings: (row) =>
+      findReachWarnings(row, deps).catch((err) => {
+        // The message is sent: a failed check must not look like a failed send.
+        log.error(
+          { event: "notification.reach_check_failed", err, notificationId: row.id },
+          "Failed to check whether the message reaches anyone.",
+        );
+        return [];
+      }),
     simulate: (input, by, options, provider) => simulateDelivery(input, by, options, provider, deps),
     resume: runner.run,
     releaseHold: holds.release,

@@ -2,6 +2,7 @@ import type { AudioTarget, DeliveryProfile } from "../plugin-api/index.ts";
 import type notificationActivities from "../resources/notifications/notification-activities.ts";
 import type { NOTIFICATION_SOURCES } from "../resources/notifications/notification-sources.ts";
 import type notifications from "../resources/notifications/notifications.ts";
+import type { ReachWarningCode } from "../resources/notifications/reach-warnings.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { RowOf, SystemValues } from "../schema/resource.ts";
 import type { ActorContext, Transaction } from "../store/store.ts";
@@ -97,6 +98,13 @@ export interface MessageReach {
   people: string[];
 }
 
+/** A message that was accepted would reach no one. */
+export interface ReachWarning {
+  code: ReachWarningCode;
+  /** The reason, as a sentence. */
+  message: string;
+}
+
 /** A simulated delivery to the devices of one plugin, or of all. */
 export interface SimulatedDelivery {
   /** Ids of the devices that would be asked. */
@@ -164,6 +172,8 @@ export interface NotificationService {
   ): Promise<RowOf<typeof notifications>>;
   /** Assesses whom a message would reach now; nothing is stored. Throws CallerError. */
   assessReach(input: Record<string, unknown>, by: ActorContext): Promise<MessageReach>;
+  /** Warns where an accepted message or draft would reach no one; empty where it reaches any device or person. */
+  findReachWarnings(row: RowOf<typeof notifications>): Promise<ReachWarning[]>;
   /** What a message would do on the devices of one plugin, or of all; stores nothing. Throws CallerError. */
   simulate(
     input: Record<string, unknown>,

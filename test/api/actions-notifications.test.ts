@@ -13,6 +13,8 @@ import { createWav, PNG_BYTES } from "./sample-files.ts";
 
 const NOBODY = "00000000-0000-4000-8000-000000000000";
 
+const ALONE = { code: "no-recipients", message: "This message would reach no one: its groups and lists are empty." };
+
 let api: ApiFixture;
 let sent: { input: Record<string, unknown>; by: ActorContext; options: SendOptions }[] = [];
 let told: unknown[] = [];
@@ -23,6 +25,7 @@ const notificationService = {
     sent.push({ input, by, options });
     return api.store.create(notifications, input, by);
   },
+  findReachWarnings: async ({ subject }: { subject: string | null }) => (subject === "Alone" ? [ALONE] : []),
   abort: (id: string, by: ActorContext) => activity({ notificationId: id, type: "abort" }, by),
   expire: (id: string, by: ActorContext) => activity({ notificationId: id, type: "expire" }, by),
   async recordAnswer(notificationId: string, userId: string, confirmationOption: string, by: ActorContext) {
@@ -83,6 +86,15 @@ describe("sending", () => {
     expect(sent.map(({ input }) => input)).toEqual([json, json, json]);
     expect(sent[0]?.options).toEqual({ source: "api" });
     expect(sent[0]?.by.actor).toMatchObject({ kind: "user", userId: api.adminId, address: "127.0.0.1" });
+  });
+
+  it("says in the response why a message reaches no one, and sends it", async () => {
+    for (const draft of [false, true]) {
+      const { status, body } = await api.call("POST", "/notifications", { json: { subject: "Alone", draft } });
+      expect([status, body.warnings]).toEqual([200, [ALONE]]);
+    }
+    expect(sent).toHaveLength(2);
+    expect((await send({ subject: "Fire" })).warnings).toEqual([]);
   });
 
   it("takes a recording and a picture, told apart by their bytes", async () => {

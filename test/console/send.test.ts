@@ -66,6 +66,47 @@ describe("the send page and what follows a send", () => {
   /** Presses for a third of what would be holding. */
   const slip = (button: Locator): Promise<void> => button.click({ delay: HOLD_MS / 3 });
 
+  it("asks another question for a live message that would reach no one, which Enter does not answer", async () => {
+    const console = await loggedIn();
+    const { page, open, axe, errors } = console;
+    await scene.api().post("/device-groups", { name: "New wing", filterType: "REJECT" });
+    await open("/send");
+    await page.getByLabel("Subject").fill("Hello, new wing");
+    await page.getByRole("combobox", { name: "Device groups" }).click();
+    await page.getByRole("option", { name: "New wing" }).click();
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("text=The groups and lists are empty.");
+    const ask = () => page.getByRole("button", { name: "Send live" }).click();
+    const dialog = page.getByRole("dialog");
+    await ask();
+    await dialog.getByText("This message would reach no one. Send anyway?").waitFor();
+    await dialog.getByText("The groups and lists are empty.").waitFor();
+    expect(await dialog.getByText("This is not a drill.").count()).toBe(0);
+    expect(await axe()).toEqual([]);
+    const count = async () => (await sent()).filter(({ subject }) => subject === "Hello, new wing").length;
+    await page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    expect(await count()).toBe(0);
+    await ask();
+    await dialog.getByRole("button", { name: "Send anyway" }).click();
+    await page.waitForURL(/broadcasts\/./);
+    await page.waitForSelector("text=Reaches no one: The groups and lists are empty.");
+    expect(await count()).toBe(1);
+
+    await open("/send");
+    await choose(console, "Hello, all");
+    await page
+      .getByRole("region", { name: "Recipients" })
+      .getByText(/^[1-9] devices/)
+      .first()
+      .waitFor();
+    await ask();
+    await dialog.getByText("This is not a drill.").waitFor();
+    expect(await dialog.getByText("reach no one").count()).toBe(0);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    expect(errors).toEqual([]);
+  });
+
   it("records by microphone, shows and plays it, and sends it", async () => {
     const console = await loggedIn();
     const { page, open, axe, errors } = console;

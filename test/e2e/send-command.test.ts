@@ -136,6 +136,18 @@ describe("the commands device and send", () => {
     expect(names.slice(blank + 2).sort()).toEqual(["SEP001122334455", "SEP00112233AABB"]);
   });
 
+  it("warn where a message would reach no one, and end with a code of their own", async () => {
+    const group = { name: "Empty wing", filterType: "REJECT" };
+    expect((await daemon.call("POST", "/device-groups", group)).status).toBe(200);
+    const sent = await carillon("send", "Fire drill", "--drill", "--to", "Empty wing", "--json");
+    const message = "This message would reach no one: its groups and lists are empty.";
+    expect([sent.exitCode, sent.err.join("\n")]).toEqual([EXIT.failure, `Warning: ${message}`]);
+    const warnings = [{ code: "no-recipients", message }];
+    expect(JSON.parse(sent.out.join())).toMatchObject({ warnings, devices: [] });
+    const { id } = JSON.parse(sent.out.join()) as { id: string };
+    expect((await daemon.call<{ subject: string }>("GET", `/notifications/${id}`)).body.subject).toBe("Fire drill");
+  });
+
   it("name a table that is not there", async () => {
     const { exitCode, err } = await carillon("bulk", "/nowhere/rings.tsv", "--type", "ring-lists");
     expect([exitCode, err.join()]).toEqual([EXIT.failure, "carillon: /nowhere/rings.tsv not found."]);
@@ -146,7 +158,7 @@ describe("the commands device and send", () => {
     const before = (await daemon.call<{ total: number }>("GET", "/notifications")).body.total;
     const faults: [argv: string[], words: string][] = [
       [["send", "Hello"], "add --to GROUP or --all-devices"],
-      [["send", "Hello", "--to", "Everybody"], "Existing groups: All devices, Hall only."],
+      [["send", "Hello", "--to", "Everybody"], "Existing groups: All devices, Empty wing, Hall only."],
       [["send", "Hello", "--all-devices", "--tone", "gong"], "Allowed choices are"],
       [["device", "zone", "hall", "--group", "10.1.2.3"], "Must be a multicast address such as 239.1.2.3"],
     ];

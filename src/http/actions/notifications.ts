@@ -1,7 +1,21 @@
 import { forbidden } from "../../lib/errors.ts";
 import notifications from "../../resources/notifications/notifications.ts";
+import { REACH_WARNING_CODES } from "../../resources/notifications/reach-warnings.ts";
+import { computed, option, text } from "../../schema/field.ts";
 import type { AccessScope } from "../../store/store.ts";
 import type { Action } from "../action.ts";
+import { addMembers } from "./add-members.ts";
+
+const WARNINGS = computed(
+  "Why the notification would reach no device and no person; empty if it reaches any. It is sent all the same.",
+  "array",
+  {
+    of: {
+      code: option("Type of the reason.", REACH_WARNING_CODES, { required: true }),
+      message: text("The reason.", { required: true, max: 1_000 }),
+    },
+  },
+);
 
 /**
  * Creating a notification sends it; a `draft` is only a preview.
@@ -12,7 +26,7 @@ export const notificationActions: readonly Action[] = [
     method: "post",
     at: "notifications",
     doc: "Creates and sends a notification; a draft only returns who and what it would reach.",
-    response: { kind: "row", resource: notifications },
+    response: { kind: "row", resource: notifications, with: { warnings: WARNINGS } },
     accepts: notifications.fields,
     permission: "anyone",
     async handle(request) {
@@ -20,7 +34,9 @@ export const notificationActions: readonly Action[] = [
       assertMaySend(by.scope, body.drill);
       const source = body.incidentId ? "incident" : "api";
       const row = await deps.notificationService.send({ ...body }, by, { source });
-      return request.respondWithRow(notifications, row);
+      // Stored and under way: the check delays the response only.
+      const warnings = await deps.notificationService.findReachWarnings(row);
+      return addMembers(await request.respondWithRow(notifications, row), { warnings });
     },
   },
 ];

@@ -134,14 +134,15 @@ export function previewDevices(
   reader: StoreReader,
   row: Pick<NotificationRow, "priorityLevel">,
   devicePks: readonly number[],
-  { ours, troubles, elsewhere }: { ours: number; troubles: ProviderProblems; elsewhere: RemoteActivations },
+  { ours, troubles, elsewhere, carrier }: Pick<ReopenDeps, "ours" | "troubles" | "elsewhere" | "carrier">,
 ): PreviewedDevice[] {
   return reader.all<PreviewedDevice & Record<string, string | number | null>>(
     `WITH ${TROUBLES}, ${ELSEWHERE},
      seen AS (
-       SELECT d.*, ${deliverabilitySql(ACTING, row)} FROM devices d WHERE d.pk IN (SELECT value FROM json_each(?))
+       SELECT d.*, ${deliverabilitySql(ACTING, row)}, ${ACTING} NOT IN (0, ?) AND ? IS NOT NULL AS is_carried
+       FROM devices d WHERE d.pk IN (SELECT value FROM json_each(?))
      )
-     SELECT id, description AS name, type, coalesce(skipped, failed) AS problem,
+     SELECT id, description AS name, type, coalesce(skipped, iif(is_carried, NULL, failed)) AS problem,
        CASE WHEN failures > 0 THEN 'The device did not answer the last message.'
             WHEN attributes ->> 'IsRegistered' = 'false' THEN 'The device is not registered.' END AS doubt,
        EXISTS (SELECT 1 FROM notifications n JOIN deliveries l ON l.notification_pk = n.pk AND l.device_pk = seen.pk
@@ -150,6 +151,8 @@ export function previewDevices(
     troubles,
     JSON.stringify(elsewhere),
     ours,
+    ours,
+    carrier,
     JSON.stringify(devicePks),
   );
 }
@@ -463,6 +466,33 @@ export function insertGroupDeliveries(
     now,
     row.notAfter,
   );
+}
+
+/** True where a message could be sent to a device of one of these users (internal keys) now. */
+export function reachesUsers(
+  reader: StoreReader,
+  row: MessageSettings,
+  userPks: readonly number[],
+  providers: DeliveryProviders,
+): boolean {
+  const found = reader.one(
+    `WITH ${CHANNELS} SELECT 1 FROM user_devices d JOIN channels c ON c.type = ${DEVICE_TYPE_SQL}
+     WHERE d.user_pk IN (SELECT value FROM json_each(?)) AND d.disabled IS NOT 1 AND c.problem IS NULL LIMIT 1`,
+    channelsOf(reader, providers, row),
+    JSON.stringify(userPks),
+  );
+  return found !== null;
+}
+
+/** True where a message could be posted to one of its groups of other systems now. */
+export function reachesGroups(reader: StoreReader, row: NotificationRow, providers: DeliveryProviders): boolean {
+  const found = reader.one(
+    `WITH ${CHANNELS} SELECT 1 FROM collaboration_groups g JOIN channels c ON c.type = g.type
+     WHERE g.id IN (SELECT value FROM json_each(?)) AND c.problem IS NULL LIMIT 1`,
+    channelsOf(reader, providers, row, "collaboration"),
+    JSON.stringify(row.collaborationGroupIds),
+  );
+  return found !== null;
 }
 
 /** JSON: the plugins that serve types of user devices, or of groups, and why they cannot deliver. */

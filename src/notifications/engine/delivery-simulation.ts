@@ -52,7 +52,7 @@ async function reachableDeviceIds(row: NotificationRow, provider: string | null,
     const ownDevices = store.all<{ pk: number }>(sql, JSON.stringify(pks.slice(at, at + CHUNK_SIZE)), provider);
     const piece = ownDevices.map(({ pk }) => pk);
     const elsewhere = await deps.activations.activatedElsewhere(piece);
-    for (const device of previewDevices(store, row, piece, { ours, troubles, elsewhere }))
+    for (const device of previewDevices(store, row, piece, { ours, troubles, elsewhere, carrier: null }))
       if (device.problem === null) found.push(device.id);
     await yieldToEventLoop(clock);
   }

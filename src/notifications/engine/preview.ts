@@ -6,7 +6,7 @@ import type { NotificationRow } from "../compose/message-builder.ts";
 import { resolveTargetDevices } from "../recipients/individual-devices.ts";
 import { endpointPkOf, iterateUsers } from "../recipients/recipient-writer.ts";
 import { countLevels, readCounters } from "./counters.ts";
-import { findProviderProblems, type PreviewedDevice, previewDevices } from "./delivery-planner.ts";
+import { findProviderProblems, type PreviewedDevice, previewDevices, remoteProviderOf } from "./delivery-planner.ts";
 import type { PipelineStageDeps } from "./pipeline-stage.ts";
 
 /** Recipients and devices that a message would reach. */
@@ -115,10 +115,12 @@ async function previewDeviceGroups(
   const pks = await resolveTargetDevices(row, deps);
   const ours = endpointPkOf(store, deps.endpointId());
   const troubles = findProviderProblems(store, deps.providers, row);
+  const carrier = remoteProviderOf(deps);
   for (let at = 0; at < pks.length; at += CHUNK_SIZE) {
     const piece = pks.slice(at, at + CHUNK_SIZE);
     const elsewhere = await deps.activations.activatedElsewhere(piece);
-    for (const device of previewDevices(store, row, piece, { ours, troubles, elsewhere })) addDevice(device, preview);
+    for (const device of previewDevices(store, row, piece, { ours, troubles, elsewhere, carrier }))
+      addDevice(device, preview);
     await yieldToEventLoop(clock);
   }
 }

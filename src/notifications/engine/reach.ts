@@ -5,7 +5,7 @@ import { parseSendingProfile } from "../compose/sending-profile.ts";
 import type { MessageReach } from "../notification-service.ts";
 import { resolveTargetDevices } from "../recipients/individual-devices.ts";
 import { endpointPkOf } from "../recipients/recipient-writer.ts";
-import { findProviderProblems, previewDevices } from "./delivery-planner.ts";
+import { findProviderProblems, previewDevices, remoteProviderOf } from "./delivery-planner.ts";
 import { type AcceptDeps, prepareMessage } from "./stages/accept.ts";
 
 /** Devices handled per turn. */
@@ -37,10 +37,16 @@ export async function assessMessageReach(
   const pks = reachesDevices ? await resolveTargetDevices({ ...row, toldBefore: null }, deps) : [];
   const ours = endpointPkOf(deps.store, deps.endpointId());
   const troubles = findProviderProblems(deps.store, deps.providers, row);
+  const carrier = remoteProviderOf(deps);
   for (let at = 0; at < pks.length; at += CHUNK_SIZE) {
     const piece = pks.slice(at, at + CHUNK_SIZE);
     const elsewhere = await deps.activations.activatedElsewhere(piece);
-    for (const { id, type, problem, doubt } of previewDevices(deps.store, row, piece, { ours, troubles, elsewhere })) {
+    for (const { id, type, problem, doubt } of previewDevices(deps.store, row, piece, {
+      ours,
+      troubles,
+      elsewhere,
+      carrier,
+    })) {
       if (problem !== null) reach.unreachable++;
       else if (doubt !== null) reach.doubtful++;
       else reach.devices.push({ id, type });

@@ -1,5 +1,6 @@
 import type { components } from "#client";
 import type { DeviceState } from "../../../resources/devices/device-states.ts";
+import type { ReachWarningCode } from "../../../resources/notifications/reach-warnings.ts";
 import type { PlacedDevice, RollCallEntry, RoomLocation } from "../../../resources/notifications/roll-call.ts";
 
 export type { PlacedDevice, RollCallEntry, RoomLocation };
@@ -36,6 +37,14 @@ export interface Reach {
 
 /** A message that is or was sent. */
 export type NotificationRow = RowOf<"Notification", "initiator" | "distributionLists" | "deviceGroups" | "users">;
+
+/** A message or preview as it was accepted, with the reason why it would reach no one. */
+export type AcceptedNotification = NotificationRow & { warnings?: readonly ReachWarning[] };
+
+export interface ReachWarning {
+  code: ReachWarningCode;
+  message: string;
+}
 
 /** Responses by room; people without a room last. `total` and `answered` count everyone, `more` those left out. */
 export interface RollCall {

@@ -25,7 +25,7 @@ import {
   notificationFormData,
   recordingOf,
 } from "./notification-draft.ts";
-import { RecipientPreview } from "./recipient-preview.tsx";
+import { type PreviewedReach, RecipientPreview } from "./recipient-preview.tsx";
 import { TemplateTiles } from "./template-tiles.tsx";
 import { useSend } from "./use-send.ts";
 import "../../ui/input-styles.ts";
@@ -38,7 +38,7 @@ export default function ComposePage() {
   const navigate = useNavigate();
   const { message, template, before, templates, change, choose } = useMessage();
   const [asking, setAsking] = useState(false);
-  const [devices, setDevices] = useState<number | null>(null);
+  const [reach, setReach] = useState<PreviewedReach>({ devices: null, warning: null });
   const sending = useSend(message);
   const unsaved = useUnsavedChanges(isDraftDirty(message, template) && !sending.isPending && !sending.sent);
   const send = () => {
@@ -68,12 +68,12 @@ export default function ComposePage() {
           onChange={change}
           onSend={() => (message.drill ? send() : setAsking(true))}
         />
-        <RecipientPreview message={message} template={template} onDevices={setDevices} />
+        <RecipientPreview message={message} template={template} onReach={setReach} />
       </div>
       {asking && (
         <ConfirmLiveDialog
           subject={message.subject}
-          devices={devices}
+          {...reach}
           emergency={template?.priority === "critical"}
           onSend={() => {
             send();

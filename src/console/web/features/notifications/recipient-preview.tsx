@@ -1,14 +1,21 @@
 import { useEffect, useState } from "react";
-import type { NotificationRow, Reach, TemplateRow } from "../../api/rows.ts";
+import type { AcceptedNotification, Reach, ReachWarning, TemplateRow } from "../../api/rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { type NotificationDraft, notificationBody, notificationFormData, recordingOf } from "./notification-draft.ts";
+import { reachWarningText } from "./reach-warning-text.ts";
 
 interface RecipientPreviewProps {
   message: NotificationDraft;
   template: TemplateRow | null;
-  onDevices(devices: number | null): void;
+  onReach(reach: PreviewedReach): void;
+}
+
+/** Number of devices that would be asked, null while it is not known, and why no one would be reached. */
+export interface PreviewedReach {
+  devices: number | null;
+  warning: ReachWarning | null;
 }
 
 const PAUSE_MS = 400;
@@ -16,16 +23,21 @@ const PAUSE_MS = 400;
 const MAX_BYTES = 2_000_000;
 
 /** Recipients of the draft, by a debounced preview of the appliance. */
-export function RecipientPreview({ message, template, onDevices }: RecipientPreviewProps) {
+export function RecipientPreview({ message, template, onReach }: RecipientPreviewProps) {
   const { t } = useTranslation();
-  const { reach, error, pending } = useReach(message, template);
+  const { reach, warning, error, pending } = useReach(message, template);
   const devices = reach ? Object.values(reach.devices).reduce((sum, n) => sum + n, 0) : null;
-  useEffect(() => onDevices(devices), [devices, onDevices]);
+  useEffect(() => onReach({ devices, warning }), [devices, warning, onReach]);
   return (
     <section className="card" aria-live="polite" aria-busy={pending} aria-label={t("reach.title")}>
       <h2>{t("reach.title")}</h2>
       {!reach && !error && <p className="soft">{t("reach.choose")}</p>}
       <ErrorLine error={error} />
+      {warning && (
+        <p>
+          <span className="chip bad">{t("live.no-one-why")}</span> {reachWarningText(warning, t)}
+        </p>
+      )}
       {reach && <ReachFigures reach={reach} devices={devices ?? 0} />}
     </section>
   );
@@ -84,13 +96,18 @@ function Fact({ head, value }: { head: string; value: string }) {
   );
 }
 
+interface ReachState {
+  reach: Reach | null;
+  warning: ReachWarning | null;
+  error: unknown;
+  pending: boolean;
+}
+
+const NOTHING_KNOWN = { reach: null, warning: null, error: null };
+
 function useReach(message: NotificationDraft, template: TemplateRow | null) {
   const { client, clock } = useConsole();
-  const [state, setState] = useState<{ reach: Reach | null; error: unknown; pending: boolean }>({
-    reach: null,
-    error: null,
-    pending: false,
-  });
+  const [state, setState] = useState<ReachState>({ ...NOTHING_KNOWN, pending: false });
   const wanted = message.deviceGroupIds.length + message.distributionListIds.length > 0;
   const asked = wanted
     ? JSON.stringify(notificationBody({ ...message, subject: "–", body: "" }, template, true))
@@ -98,22 +115,23 @@ function useReach(message: NotificationDraft, template: TemplateRow | null) {
   const recording = recordingOf(message);
   const audio = recording && recording.size <= MAX_BYTES ? recording : null;
   useEffect(() => {
-    if (asked === null) return setState({ reach: null, error: null, pending: false });
+    if (asked === null) return setState({ ...NOTHING_KNOWN, pending: false });
     let wantedStill = true;
     setState((old) => ({ ...old, pending: true }));
     const ask = async () => {
       try {
         const body = JSON.parse(asked) as Record<string, unknown>;
-        const draft = await client.post<NotificationRow>(
+        const draft = await client.post<AcceptedNotification>(
           "notifications",
           {},
           audio ? notificationFormData(body, audio) : body,
         );
-        if (wantedStill) setState({ reach: draft.progress.preview ?? null, error: null, pending: false });
+        const [warning = null] = draft.warnings ?? [];
+        if (wantedStill) setState({ reach: draft.progress.preview ?? null, warning, error: null, pending: false });
         // A preview is a row like any other and is no longer needed.
         await client.remove("notifications/{notificationId}", { notificationId: draft.id });
       } catch (error) {
-        if (wantedStill) setState({ reach: null, error, pending: false });
+        if (wantedStill) setState({ ...NOTHING_KNOWN, error, pending: false });
       }
     };
     const timer = clock.after(PAUSE_MS, () => void ask());

@@ -1,9 +1,11 @@
 import { useEffect, useRef, useState } from "react";
 import { UpstreamError } from "../../../../lib/errors.ts";
 import type { RouteFor, RouteParams } from "../../api/routes.ts";
-import type { NotificationRow } from "../../api/rows.ts";
+import type { NotificationRow, ReachWarning } from "../../api/rows.ts";
 import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { reachWarningText } from "./reach-warning-text.ts";
 
 interface Sending {
   body: object;
@@ -12,11 +14,12 @@ interface Sending {
 }
 
 /**
- * Sends exactly once: nothing else is sent while a request is in flight, and a retry has the same idempotency key. A
+ * Sends exactly once, and says if no one is reached: nothing else is sent while a request is in flight, and a retry has the same idempotency key. A
  * new key is used when `of` changes.
  */
 export function useSend<T = NotificationRow>(of: unknown = null) {
-  const { client } = useConsole();
+  const { client, notify } = useConsole();
+  const { t } = useTranslation();
   const busy = useRef(false);
   const last = useRef({ text: "", key: "" });
   const [sent, setSent] = useState(false);
@@ -47,6 +50,8 @@ export function useSend<T = NotificationRow>(of: unknown = null) {
       {
         onSuccess(row) {
           setSent(true);
+          const [warning] = (row as { warnings?: readonly ReachWarning[] }).warnings ?? [];
+          if (warning) notify(`${t("live.no-one-why")}: ${reachWarningText(warning, t)}`);
           onSent(row);
         },
         onError: onFault,

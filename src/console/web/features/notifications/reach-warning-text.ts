@@ -1,0 +1,7 @@
+import type { ReachWarning } from "../../api/rows.ts";
+import type { Translator } from "../../i18n/translator.ts";
+
+/** Why a message would reach no one, in the language of the user. */
+export function reachWarningText({ code }: ReachWarning, t: Translator["t"]): string {
+  return t(`reach-warning.${code}`);
+}

@@ -1,0 +1,101 @@
+import { yieldToEventLoop } from "../../lib/clock.ts";
+import { declinableTemplatePk, filterDecliners } from "../../people/opt-outs.ts";
+import type { ReachWarningCode } from "../../resources/notifications/reach-warnings.ts";
+import type { NotificationRow } from "../compose/message-builder.ts";
+import { parseSendingProfile } from "../compose/sending-profile.ts";
+import type { ReachWarning } from "../notification-service.ts";
+import { resolveTargetDevices } from "../recipients/individual-devices.ts";
+import { endpointPkOf, iterateUsers } from "../recipients/recipient-writer.ts";
+import {
+  findProviderProblems,
+  previewDevices,
+  reachesGroups,
+  reachesUsers,
+  remoteProviderOf,
+} from "./delivery-planner.ts";
+import type { PreviewDeps } from "./preview.ts";
+
+/** Devices and users checked per turn; the first chunk decides about almost every message. */
+const CHUNK_SIZE = 100;
+/** A message to more devices or users is assumed to reach some of them: the response must not wait for all to be checked. */
+const MAX_CHECKED = 20_000;
+
+/** Recipients of a message that reaches none of them. */
+interface MissedRecipients {
+  devices: number;
+  /** Devices that would be asked but probably do not answer. */
+  doubtful: number;
+  people: number;
+  /** Why devices would not be asked, with their number. */
+  problems: Map<string, number>;
+}
+
+/**
+ * Warns where a stored message would reach no device and no person; empty where it reaches any. A device that did not
+ * answer the last message, or is not registered, counts as not reached. Cheap where the first recipients can be reached.
+ * @source docs/decisions/0437-messages-that-reach-no-one.md
+ */
+export async function findReachWarnings(row: NotificationRow, deps: PreviewDeps): Promise<ReachWarning[]> {
+  if (reachesGroups(deps.store, row, deps.providers)) return [];
+  const missed: MissedRecipients = { devices: 0, doubtful: 0, people: 0, problems: new Map() };
+  if ((await reachesAnyDevice(row, missed, deps)) || (await reachesAnyPerson(row, missed, deps))) return [];
+  return [warningOf(row, missed)];
+}
+
+async function reachesAnyDevice(row: NotificationRow, missed: MissedRecipients, deps: PreviewDeps): Promise<boolean> {
+  const { store, clock } = deps;
+  const pks = parseSendingProfile(row).reachesDevices ? await resolveTargetDevices(row, deps) : [];
+  missed.devices = pks.length;
+  const given = {
+    ours: endpointPkOf(store, deps.endpointId()),
+    troubles: findProviderProblems(store, deps.providers, row),
+    carrier: remoteProviderOf(deps),
+  };
+  for (let at = 0; at < pks.length; at += CHUNK_SIZE) {
+    if (at >= MAX_CHECKED) return true;
+    const piece = pks.slice(at, at + CHUNK_SIZE);
+    const elsewhere = await deps.activations.activatedElsewhere(piece);
+    for (const { problem, doubt } of previewDevices(store, row, piece, { ...given, elsewhere })) {
+      if (problem === null && doubt === null) return true;
+      if (problem === null) missed.doubtful++;
+      else missed.problems.set(problem, (missed.problems.get(problem) ?? 0) + 1);
+    }
+    await yieldToEventLoop(clock);
+  }
+  return false;
+}
+
+async function reachesAnyPerson(row: NotificationRow, missed: MissedRecipients, deps: PreviewDeps): Promise<boolean> {
+  const { store, clock, providers } = deps;
+  const template = declinableTemplatePk(store, row);
+  for (const users of iterateUsers(store, row.pk, clock.now(), CHUNK_SIZE)) {
+    const declined = template === null ? new Set<number>() : filterDecliners(store, template, users);
+    const recipients = users.filter((pk) => !declined.has(pk));
+    if (reachesUsers(store, row, recipients, providers)) return true;
+    missed.people += recipients.length;
+    if (missed.people >= MAX_CHECKED) return true;
+    await yieldToEventLoop(clock);
+  }
+  return false;
+}
+
+function warningOf({ collaborationGroupIds }: NotificationRow, missed: MissedRecipients): ReachWarning {
+  const { devices, doubtful, people, problems } = missed;
+  if (devices + people + collaborationGroupIds.length === 0)
+    return warning("no-recipients", "its groups and lists are empty.");
+  if (doubtful > 0) {
+    const which =
+      doubtful === 1 ? "the only device that can be contacted" : `the ${doubtful} devices that can be contacted`;
+    return warning(
+      "no-answer-expected",
+      `${which} did not answer the last message or ${doubtful === 1 ? "is" : "are"} not registered.`,
+    );
+  }
+  const [worst] = [...problems].sort(([, a], [, b]) => b - a);
+  if (worst) return warning("not-deliverable", `no device can be contacted. ${worst[0]}`);
+  return warning("not-deliverable", "its recipients have no device or group that can be contacted.");
+}
+
+function warning(code: ReachWarningCode, reason: string): ReachWarning {
+  return { code, message: `This message would reach no one: ${reason}` };
+}
