@@ -30,7 +30,7 @@ export default definePlugin({
         onState: (error) => health(feed.name, error),
       });
     }
-    if (feeds.length === 0) ctx.status("degraded", [...errors, "no feeds are configured"].join("; "));
+    if (feeds.length === 0) ctx.status("unconfigured", [...errors, "no feeds are configured"].join("; "));
   },
 });
 

@@ -15,7 +15,7 @@ export default definePlugin({
   config,
   async activate(ctx) {
     const rules = parseRules(ctx.config);
-    if (typeof rules === "string") return ctx.status("degraded", rules);
+    if (typeof rules === "string") return ctx.status("unconfigured", rules);
     const mayAccept = createMailRateLimiter(ctx);
     try {
       await openMailListener({

@@ -10,7 +10,7 @@ export default definePlugin({
   activate(ctx) {
     const { brokerUrl, topics: given, ...login } = ctx.config;
     const { topics, errors } = parseTopics(given);
-    if (!brokerUrl) return ctx.status("degraded", "brokerUrl must be set");
+    if (!brokerUrl) return ctx.status("unconfigured", "brokerUrl must be set");
     if (!/^mqtts?:$/.test(protocolOf(brokerUrl)))
       return ctx.status("degraded", "brokerUrl must be mqtt://host:port or mqtts://host:port");
     if (login.password !== null && login.username === null) errors.push("username must be set if password is set");

@@ -60,7 +60,7 @@ export interface EventMap {
     plugin: string;
     state: "running" | "restarting" | "disabled" | "stopped";
     reason: string | null;
-    health?: "ok" | "degraded" | "down";
+    health?: "ok" | "unconfigured" | "degraded" | "down";
   };
 }
 

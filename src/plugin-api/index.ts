@@ -182,7 +182,7 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   /** Subscribes to a core event. */
   onEvent<K extends keyof PluginEvents>(name: K, handler: (payload: PluginEvents[K]) => void): void;
   /** Reports the plugin's health, shown with the extension. */
-  status(state: "ok" | "degraded" | "down", reason?: string): void;
+  status(state: "ok" | "unconfigured" | "degraded" | "down", reason?: string): void;
 }
 
 /** The fields of a plugin's configuration. */

@@ -111,17 +111,18 @@ export function createOutbox({ clock, outcome, status, concurrency, undeliverabl
 }
 
 /**
- * Reports the plugin as degraded and fails each delivery with this reason, because required configuration is missing.
+ * Reports the plugin as not set up and fails each delivery with this reason, because required configuration is missing.
  */
 export function failForMissingConfig(
   ctx: Pick<OutboxDeps, "outcome"> & {
     deliver(handler: (batch: DeliveryItem[]) => void): void;
-    status(state: "degraded", reason: string): void;
+    status(state: "unconfigured", reason: string): void;
   },
   reason: string,
 ): void {
   ctx.deliver((batch) => {
-    for (const { deliveryId } of batch) ctx.outcome(deliveryId, "failed", { reason, retryable: false });
+    for (const { deliveryId } of batch)
+      ctx.outcome(deliveryId, "failed", { reason, retryable: false, inconclusive: true });
   });
-  ctx.status("degraded", reason);
+  ctx.status("unconfigured", reason);
 }

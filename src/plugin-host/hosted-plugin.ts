@@ -48,7 +48,8 @@ const PROBE_LIMITS: PendingRequestLimits<ProbeResult> = {
 /** Status of a plugin as shown in its extension row. */
 export interface PluginStatus {
   state: "running" | "restarting" | "disabled" | "stopped";
-  health: "ok" | "degraded" | "down";
+  /** `unconfigured`: it was never set up, which is no fault. */
+  health: "ok" | "unconfigured" | "degraded" | "down";
   reason: string | null;
   /** Failures in the last 10 minutes; the fifth stops the plugin. */
   failures: number;
@@ -73,6 +74,8 @@ export class HostedPlugin {
   readonly #probes;
   #config: PluginConfig | null = null;
   #configFields: ConfigFields | null = null;
+  /** Its row has configuration; a plugin that never had any is not set up. */
+  #isConfigured = false;
   #profileSchema: ProfileSchema | null = null;
   #loadError: string | null = null;
   /** Until the first `apply`. */
@@ -249,6 +252,7 @@ export class HostedPlugin {
     }
     const same = JSON.stringify(wanted.config) === JSON.stringify(this.#runningConfig);
     if (same && state !== "disabled" && !(again && state === "stopped")) return;
+    this.#isConfigured = Object.keys(row.config ?? {}).length > 0;
     await this.#run(wanted, CONFIG_CHANGED_REASON);
   }
 
@@ -358,7 +362,7 @@ export class HostedPlugin {
         this.#log[message.level](this.#redact(message.values), this.#redact(message.message));
         break;
       case "status":
-        this.#updateHealth(message.state, this.#redact(message.reason));
+        this.#updateHealth(this.#judgeHealth(message.state), this.#redact(message.reason));
         break;
       case "listening":
         this.#ports.opened(message.name, message.url, message.port);
@@ -369,6 +373,11 @@ export class HostedPlugin {
       case "follow":
         this.#subscribedEvents.add(message.name);
     }
+  }
+
+  /** A plugin that somebody has configured, but not completely, is at fault. */
+  #judgeHealth(reported: PluginStatus["health"]): PluginStatus["health"] {
+    return reported === "unconfigured" && this.#isConfigured ? "degraded" : reported;
   }
 
   #updateHealth(health: PluginStatus["health"], reason: string | null): void {

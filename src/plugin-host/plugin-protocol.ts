@@ -87,7 +87,7 @@ export type FromPlugin =
   | { kind: "response"; id: number; response: PluginResponse }
   | { kind: "probed"; id: number; result: ProbeResult }
   | { kind: "log"; level: PluginLogLevel; values: Record<string, unknown>; message: string }
-  | { kind: "status"; state: "ok" | "degraded" | "down"; reason: string | null }
+  | { kind: "status"; state: "ok" | "unconfigured" | "degraded" | "down"; reason: string | null }
   | { kind: "listening"; name: string; url: string; port: number }
   | { kind: "watch"; path: string }
   | { kind: "follow"; name: keyof PluginEvents }

@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { createConnection } from "node:net";
-import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import {
   type CertificateAndKey,
   createCertificateAuthority,
   issueServerCertificate,
 } from "../../src/ops/tls/certificate-authority.ts";
+import { openScriptedSipSpeaker } from "../plugins/sip-speaker.ts";
 import { type Baresip, startBaresip } from "../support/baresip.ts";
 import { baselineRecording } from "../support/baseline-broadcast.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
@@ -118,6 +119,47 @@ describe("a message by SIP", () => {
       expect(locateSound(heard, beginning).correlation).toBeGreaterThan(LEAST_CORRELATION);
     },
   );
+});
+
+describe("a tone to a SIP speaker that does not take the call", () => {
+  let daemon: TestDaemon;
+  beforeAll(async () => {
+    daemon = await startTestDaemon();
+    await configure(daemon, "sip", { port: 0, address: "127.0.0.1" });
+  });
+  afterAll(() => daemon?.stop());
+
+  it.each([
+    [480, /^not registered or unreachable \(480/],
+    [486, /^in use \(486/],
+    [503, /^server unavailable \(503/],
+    [404, /^unknown user \(404/],
+    [403, /^call refused \(403/],
+    ["off", /^\w+/],
+    ["not registered", /^not registered$/],
+  ] as const)("has failed for the reason of the last call: %s", async (trouble, reason) => {
+    const speaker = typeof trouble === "number" ? await openScriptedSipSpeaker(...Array(20).fill(trouble)) : null;
+    try {
+      const uri = speaker?.uri ?? (trouble === "off" ? `sip:gym@127.0.0.1:${await unusedPort()}` : null);
+      const { call, first } = daemon;
+      const device = {
+        ...{ type: "speakers", name: String(trouble), description: String(trouble) },
+        ...{ deviceIdentifier: `sip:${String(trouble).replace(" ", "-")}`, attributes: uri ? { SipUri: uri } : {} },
+      };
+      const devices = `/extensions/${first.extensionId}/endpoints/${first.endpointId}/devices`;
+      const { icopId } = (await call<Row>("POST", devices, device)).body;
+      const group = { name: String(trouble), filterType: "REJECT", additionIds: [icopId] };
+      const { id: groupId } = (await call<Row>("POST", "/device-groups", group)).body;
+      const message = { subject: "Bell", alertTone: "chime", deviceGroupIds: [groupId] };
+      const { id } = (await call<Row>("POST", "/notifications", message)).body;
+      const shown = async () => (await call<Row>("GET", `/notifications/${id}`)).body.progress;
+      await expect.poll(shown, PATIENCE).toMatchObject({ percentComplete: 100, verdict: "reachedNone" });
+      const [row] = (await call<{ data: Row[] }>("GET", `/notifications/${id}/devices`)).body.data;
+      expect(row).toMatchObject({ level: "failed", reason: expect.stringMatching(reason) });
+    } finally {
+      await speaker?.close();
+    }
+  });
 });
 
 async function configure({ call }: TestDaemon, plugin: string, config: object): Promise<void> {

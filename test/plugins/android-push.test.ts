@@ -98,6 +98,6 @@ describe("android-push", () => {
     expect(service.sent).toEqual([]);
     const bare = await runInline(plugin, { config: { serviceAccount: "{}", address: "https://x", atOnce: 1 } });
     closing.push(() => bare.close());
-    expect(bare.statuses.at(-1)).toMatchObject({ state: "degraded" });
+    expect(bare.statuses.at(-1)).toMatchObject({ state: "unconfigured" });
   });
 });

@@ -114,6 +114,6 @@ describe("apple-push", () => {
     expect((await strange.outcome(2, "failed")).details.reason).toContain("must be an APNs device token");
     expect(strange.statuses.at(-1)?.state).toBe("down");
     const { push: bare } = await open(undefined, { key: "no key" });
-    expect(bare.statuses.at(-1)).toMatchObject({ state: "degraded" });
+    expect(bare.statuses.at(-1)).toMatchObject({ state: "unconfigured" });
   });
 });

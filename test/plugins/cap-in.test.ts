@@ -377,7 +377,7 @@ describe("cap-in", () => {
       { name: "c", url, events: "x" },
     ]);
     expect(cap.statuses.at(-1)).toMatchObject({
-      state: "degraded",
+      state: "unconfigured",
       reason: expect.stringMatching(/\[0\].*\[1\].*\[2\].*\[3\]/),
     });
   });

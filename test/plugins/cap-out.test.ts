@@ -223,7 +223,7 @@ describe("cap-out", () => {
       const cap = await run(config);
       cap.deliver(alertTo(1));
       expect(await cap.outcome(1, "failed")).toMatchObject({ details: { reason: expect.stringContaining(words) } });
-      expect(cap.statuses.at(-1)?.state).toBe("degraded");
+      expect(cap.statuses.at(-1)?.state).toBe("unconfigured");
     }
     const cap = await run();
     cap.deliver(alertTo(1, {}, { polygons: "1,2 3,4 1,2" }));

@@ -200,7 +200,7 @@ describe("e-mail", () => {
     const none = await run({ host: null });
     none.deliver(mailTo(1, "ada@example.org"));
     expect(await none.outcome(1, "failed")).toMatchObject({ details: { reason: "host must be set" } });
-    expect(none.statuses).toMatchObject([{ state: "degraded" }]);
+    expect(none.statuses).toMatchObject([{ state: "unconfigured" }]);
   });
 
   it.each([

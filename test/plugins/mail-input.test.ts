@@ -142,7 +142,7 @@ describe("mail-input", () => {
     [{ relays: ["10.0.0.0/40"] }, "relays"],
   ])("reports missing configuration in %j", async (config, words) => {
     const { input } = await run(config);
-    expect(input.statuses).toMatchObject([{ state: "degraded", reason: expect.stringContaining(words) }]);
+    expect(input.statuses).toMatchObject([{ state: "unconfigured", reason: expect.stringContaining(words) }]);
   });
 });
 

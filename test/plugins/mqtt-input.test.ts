@@ -129,13 +129,13 @@ describe("mqtt-input", () => {
     broker.cut("there");
     const cut = await partly.said(({ reason }) => reason?.includes("connection closed") === true);
     expect(cut).toMatchObject({ state: "down" });
-    for (const [brokerUrl, words] of [
-      [null, "brokerUrl must be set"],
-      ["http://example.org", "mqtt://"],
-      ["example", "mqtt://"],
+    for (const [brokerUrl, state, words] of [
+      [null, "unconfigured", "brokerUrl must be set"],
+      ["http://example.org", "degraded", "mqtt://"],
+      ["example", "degraded", "mqtt://"],
     ])
       expect((await run({ brokerUrl })).statuses).toEqual([
-        { state: "degraded", reason: expect.stringContaining(words as string) },
+        { state, reason: expect.stringContaining(words as string) },
       ]);
   });
 });

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
-import type { PluginManifest } from "../../src/plugin-api/index.ts";
+import type { DeliveryItem, PluginManifest } from "../../src/plugin-api/index.ts";
 import { extensionIdOf } from "../../src/plugin-host/extension-rows.ts";
 import { builtInPluginFolder } from "../../src/plugin-host/installed-plugins.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
@@ -17,6 +17,8 @@ const names = readdirSync(PLUGINS).filter((name) => {
 const AUDIO = { group: "239.255.77.1", port: 20_480, codec: "PCMU", ttl: 1, ssrc: 77 } as const;
 /** Levels that nobody may claim of a peer whose taking proves `proves`. */
 const UNPROVEN = { sent: ["accepted", "playing", "heard", "confirmed"], accepted: ["playing", "heard", "confirmed"] };
+
+const ANSWER_MS = 1_000;
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -48,6 +50,43 @@ describe.each(names)("%s opposite a device that takes everything and stays mute"
     expect(levels, JSON.stringify(outcomes)).toContain(peer.proves);
     for (const level of UNPROVEN[peer.proves]) expect(levels).not.toContain(level);
   });
+
+  it.each([
+    ["what it cannot present", { audio: null }],
+    ["a retry after the audio", { audio: null, attempt: 2 }],
+    ["a device that is gone", { audio: AUDIO, isGone: true }],
+  ])(
+    "never calls skipped on purpose: %s",
+    async (_title, { isGone, ...item }: Partial<DeliveryItem> & { isGone?: boolean }) => {
+      const appliance = await openAppliance(makeTempDir(), builtInPluginFolder());
+      const { host, store, outcomes, until } = appliance;
+      closing.push(appliance.close);
+      const peer = await openPeer(name, {
+        urls: () => host.urls(),
+        route: (request) => host.handleRequest(name, request),
+      });
+      let isOpen = true;
+      const close = async (): Promise<void> => {
+        if (isOpen) await peer.close();
+        isOpen = false;
+      };
+      closing.push(close);
+      await host.start();
+      await store.update(extensions, extensionIdOf(name), { config: peer.config, disabled: false }, anyActor);
+      await until(() => host.state(name) === "running");
+      await peer.ready?.();
+      if (isGone) await close();
+      host.deliver(name, [itemOf(1, { device: peer.device, notAfter: Date.now() + 60_000, ...item })]);
+      const answered = until(() => outcomes.length > 0);
+      // A channel that still waits for its device gives the message back when it expires.
+      await Promise.race([answered, new Promise((resolve) => setTimeout(resolve, ANSWER_MS))]);
+      await host.stop(name, { deliveryIds: [1], reason: "expired" });
+      await host.stop();
+      expect(outcomes.map(({ level }) => level)).not.toContain("skipped");
+      if (item.audio === null && !outcomes.some(({ level }) => level === "accepted" || level === "sent"))
+        expect(outcomes.at(-1)?.details.reason).toMatch(/\w+ \w+/);
+    },
+  );
 });
 
 async function openPeer(name: string, needs: PeerDeps): Promise<MutePeer> {

@@ -145,7 +145,7 @@ describe("web-push", () => {
       reason: expect.stringContaining("must be a browser subscription"),
     });
     const bare = await run({ config: { contact: null, atOnce: 40 } });
-    expect(bare.statuses.at(-1)).toMatchObject({ state: "degraded", reason: expect.stringContaining("contact") });
+    expect(bare.statuses.at(-1)).toMatchObject({ state: "unconfigured", reason: expect.stringContaining("contact") });
     expect(service.pushed).toEqual([]);
   });
 });

@@ -4,7 +4,9 @@ import { paginateRings } from "../../bells/ring-pagination.ts";
 import { loadTimetables } from "../../bells/timetables.ts";
 import { listUpcomingRings } from "../../bells/upcoming-rings.ts";
 import { invalidValue, notFound } from "../../lib/errors.ts";
+import { readVerdicts } from "../../notifications/engine/counters.ts";
 import bellSchedules from "../../resources/bells/bell-schedules.ts";
+import { REACH_VERDICTS } from "../../resources/notifications/device-outcomes.ts";
 import { boolean, computed, date, integer, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, type ApiRequest, jsonResponse, requireVisibleRow } from "../action.ts";
 import { limitOf, MAX_PAGE_ROWS } from "../query/list-query.ts";
@@ -36,6 +38,7 @@ const RING = {
 const RING_WITH_OUTCOME = {
   ...RING,
   playedAlone: integer("Speakers that played it offline while the appliance was unreachable.", REQUIRED),
+  verdict: option("What the outcomes of its devices add up to; null before it is over.", REACH_VERDICTS),
 };
 
 const OVERLAP = {
@@ -95,7 +98,15 @@ export const bellRingActions: readonly Action[] = [
       const list = `rings ${row.id}`;
       const page = paginateRings(rings, { list, limit: limitOf(query) ?? 100, start: textParameter(query, "start") });
       if (!page) throw invalidValue("start", "Invalid page token.");
-      const data = page.rings.map((ring) => ({ ...ring, at: new Date(ring.at).toISOString() }));
+      const verdicts = readVerdicts(
+        deps.store,
+        page.rings.map(({ id }) => id),
+      );
+      const data = page.rings.map((ring) => ({
+        ...ring,
+        at: new Date(ring.at).toISOString(),
+        verdict: verdicts.get(ring.id) ?? null,
+      }));
       const { previous, next } = page;
       const total = query.includeTotal === false ? {} : { total: rings.length };
       return jsonResponse({ ...total, partial: data.length < rings.length, previous, next, data });

@@ -1,6 +1,6 @@
 import { DELIVERY_LEVELS, type DeliveryLevel } from "../../resources/notifications/delivery-levels.ts";
-import type { OutcomeCounts } from "../../resources/notifications/device-outcomes.ts";
-import { countOutcomes } from "../../resources/notifications/outcome-counts.ts";
+import type { OutcomeCounts, ReachVerdict } from "../../resources/notifications/device-outcomes.ts";
+import { countOutcomes, reachVerdict } from "../../resources/notifications/outcome-counts.ts";
 import type { StoreReader, Transaction } from "../../store/store.ts";
 
 /**
@@ -99,6 +99,19 @@ export function countLevels(reader: StoreReader, counts: ReadonlyMap<number, Map
     known?.set(`level:${level}`, (known.get(`level:${level}`) ?? 0) + n);
     if (textOnly === 1) known?.set(`text:${level}`, n);
   }
+}
+
+/** Verdicts of the settled ones of some notifications, by id. */
+export function readVerdicts(reader: StoreReader, notificationIds: readonly string[]): Map<string, ReachVerdict> {
+  const settled = reader.all<{ pk: number; id: string }>(
+    "SELECT pk, id FROM notifications WHERE id IN (SELECT value FROM json_each(?)) AND stage = 'settled'",
+    JSON.stringify(notificationIds),
+  );
+  const counts = readCounters(
+    reader,
+    settled.map(({ pk }) => pk),
+  );
+  return new Map(settled.map(({ pk, id }) => [id, reachVerdict(outcomesOf(counts.get(pk) ?? new Map()))]));
 }
 
 /** The devices of a notification by outcome, from its counters. */

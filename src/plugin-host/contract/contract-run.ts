@@ -1,5 +1,5 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
-import type { DeliveryItem, PluginManifest } from "../../plugin-api/index.ts";
+import type { DeliveryItem, PluginManifest, StopRequest } from "../../plugin-api/index.ts";
 import type { PluginInstance } from "../plugin-instance.ts";
 import { launchInWorker } from "../plugin-instance.ts";
 import type { FromPlugin, OutcomeReport, ToPlugin } from "../plugin-protocol.ts";
@@ -10,7 +10,7 @@ export interface ContractRun {
   urls(): Readonly<Record<string, string>>;
   readonly outcomes: readonly OutcomeReport[];
   deliver(item: DeliveryItem): void;
-  cancelDelivery(deliveryId: number): void;
+  cancelDelivery(deliveryId: number, reason: StopRequest["reason"]): void;
   /** Polls `probe`; resolves with false after `waitMs`. */
   waitUntil(probe: () => boolean, waitMs: number): Promise<boolean>;
   /**
@@ -83,8 +83,8 @@ export async function startContractRun(deps: ContractRunDeps): Promise<{ run: Co
     };
   }
   const deliver = (item: DeliveryItem): void => instance.send({ kind: "deliver", items: [item] });
-  const cancelDelivery = (deliveryId: number): void =>
-    instance.send({ kind: "stop", request: { deliveryIds: [deliveryId], reason: "ended" } });
+  const cancelDelivery: ContractRun["cancelDelivery"] = (deliveryId, reason) =>
+    instance.send({ kind: "stop", request: { deliveryIds: [deliveryId], reason } });
   return { run: { urls: () => urls, outcomes, deliver, cancelDelivery, waitUntil, stop: end } };
 }
 

@@ -19,6 +19,8 @@ export interface MutePeerCheckDeps {
 }
 
 const TIMEOUT_MS = 10_000;
+/** Time for the first outcome of a delivery that may get none. */
+const ANSWER_TIMEOUT_MS = 1_000;
 /** Time for an unproven outcome to arrive. */
 const SETTLE_MS = 300;
 /** Levels that the peer's acceptance does not prove. */
@@ -36,12 +38,20 @@ export async function checkAgainstMutePeer({ plugin, peer: open, clock, toRun }:
       ? ["peer.ts is missing: it must export a device on loopback that accepts everything and never responds."]
       : [];
   let run: ContractRun | null = null;
-  const peer = await open({ urls: () => run?.urls() ?? {} });
+  const opened = await open({ urls: () => run?.urls() ?? {} });
+  let isOpen = true;
+  const peer: MutePeer = {
+    ...opened,
+    async close() {
+      if (isOpen) await opened.close();
+      isOpen = false;
+    },
+  };
   try {
     const started = await startContractRun({ manifest, entry, config: toRun({ ...peer.config }), clock });
     if ("error" in started) return [`The plugin failed to start with the peer's configuration: ${started.error}.`];
     run = started.run;
-    const errors = await proofErrors(run, peer);
+    const errors = [...(await proofErrors(run, peer)), ...(await skipErrors(run, peer))];
     await run.stop();
     return errors;
   } catch (error) {
@@ -63,7 +73,7 @@ async function proofErrors(run: ContractRun, peer: MutePeer): Promise<string[]> 
     asked = true;
   });
   if (!(await run.waitUntil(() => asked, TIMEOUT_MS))) return ["The plugin never asked its peer for further proof."];
-  run.cancelDelivery(1);
+  run.cancelDelivery(1, "ended");
   await run.waitUntil(() => false, SETTLE_MS);
   const levels = outcomes.map(({ level }) => level);
   const reasons = outcomes.flatMap(({ details }) => details.reason ?? []);
@@ -71,6 +81,30 @@ async function proofErrors(run: ContractRun, peer: MutePeer): Promise<string[]> 
   return levels
     .filter((level) => UNPROVEN[peer.proves].includes(level))
     .map((level) => `The plugin reported ${level}, which a mute peer does not prove.`);
+}
+
+/**
+ * Nothing here is left out on purpose: what a device cannot present, and what a device that is gone does not take, must
+ * be reported as `failed` or `expired`, so that it counts as not reached.
+ */
+async function skipErrors(run: ContractRun, peer: MutePeer): Promise<string[]> {
+  const tries: [deliveryId: number, what: string, item: Partial<DeliveryItem>][] = [
+    [2, "a message without audio", { audio: null }],
+    [3, "a retry after the audio", { audio: null, attempt: 2 }],
+    [4, "a device that is gone", {}],
+  ];
+  const errors: string[] = [];
+  for (const [deliveryId, what, item] of tries) {
+    if (deliveryId === 4) await peer.close();
+    run.deliver({ ...testDeliveryFor(peer), ...item, deliveryId });
+    const reported = (): OutcomeLevel[] =>
+      run.outcomes.flatMap((each) => (each.deliveryId === deliveryId ? [each.level] : []));
+    await run.waitUntil(() => reported().length > 0, ANSWER_TIMEOUT_MS);
+    run.cancelDelivery(deliveryId, "expired");
+    await run.waitUntil(() => false, SETTLE_MS);
+    if (reported().includes("skipped")) errors.push(`The plugin reported skipped for ${what}; it must report failed.`);
+  }
+  return errors;
 }
 
 function testDeliveryFor({ device }: MutePeer): DeliveryItem {

@@ -7,7 +7,7 @@ const STATUS = {
   state: option("Process state.", ["starting", "running", "restarting", "disabled", "stopped", "absent"], {
     required: true,
   }),
-  health: option("Health.", ["ok", "degraded", "down"], { required: true }),
+  health: option("Health; unconfigured: never set up.", ["ok", "unconfigured", "degraded", "down"], { required: true }),
   reason: text("Reason for the state.", { max: 10_000 }),
   failures: integer("Failures within 10 minutes.", { required: true }),
   nextTryAt: timestamp("When the next restart is due."),
@@ -45,7 +45,7 @@ export default defineResource({
       NOTIFICATION_ACTIVITY_TYPES,
     ),
     status: computed(
-      "Status of the extension's plugin: state (running, restarting, disabled, stopped, absent), health (ok, degraded, down), reason, failures within 10 minutes (restarts stop after the fifth) and nextTryAt; null without a plugin.",
+      "Status of the extension's plugin: state (running, restarting, disabled, stopped, absent), health (ok, unconfigured, degraded, down), reason, failures within 10 minutes (restarts stop after the fifth) and nextTryAt; null without a plugin.",
       "object",
       { of: STATUS, nullable: true },
     ),

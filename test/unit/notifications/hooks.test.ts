@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeWav } from "../../../src/media/wav.ts";
 import { messageTemplateHooks } from "../../../src/notifications/compose/message-template-hooks.ts";
 import { addActivity } from "../../../src/notifications/engine/activity-log.ts";
-import { storeLevelCounts } from "../../../src/notifications/engine/counters.ts";
+import { readVerdicts, storeLevelCounts } from "../../../src/notifications/engine/counters.ts";
 import { notificationHooks } from "../../../src/notifications/engine/notification-hooks.ts";
 import { deliveryHooks, recipientHooks } from "../../../src/notifications/recipients/recipient-hooks.ts";
 import messageTemplates from "../../../src/resources/messages/message-templates.ts";
@@ -104,6 +104,9 @@ describe("notifications", () => {
       outcomes: { heard: 0, played: 1, textOnly: 0, noReceipt: 1, notReached: 0, skipped: 0, waiting: 0 },
       verdict: "partlyNoReceipt",
     });
+    expect(readVerdicts(fixture.store, [sent.id, "0190aaaa-0000-7000-8000-000000000001"])).toEqual(
+      new Map([[sent.id, "partlyNoReceipt"]]),
+    );
     const settled = counting();
     shown(notificationHooks, [fixture.store.get(notifications, sent.id) as never], {}, settled.reader);
     expect(settled.asked()).toBe(2);

@@ -61,6 +61,15 @@ describe("configuration", () => {
     expect(starts.p).toBe(1);
   });
 
+  it("calls a plugin not set up only while it has no configuration", async () => {
+    const activate = (ctx: PluginContext): void => ctx.status("unconfigured", "host must be set");
+    const { change, shown } = await open({ p: { fields, activate } });
+    const status = { state: "running", reason: "host must be set" };
+    expect(shown("p")).toMatchObject({ status: { ...status, health: "unconfigured" } });
+    await change("p", { config: { password: "open sesame" } });
+    expect(shown("p")).toMatchObject({ status: { ...status, health: "degraded" } });
+  });
+
   it("keeps secrets encrypted at rest and out of responses, audit and log", async () => {
     const got: unknown[] = [];
     const activate = (ctx: PluginContext): void => {

@@ -1,5 +1,6 @@
 import type { components } from "#client";
 import type { BellScheduleEntry, BellScheduleException } from "../../../resources/bells/bell-fields.ts";
+import type { ReachVerdict } from "../../../resources/notifications/device-outcomes.ts";
 import type { Named, RowOf } from "./rows.ts";
 
 /** A ring of a ring list, with the names of its references; null where the caller may not see them. */
@@ -36,6 +37,8 @@ export type RingState = "planned" | "prepared" | "armed" | "started" | "rung" | 
 export interface RingRow {
   /** Speakers that played it by themselves while the appliance could not be reached. */
   playedAlone?: number;
+  /** Whom it reached; null or absent before it is over. */
+  verdict?: ReachVerdict | null;
   id: string;
   at: string;
   localDate: string;

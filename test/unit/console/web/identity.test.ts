@@ -84,6 +84,8 @@ describe("a plugin's state in words", () => {
 
   it("names trouble before it names running", () => {
     expect(pluginStateText(row("running", { health: "degraded" }))).toBe("degraded");
+    expect(pluginStateText(row("running", { health: "unconfigured" }))).toBe("unconfigured");
+    expect(pluginTone(row("running", { health: "unconfigured" }))).toBe("");
     expect(pluginStateText({ status: null })).toBe("absent");
   });
 });

@@ -79,7 +79,7 @@ function ScheduleDay({ day, schedule, rings, names }: ScheduleDayProps) {
           <li key={ring.id} className="row">
             <strong>{shortTime(ring.localTime)}</strong>
             <span className="grow">{names.get(ring.messageTemplateId ?? "") ?? ""}</span>
-            <RingStateChip state={ring.state} />
+            <RingStateChip ring={ring} />
             {ring.playedAlone ? (
               <small className="soft">{t("ring.played-alone", { count: ring.playedAlone })}</small>
             ) : null}

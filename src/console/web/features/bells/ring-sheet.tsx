@@ -43,7 +43,7 @@ export function RingSheet({ block, name, list, scheduleNames, to, onClose }: Rin
         <ul className="plain">
           {rings.map((ring) => (
             <li key={ring.id} className="row">
-              <RingStateChip state={ring.state} />
+              <RingStateChip ring={ring} />
               {ring.playedAlone ? (
                 <small className="soft">{t("ring.played-alone", { count: ring.playedAlone })}</small>
               ) : null}

@@ -1,8 +1,7 @@
-import type { RingState } from "../../api/bell-rows.ts";
+import type { RingRow } from "../../api/bell-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
-
-/** State of a ring as displayed, including "next". */
-export type DisplayedRingState = RingState | "next";
+import { VerdictChip } from "../../ui/status-chip.tsx";
+import { type DisplayedRingState, RING_TONES } from "./ring-tones.ts";
 
 /** A shape for each state, so that none is known by its colour alone. */
 const SIGNS: Readonly<Record<DisplayedRingState, string>> = {
@@ -17,16 +16,6 @@ const SIGNS: Readonly<Record<DisplayedRingState, string>> = {
   skipped: "–",
 };
 
-const TONES: Readonly<Record<DisplayedRingState, string>> = {
-  ...{ planned: "", prepared: "", armed: "", next: "", started: "good", rung: "good" },
-  ...{ late: "warn", missed: "bad", skipped: "warn" },
-};
-
-/** The tone of a state, as chips have it. */
-export function ringTone(state: DisplayedRingState): string {
-  return TONES[state];
-}
-
 /** Icon of a state; its text is beside it or read aloud. */
 export function RingStateIcon({ state }: { state: DisplayedRingState }) {
   return (
@@ -36,13 +25,16 @@ export function RingStateIcon({ state }: { state: DisplayedRingState }) {
   );
 }
 
-/** State of a ring as icon, text and colour. */
-export function RingStateChip({ state }: { state: DisplayedRingState }) {
+/** State of a ring as icon, text and colour; once it is over, also whom it reached. */
+export function RingStateChip({ ring: { state, verdict } }: { ring: Pick<RingRow, "state" | "verdict"> }) {
   const { name } = useTranslation();
   return (
-    <span className={`chip ${TONES[state]}`}>
-      <RingStateIcon state={state} />
-      {name("ring-state", state)}
-    </span>
+    <>
+      <span className={`chip ${RING_TONES[state]}`}>
+        <RingStateIcon state={state} />
+        {name("ring-state", state)}
+      </span>
+      {verdict && <VerdictChip verdict={verdict} />}
+    </>
   );
 }

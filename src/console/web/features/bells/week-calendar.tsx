@@ -1,7 +1,8 @@
 import { type CSSProperties, type KeyboardEvent, type PointerEvent, useRef, useState } from "react";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { dayText, shortTime } from "./calendar-dates.ts";
-import { type DisplayedRingState, RingStateIcon, ringTone } from "./ring-state.tsx";
+import { RingStateIcon } from "./ring-state.tsx";
+import { type DisplayedRingState, ringTone } from "./ring-tones.ts";
 import {
   BLOCK_PX,
   blockPositions,
@@ -105,16 +106,17 @@ function RingBlock({ block, nextAt, nameOf, mayMove, onOpen }: RingBlockProps) {
   );
   const what = nameOf(block);
   const many = block.rings.length > 1 ? t("bells.schedules", { count: block.rings.length }) : "";
+  const reached = [...new Set(block.rings.flatMap(({ verdict }) => (verdict ? [name("verdict", verdict)] : [])))];
   const time = drag.minutes === 0 ? block.localTime : shiftTime(block.localTime, drag.minutes);
   return (
     <button
       type="button"
-      className={`ring-block ${ringTone(state)}`}
+      className={`ring-block ${ringTone(state, block.rings)}`}
       data-state={state}
       data-dragged={drag.minutes !== 0}
       {...(drag.minutes === 0 ? {} : { style: { translate: `0 ${drag.offset}px` } })}
-      aria-label={[shortTime(time), what, name("ring-state", state), many].filter(Boolean).join(", ")}
-      title={[shortTime(time), what, name("ring-state", state), many].filter(Boolean).join(" · ")}
+      aria-label={[shortTime(time), what, name("ring-state", state), ...reached, many].filter(Boolean).join(", ")}
+      title={[shortTime(time), what, name("ring-state", state), ...reached, many].filter(Boolean).join(" · ")}
       {...(mayMove(block) ? { "aria-keyshortcuts": "Alt+ArrowUp Alt+ArrowDown" } : {})}
       {...drag.handlers}
     >

@@ -6,6 +6,7 @@ const MOST_FAILURES = 5;
 
 /** The sign of a plugin's state: "good", "warn", "bad", or "" for one that is meant to be off. */
 export function pluginTone({ status }: Pick<ExtensionRow, "status">): string {
+  if (status?.state === "running" && status.health === "unconfigured") return "";
   if (status?.state === "running") return status.health === "ok" ? "good" : status.health === "down" ? "bad" : "warn";
   if (status?.state === "restarting") return "warn";
   return status?.state === "disabled" ? "" : "bad";
