@@ -103,8 +103,8 @@ describe("a proof after the end of the message", () => {
   it("stores what a microphone recorded, during the message and after it", async () => {
     const match = { pValue: 2e-9, delayMs: 181.5, levelDb: 7.5 };
     const stored = (id: string) => {
-      const { level, reason, ...row } = fixture.store.find(deliveries, { notificationId: id })[0] ?? {};
-      return [level, reason, row.matchPValue, row.matchDelayMs, row.matchLevelDb];
+      const row = fixture.store.find(deliveries, { notificationId: id })[0];
+      return [row?.level, row?.reason, row?.matchPValue, row?.matchDelayMs, row?.matchLevelDb];
     };
     const during = await accepted();
     await tell("email", { afterwards: true, match }, "heard");
