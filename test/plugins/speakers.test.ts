@@ -6,7 +6,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { decodeMuLaw, encodeMuLaw } from "../../src/media/mu-law.ts";
 import { ssrcOf } from "../../src/media/rtp.ts";
 import { selectPlayer } from "../../src/speaker-agent/audio-output.ts";
-import type { OpenRoomMicrophone } from "../../src/speaker-agent/room-microphone.ts";
+import { createRoomMicrophone, type OpenRoomMicrophone } from "../../src/speaker-agent/room-microphone.ts";
 import { runSpeakerAgent, type SpeakerAgentDeps } from "../../src/speaker-agent/speaker-agent.ts";
 import { openStateFolder } from "../../src/speaker-agent/state-folder.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
@@ -172,6 +172,28 @@ describe("speakers with an agent", () => {
     await until(() => broken.log.find((words) => words.includes("listening")));
     open.plugin.deliver(deliveryTo(DEVICE, 2, { audio: AUDIO }));
     expect((await open.plugin.outcome(2, "failed")).details.reason).toMatch(/false exited with 1/);
+  });
+
+  it("reports a silent speaker with the match of its recording", async () => {
+    const open = await house();
+    const noise = Buffer.alloc(64_000);
+    for (let at = 0; at < noise.length; at += 2) noise.writeInt16LE(((at * 7_919) % 2_003) - 1_001, at);
+    const listen = createRoomMicrophone((onAudio) => {
+      const timer = setInterval(() => onAudio(noise.subarray(0, 3_200)), 20);
+      return { close: () => clearInterval(timer) };
+    });
+    await startAgent(open.url, makeTempDir(), { listen, bufferMs: 60 });
+    await reported(open, "IsRegistered");
+    open.plugin.deliver(deliveryTo(DEVICE, 1, { audio: AUDIO }));
+    const unheard = await until(() => open.plugin.outcomes.find(({ details }) => details.reason !== undefined));
+    const { reason, afterwards, match } = unheard.details;
+    expect([unheard.level, reason, afterwards]).toEqual([
+      "playing",
+      "playing, but the microphone does not hear it",
+      true,
+    ]);
+    expect(match?.pValue ?? 1).toBeGreaterThan(1e-6);
+    expect(open.plugin.levels(1)).not.toContain("heard");
   });
 
   it("reaches the simulator's speakers, of which the mute one proves nothing", async () => {

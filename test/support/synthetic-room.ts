@@ -155,18 +155,24 @@ function convolve(samples: Float32Array, response: Float32Array): Float32Array {
   return result;
 }
 
+/** Windowed sinc: taps for each of these positions between two samples. */
+const PHASES = 1_024;
+const REACH = 12;
+const INTERPOLATION = Float32Array.from({ length: PHASES * 2 * REACH }, (_, n) => {
+  const x = Math.floor(n / (2 * REACH)) / PHASES + REACH - 1 - (n % (2 * REACH));
+  const sinc = x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x);
+  return sinc * (0.5 + 0.5 * Math.cos((Math.PI * x) / REACH));
+});
+
 /** The same signal by a clock that runs faster by `ppm`, later by `delay` samples. */
 function drifted(samples: Float32Array, ppm: number, delay: number, length: number): Float32Array {
-  const reach = 12;
   return Float32Array.from({ length }, (_, n) => {
-    const at = (n - delay) * (1 + ppm * 1e-6);
-    const first = Math.floor(at) - reach + 1;
+    const at = Math.round((n - delay) * (1 + ppm * 1e-6) * PHASES);
+    const first = Math.floor(at / PHASES) - REACH + 1;
+    const taps = (at - Math.floor(at / PHASES) * PHASES) * 2 * REACH;
     let sum = 0;
-    for (let k = first; k < first + 2 * reach; k++) {
-      const x = at - k;
-      const sinc = Math.abs(x) < 1e-9 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x);
-      sum += (samples[k] ?? 0) * sinc * (0.5 + 0.5 * Math.cos((Math.PI * x) / reach));
-    }
+    for (let tap = 0; tap < 2 * REACH; tap++)
+      sum += (samples[first + tap] ?? 0) * (INTERPOLATION[taps + tap] as number);
     return sum;
   });
 }
