@@ -5,6 +5,8 @@ export interface CalendarEvent {
   /** Position in the calendar, from 1. */
   number: number;
   properties: readonly CalendarProperty[];
+  /** Names of properties that cannot be read and are left out. */
+  unreadable: readonly string[];
 }
 
 /** A property that decides on days; `value` is the raw text, of SUMMARY without escapes. */
@@ -13,13 +15,15 @@ export interface CalendarProperty {
   /** TZID; null if absent. */
   tzid: string | null;
   value: string;
+  /** True if it has a parameter RANGE. */
+  hasRange: boolean;
 }
 
 /** Error of a text that is no calendar; the message is for the caller. */
 export class CalendarSyntaxError extends Error {}
 
 /** Others, such as alarms and attendees, are not read. */
-const READ_PROPERTIES = /^(UID|DTSTART|DTEND|DURATION|RRULE|RDATE|EXDATE|RECURRENCE-ID|SUMMARY|STATUS)\s*[;:]/i;
+const READ_PROPERTIES = /^(UID|DTSTART|DTEND|DURATION|RRULE|EXRULE|RDATE|EXDATE|RECURRENCE-ID|SUMMARY|STATUS)\s*[;:]/i;
 /** An event with more is no holiday. @source docs/decisions/0451-calendars.md, Limits */
 const MAX_EVENT_LENGTH = 262_144;
 
@@ -46,7 +50,7 @@ export function* readCalendarEvents(text: string): Generator<CalendarEvent> {
       if (name === "VEVENT") [event, length] = [[], 0];
     } else if (mark) {
       if (open.pop() !== name) throw new CalendarSyntaxError(INVALID);
-      if (name === "VEVENT") yield { number: ++number, properties: event.map(parseProperty) };
+      if (name === "VEVENT") yield parseEvent(++number, event);
     } else if (open.length === 0) {
       if (line.trim() !== "") throw new CalendarSyntaxError(INVALID);
     } else if (open.at(-1) === "VEVENT" && READ_PROPERTIES.test(line)) {
@@ -74,17 +78,27 @@ function* unfoldedLines(text: string): Generator<string> {
   if (parts.length > 0) yield parts.join("");
 }
 
-function parseProperty(line: string): CalendarProperty {
+function parseEvent(number: number, lines: readonly string[]): CalendarEvent {
+  const properties = lines.map(parseProperty);
+  const unreadable = lines
+    .filter((_, index) => properties[index] === null)
+    .map((line) => line.split(/[;:]/, 1)[0] ?? "");
+  return { number, unreadable, properties: properties.filter((property) => property !== null) };
+}
+
+/** Null for a line that does not follow RFC 5545. */
+function parseProperty(line: string): CalendarProperty | null {
   let parsed: unknown;
   try {
     parsed = ICAL.parse.property(line);
   } catch {
-    throw new CalendarSyntaxError(INVALID);
+    return null;
   }
-  const [name, { tzid }, type, value] = parsed as [string, Record<string, unknown>, string, unknown];
+  const [name, { tzid, range }, type, value] = parsed as [string, Record<string, unknown>, string, unknown];
   return {
     name: name.toUpperCase(),
     tzid: typeof tzid === "string" ? tzid : null,
+    hasRange: range !== undefined,
     value: type === "text" ? String(value) : line.slice(valueStart(line)).trim(),
   };
 }

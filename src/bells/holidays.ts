@@ -20,6 +20,22 @@ export interface Holiday extends DateSpan {
   description: string | null;
 }
 
+/** An event that cannot be read and is not imported; the others are. */
+export interface RejectedEvent {
+  /** Position in the calendar, from 1. */
+  number: number;
+  summary: string | null;
+  message: string;
+}
+
+/** The days of a calendar, and its events that cannot be read, at most 100. */
+export interface ParsedHolidays {
+  holidays: Holiday[];
+  rejected: RejectedEvent[];
+}
+
+/** @source docs/decisions/0430-calendar-events.md */
+const MAX_REJECTED = 100;
 /** @source docs/decisions/0451-calendars.md, Limits */
 const MAX_EVENTS = 5_000;
 const MAX_OCCURRENCES = 20_000;
@@ -43,43 +59,65 @@ interface DatedEvent {
   timeZone: string;
   /** RRULE, RDATE and EXDATE. */
   recurrence: readonly CalendarProperty[];
-  /** The occurrence that it replaces; null for an event by itself. */
-  replaces: CalendarProperty | null;
+  /** The occurrence of a series that it replaces, as a wall time of the series; null for an event by itself. */
+  replaces: ((series: Pick<DatedEvent, "start" | "timeZone">) => RuleTime | null) | null;
 }
 
 /**
  * Reads the days of an iCalendar text within the span, sorted by date. Overlapping events are merged and keep the summary
  * of the first. Recurring events are expanded without their EXDATEs and changed occurrences; cancelled events are skipped.
  * An event with times of day counts for every day that it touches: by its own zone, or by that of the schedule if its times are
- * in UTC. Throws CallerError (`calendar`), which names the event.
- * @source RFC 5545, section 3.8.5; docs/decisions/0451-calendars.md
+ * in UTC. Events that cannot be read are rejected one by one. Throws CallerError (`calendar`) if the text is no calendar, or if
+ * none of its events can be read.
+ * @source RFC 5545, section 3.8.5; docs/decisions/0451-calendars.md; docs/decisions/0430-calendar-events.md
  */
-export async function parseHolidays(text: string, span: DateSpan, clock: Clock, zones: RuleZones): Promise<Holiday[]> {
+export async function parseHolidays(
+  text: string,
+  span: DateSpan,
+  clock: Clock,
+  zones: RuleZones,
+): Promise<ParsedHolidays> {
   const slice = createTimeSlice(clock);
+  const rejected: RejectedEvent[] = [];
+  const rejectIfUnreadable = (error: unknown): void => {
+    if (!(error instanceof EventError)) throw error;
+    rejected.push(error.event);
+  };
   const events: DatedEvent[] = [];
+  let count = 0;
   for (const event of readEvents(text)) {
-    if (event.number > MAX_EVENTS) throw calendarError(`Must have at most ${MAX_EVENTS} events.`);
-    events.push(dateEvent(event, zones));
+    if (++count > MAX_EVENTS) throw calendarError(`Must have at most ${MAX_EVENTS} events.`);
+    try {
+      events.push(dateEvent(event, zones));
+    } catch (error) {
+      rejectIfUnreadable(error);
+    }
     await slice();
   }
-  const replaced = replacedOccurrences(events, zones);
+  const replaced = replacedOccurrences(events);
   const found: Holiday[] = [];
   for (const event of events) {
     if (event.isCancelled) continue;
     const others = event.replaces === null ? (replaced.get(event.uid) ?? []) : [];
-    for await (const localMs of occurrencesOf(event, others, span, zones, slice)) {
-      const holiday = clipToSpan(toHoliday(event, localMs), span);
-      const last = found.at(-1);
-      // Several times on one day are one holiday.
-      if (!holiday || (last && last.startDate === holiday.startDate && last.endDate === holiday.endDate)) continue;
-      found.push(holiday);
-      if (found.length > MAX_OCCURRENCES) throw calendarError(`Must have at most ${MAX_OCCURRENCES} occurrences.`);
+    try {
+      for await (const localMs of occurrencesOf(event, others, span, zones, slice)) {
+        const holiday = clipToSpan(toHoliday(event, localMs), span);
+        const last = found.at(-1);
+        // Several times on one day are one holiday.
+        if (!holiday || (last && last.startDate === holiday.startDate && last.endDate === holiday.endDate)) continue;
+        found.push(holiday);
+        if (found.length > MAX_OCCURRENCES) throw calendarError(`Must have at most ${MAX_OCCURRENCES} occurrences.`);
+      }
+    } catch (error) {
+      rejectIfUnreadable(error);
     }
   }
+  const [first] = rejected;
+  if (first && rejected.length === count) throw calendarError(describeRejection(first));
   const holidays = mergeHolidays(sortByDate(found));
   if (holidays.length > MAX_HOLIDAYS)
     throw calendarError(`Must have at most ${MAX_HOLIDAYS} holidays within the schedule.`);
-  return holidays;
+  return { holidays, rejected: rejected.slice(0, MAX_REJECTED) };
 }
 
 /** Yields to the event loop when the time slice is used up. */
@@ -105,14 +143,31 @@ function calendarError(message: string) {
   return invalidValue("calendar", message);
 }
 
-function eventError({ number, summary }: Pick<DatedEvent, "number" | "summary">, message: string) {
-  return calendarError(`Event ${number}${summary === "" ? "" : ` (${summary.slice(0, 100)})`}: ${message}`);
+/** An event cannot be read. */
+class EventError extends Error {
+  readonly event: RejectedEvent;
+
+  constructor({ number, summary }: Pick<DatedEvent, "number" | "summary">, message: string) {
+    super(message);
+    this.event = { number, summary: describe(summary), message };
+  }
 }
 
-function dateEvent({ number, properties }: CalendarEvent, zones: RuleZones): DatedEvent {
+function describeRejection({ number, summary, message }: RejectedEvent): string {
+  return `Event ${number}${summary === null ? "" : ` (${summary.slice(0, 100)})`}: ${message}`;
+}
+
+function describe(summary: string): string | null {
+  return [...summary].slice(0, MAX_DESCRIPTION_LENGTH).join("") || null;
+}
+
+function dateEvent({ number, properties, unreadable }: CalendarEvent, zones: RuleZones): DatedEvent {
   const property = (name: string): CalendarProperty | null => properties.find((each) => each.name === name) ?? null;
   const summary = (property("SUMMARY")?.value ?? "").trim();
-  const fail = (message: string) => eventError({ number, summary }, message);
+  const fail = (message: string) => new EventError({ number, summary }, message);
+  const [unread] = unreadable;
+  if (unread !== undefined) throw fail(`${unread.toUpperCase()} is not valid.`);
+  if (property("EXRULE")) throw fail("EXRULE is not supported; use EXDATE.");
   const startProperty = property("DTSTART");
   if (!startProperty) throw fail("Each event must have a DTSTART.");
   const timeZone = isTimeZone(startProperty.tzid) ? startProperty.tzid : zones.timeZone;
@@ -132,12 +187,16 @@ function dateEvent({ number, properties }: CalendarEvent, zones: RuleZones): Dat
         : 0;
   if (lengthMs === null) throw fail("DURATION is not valid.");
   if (lengthMs > MAX_LENGTH_MS) throw fail(`Must not last longer than ${MAX_LENGTH_MS / DAY_MS} days.`);
+  const replaces = property("RECURRENCE-ID");
+  if (replaces?.hasRange) throw fail("RECURRENCE-ID with RANGE is not supported.");
+  if (replaces) wallTime(replaces);
   return {
     ...{ number, summary, start, timeZone, lengthMs: Math.max(lengthMs, 0) },
     uid: property("UID")?.value ?? `${number}`,
     isCancelled: property("STATUS")?.value.toUpperCase() === "CANCELLED",
     recurrence: properties.filter(({ name }) => name === "RRULE" || name === "RDATE" || name === "EXDATE"),
-    replaces: property("RECURRENCE-ID"),
+    replaces:
+      replaces && ((series) => wallTimeOf(replaces, dayIfAllDay(replaces.value, series), series.timeZone, zones)),
   };
 }
 
@@ -167,14 +226,12 @@ function durationMs(text: string): number | null {
 }
 
 /** Occurrences that other events replace, by UID, as wall times in the zone of the series. */
-function replacedOccurrences(events: readonly DatedEvent[], zones: RuleZones): ReadonlyMap<string, RuleTime[]> {
+function replacedOccurrences(events: readonly DatedEvent[]): ReadonlyMap<string, RuleTime[]> {
   const series = new Map(events.filter(({ replaces }) => replaces === null).map((event) => [event.uid, event]));
   const replaced = new Map<string, RuleTime[]>();
   for (const event of events) {
-    if (event.replaces === null) continue;
-    const { timeZone } = series.get(event.uid) ?? event;
-    const time = wallTimeOf(event.replaces, event.replaces.value, timeZone, zones);
-    if (!time) throw eventError(event, "RECURRENCE-ID is not a valid date.");
+    const time = event.replaces?.(series.get(event.uid) ?? event);
+    if (!time) continue;
     const others = replaced.get(event.uid);
     if (others) others.push(time);
     else replaced.set(event.uid, [time]);
@@ -191,7 +248,7 @@ async function* occurrencesOf(
   slice: () => Promise<void>,
 ): AsyncGenerator<number> {
   const rule = parseRecurrence(recurrenceText(event, replaced, zones), { ...zones, earliestStart: EARLIEST_START });
-  if (typeof rule === "string") throw eventError(event, rule);
+  if (typeof rule === "string") throw new EventError(event, rule);
   const from = parseDayNumber(span.startDate) * DAY_MS - event.lengthMs;
   const to = (parseDayNumber(span.endDate) + 1) * DAY_MS;
   for (let at = from; at < to; at += WINDOW_MS) {
@@ -207,10 +264,12 @@ function recurrenceText(
   zones: RuleZones,
 ): string {
   const lines = recurrence.map(({ name, ...property }) => {
-    if (name === "RRULE") return `RRULE:${property.value}`;
+    if (name === "RRULE")
+      return `RRULE:${property.value.replace(/(UNTIL=)([^;]*)/i, (_, key: string, value: string) => key + dayIfAllDay(value, { start }))}`;
     const values = property.value.split(",").map((value) => {
-      const time = wallTimeOf({ name, ...property }, value.split("/")[0] ?? "", timeZone, zones);
-      if (!time) throw eventError(event, `${name} is not a valid date.`);
+      const first = dayIfAllDay(value.split("/")[0] ?? "", { start });
+      const time = wallTimeOf({ name, ...property }, first, timeZone, zones);
+      if (!time) throw new EventError(event, `${name} is not a valid date.`);
       return formatTime(time);
     });
     return `${name}:${values.join(",")}`;
@@ -219,13 +278,18 @@ function recurrenceText(
   return [`DTSTART;TZID=${timeZone}:${formatTime(start)}`, ...lines, ...exclusions].join("\n");
 }
 
+/** Of an all-day event the first or last second of a day in UTC means that day: some programs write no dates. */
+function dayIfAllDay(value: string, { start }: Pick<DatedEvent, "start">): string {
+  return start.isDate ? value.replace(/^\s*(\d{8})T(000000|235959)Z\s*$/i, "$1") : value;
+}
+
 function formatTime({ localMs, isDate }: RuleTime): string {
   const text = new Date(localMs).toISOString().replace(/[-:]|\.\d+Z$/g, "");
   return isDate ? text.slice(0, 8) : text;
 }
 
 function toHoliday({ summary, lengthMs }: DatedEvent, localMs: number): Holiday {
-  const description = [...summary].slice(0, MAX_DESCRIPTION_LENGTH).join("") || null;
+  const description = describe(summary);
   // The end is exclusive: an end at midnight means the day before.
   const last = Math.max(dayOf(localMs), dayOf(localMs + lengthMs - 1));
   return { startDate: formatDayNumber(dayOf(localMs)), endDate: formatDayNumber(last), description };

@@ -46,10 +46,10 @@ export function parseRecurrence(text: string, zones: RuleZones | null = null): R
   if (typeof cron === "string") return cron;
   const between = (from: number, to: number): number[] => {
     const found: number[] = [];
-    let next = cron.nextRun(new Date(from - 1_000));
-    while (next && next.getTime() < to) {
-      if (next.getTime() >= from) found.push(next.getTime());
-      next = cron.nextRun(next);
+    let day = cron.days.nextRun(new Date(Math.floor(from / DAY_MS) * DAY_MS - 1_000));
+    for (; day && day.getTime() < to; day = cron.days.nextRun(day)) {
+      const midnight = day.getTime();
+      found.push(...cron.times.map((time) => midnight + time).filter((at) => at >= from && at < to));
     }
     return found;
   };
@@ -157,8 +157,11 @@ function parseRule(text: string, start: RuleTime, toLocal: LocalTimeReader): Exp
   if (untilText !== undefined && !until) return INVALID_RULE;
   const count = Number(/(?:^|;)COUNT=(\d+)(?:;|$)/i.exec(text)?.[1] ?? Number.NaN);
   if (/(?:^|;)COUNT=/i.test(text) && !(count > 0)) return INVALID_RULE;
+  if (/(?:^|;)INTERVAL=(?!0*[1-9]\d*(?:;|$))/i.test(text)) return INVALID_RULE;
   try {
-    const plain = text.replace(/(^|;)(UNTIL|COUNT)=[^;]*/gi, "");
+    // In any order, and some programs end with a semicolon.
+    const parts = text.split(";").map((part) => part.trim());
+    const plain = parts.filter((part) => part !== "" && !/^(UNTIL|COUNT)=/i.test(part)).join(";");
     const { options } = new rrule.RRule({ ...rrule.RRule.parseString(plain), dtstart: new Date(start.localMs) });
     const times = timesOfDay(options);
     if (!times) return INVALID_RULE;

@@ -48,7 +48,12 @@ export function compileRuleDays(rule: ParsedRule): RuleDays | null {
   const positions = numbersOf(rule.bysetpos);
   const matchesPosition = positions.length === 0 ? isCandidate : createPositionTest(rule.freq, positions, isCandidate);
   const matches = (day: number): boolean => day >= first && isPeriod(day) && matchesPosition(day);
-  for (let day = first; day < first + YEARS_CHECKED * 366; day++) if (matches(day)) return { first, matches };
+  const months = numbersOf(rule.bymonth);
+  for (let day = first; day < first + YEARS_CHECKED * 366; day++) {
+    const { year, month } = dateOf(day);
+    if (months.length > 0 && !months.includes(month + 1)) day = dayNumber(year, month + 1, 1) - 1;
+    else if (matches(day)) return { first, matches };
+  }
   return null;
 }
 

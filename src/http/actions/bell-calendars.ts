@@ -14,7 +14,7 @@ import { isUuid } from "../../lib/ids.ts";
 import feeds from "../../resources/bells/bell-schedule-feeds.ts";
 import bellSchedules from "../../resources/bells/bell-schedules.ts";
 import ringLists from "../../resources/bells/ring-lists.ts";
-import { integer, text, uuid } from "../../schema/field.ts";
+import { computed, integer, text, uuid } from "../../schema/field.ts";
 import type { Sync } from "../../store/store.ts";
 import { type Action, type ApiRequest, type PublicRequest, requireVisibleRow } from "../action.ts";
 import { accessTokenOf } from "../bearer-token.ts";
@@ -59,27 +59,36 @@ export const bellCalendarActions: readonly Action[] = [
   {
     method: "post",
     at: "bell-schedules/{bellScheduleId}/holidays",
-    doc: "Imports the days of an iCalendar text as exceptions of the schedule, silent or with a ring list. Overlapping exceptions are replaced.",
+    doc: "Imports the days of an iCalendar text as exceptions of the schedule, silent or with a ring list. Overlapping exceptions are replaced. Events that cannot be read are listed in `rejected`; the others are imported.",
     query: { ringListId: uuid("Ring list of these days; default: no bells.") },
     binaryTypes: CALENDAR_TYPES,
     response: {
       kind: "row",
       resource: bellSchedules,
-      with: { imported: integer("Number of exceptions created.", { required: true }) },
+      with: {
+        imported: integer("Number of exceptions created.", { required: true }),
+        rejected: computed("Events that cannot be read and are not imported, at most 100.", "array", {
+          of: {
+            number: integer("Position of the event in the calendar, from 1.", { required: true }),
+            summary: text("Summary of the event.", { max: 250 }),
+            message: text("What is wrong.", { required: true, max: 1_000 }),
+          },
+        }),
+      },
     },
     supportsDryRun: true,
     async handle(request) {
       const { deps, by } = request;
       const found = requireVisibleRow(request, bellSchedules, request.params.bellScheduleId ?? "");
       const ringListId = ringListIn(request);
-      const holidays = await parseHolidays(await calendarIn(request), found, deps.clock, {
+      const { holidays, rejected } = await parseHolidays(await calendarIn(request), found, deps.clock, {
         zones: deps.bells.zones,
         timeZone: found.timeZone ?? deps.bells.ownZone(),
       });
       const row = await deps.store.write((tx) => {
         return addHolidays(tx, { id: found.id, holidays, ringListId }, by) as Sync<BellScheduleRow>;
       });
-      return addMembers(await request.respondWithRow(bellSchedules, row), { imported: holidays.length });
+      return addMembers(await request.respondWithRow(bellSchedules, row), { imported: holidays.length, rejected });
     },
   },
 ];
@@ -119,5 +128,17 @@ async function calendarIn(request: ApiRequest): Promise<string> {
     if (size > MAX_CALENDAR_BYTES) throw new CallerError("too-large", `Must be at most ${MAX_CALENDAR_BYTES} bytes.`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return decodeCalendar(Buffer.concat(chunks));
+}
+
+/** UTF-8 or, with a byte order mark, UTF-16; otherwise Windows-1252, in which older programs write. */
+function decodeCalendar(bytes: Buffer): string {
+  const mark = bytes.subarray(0, 2).toString("hex");
+  if (mark === "fffe" || mark === "feff")
+    return new TextDecoder(mark === "fffe" ? "utf-16le" : "utf-16be").decode(bytes);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder("windows-1252").decode(bytes);
+  }
 }

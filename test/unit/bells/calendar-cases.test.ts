@@ -15,13 +15,14 @@ function calendarOf(events: string, lineEnd = "\r\n"): string {
   return ["BEGIN:VCALENDAR", "VERSION:2.0", ...body, "END:VCALENDAR", ""].join(lineEnd);
 }
 
-/** Days as `12-01`, spans as `12-23..12-26`; of an error its message. */
+/** Days as `12-01`, spans as `12-23..12-26`, then what is rejected; of an error its message. */
 async function daysOf(text: string, timeZone: string): Promise<string> {
   try {
-    const found = await parseHolidays(text, YEAR, systemClock, { zones, timeZone });
+    const { holidays, rejected } = await parseHolidays(text, YEAR, systemClock, { zones, timeZone });
     const short = ({ startDate, endDate }: { startDate: string; endDate: string }): string =>
       startDate === endDate ? startDate.slice(5) : `${startDate.slice(5)}..${endDate.slice(5)}`;
-    return found.map(short).join(" ");
+    const errors = rejected.map(({ number, message }) => `Event ${number}: ${message}`);
+    return [holidays.map(short).join(" "), ...errors].join("; ");
   } catch (error) {
     return (error as Error).message.replace("Field calendar is not valid. ", "");
   }
@@ -44,6 +45,12 @@ const KINDS: Readonly<Record<string, readonly Case[]>> = {
     ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=DAILY;UNTIL=20261203", BERLIN, "12-01..12-03"],
     ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=DAILY;UNTIL=20261202T230000Z", BERLIN, "12-01..12-03"],
     ["DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=DAILY;UNTIL=20261203", BERLIN, "12-01..12-03"],
+    ["DTSTART;VALUE=DATE:20261201 RRULE:COUNT=3;FREQ=DAILY;", BERLIN, "12-01..12-03"],
+    // Of an all-day event the first and the last second of a day in UTC mean that day.
+    ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=DAILY;UNTIL=20261203T000000Z", NEW_YORK, "12-01..12-03"],
+    ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=DAILY;UNTIL=20261203T235959Z", BERLIN, "12-01..12-03"],
+    ["DTSTART;VALUE=DATE:20261201 RRULE:UNTIL=20261203T000000Z;FREQ=DAILY", AUCKLAND, "12-01..12-03"],
+    ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=DAILY;UNTIL=20261203T050000Z", NEW_YORK, "12-01..12-03"],
     ["DTSTART;TZID=Europe/Berlin:20270327T080000 RRULE:FREQ=DAILY;UNTIL=20270329T060000Z", BERLIN, "03-27..03-29"],
   ],
   "an excluded day in UTC": [
@@ -51,6 +58,17 @@ const KINDS: Readonly<Record<string, readonly Case[]>> = {
     ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261208T050000Z", BERLIN, "12-01 12-15"],
     ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261207T230000Z", BERLIN, "12-01 12-15"],
     ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261207T110000Z", AUCKLAND, "12-01 12-15"],
+    ["DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261208T000000Z", NEW_YORK, "12-01 12-15"],
+    [
+      "DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261201T000000Z,20261208T000000Z",
+      NEW_YORK,
+      "12-15",
+    ],
+    [
+      "DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID:20261208T000000Z DTSTART:20261209 STATUS:CANCELLED",
+      NEW_YORK,
+      "12-01 12-15",
+    ],
     [
       "DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=WEEKLY;COUNT=3 EXDATE:20261208T070000Z",
       BERLIN,
@@ -128,7 +146,7 @@ const KINDS: Readonly<Record<string, readonly Case[]>> = {
     [
       "DTSTART;VALUE=DATE:20261201 | DTSTART;VALUE=DATE:20261202 DTEND;VALUE=DATE:20261232",
       BERLIN,
-      "Event 2: DTEND is not a valid date.",
+      "12-01; Event 2: DTEND is not a valid date.",
     ],
     [
       "DTSTART;VALUE=DATE:20261201 RRULE:FREQ=DAILY;UNTIL=20261340",
@@ -139,7 +157,43 @@ const KINDS: Readonly<Record<string, readonly Case[]>> = {
     [
       "DTSTART;VALUE=DATE:20261201 RRULE:FREQ=DAILY;COUNT=2 | RECURRENCE-ID:2026 DTSTART:20261202",
       BERLIN,
-      "Event 2: RECURRENCE-ID is not a valid date.",
+      "12-01..12-02; Event 2: RECURRENCE-ID is not a valid date.",
+    ],
+    [
+      "DTSTART;VALUE=DATE:20261340 | DTSTART:20261201 | DURATION:P1D | DTSTART:20261203",
+      BERLIN,
+      "12-01 12-03; Event 1: DTSTART is not a valid date.; Event 3: Each event must have a DTSTART.",
+    ],
+    [
+      "DTSTART:20261201 | DTSTART:20261203 DURATION:P9999W",
+      BERLIN,
+      "12-01; Event 2: Must not last longer than 3660 days.",
+    ],
+    ["DTSTART:20261201 | DTSTART:20261203 DURATION:1 day", BERLIN, "12-01; Event 2: DURATION is not valid."],
+    [
+      "DTSTART:20261201 | DTSTART:20261203 RRULE:FREQ=SECONDLY",
+      BERLIN,
+      "12-01; Event 2: FREQ must be DAILY, WEEKLY, MONTHLY or YEARLY.",
+    ],
+    [
+      "DTSTART:20261201 | DTSTART:20261203 RRULE:",
+      BERLIN,
+      "12-01; Event 2: FREQ must be DAILY, WEEKLY, MONTHLY or YEARLY.",
+    ],
+    [
+      "DTSTART:20261201 | DTSTART:20261203 RRULE:FREQ=DAILY;COUNT=2 EXDATE:20261340",
+      BERLIN,
+      "12-01; Event 2: EXDATE is not a valid date.",
+    ],
+    [
+      "DTSTART:20261201 | DTSTART:20261203 RRULE:FREQ=DAILY;COUNT=4 EXRULE:FREQ=DAILY;INTERVAL=2",
+      BERLIN,
+      "12-01; Event 2: EXRULE is not supported; use EXDATE.",
+    ],
+    [
+      "DTSTART:20261201 | RECURRENCE-ID;RANGE=THISANDFUTURE:20261202 DTSTART:20261203",
+      BERLIN,
+      "12-01; Event 2: RECURRENCE-ID with RANGE is not supported.",
     ],
   ],
   "a changed occurrence named in UTC": [

@@ -14,7 +14,7 @@ function calendar(...events: string[][]): string {
 const zones = { zones: createTimeZones(machineZoneData()), timeZone: "Europe/Berlin" };
 
 const read = async (...events: string[][]) =>
-  (await parseHolidays(calendar(...events), YEAR, systemClock, zones)).map(
+  (await parseHolidays(calendar(...events), YEAR, systemClock, zones)).holidays.map(
     ({ startDate, endDate, description }) => `${startDate}..${endDate} ${description}`,
   );
 

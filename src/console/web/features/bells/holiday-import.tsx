@@ -13,7 +13,8 @@ import { DRY_RUN, useDryRunDiff } from "./use-ring-diff.ts";
 
 const CALENDAR = "text/calendar";
 
-type Imported = BellScheduleRow & DryRunResult & { imported: number };
+type Imported = BellScheduleRow &
+  DryRunResult & { imported: number; rejected: { number: number; summary: string | null; message: string }[] };
 
 /** Imports holidays from a calendar file as exceptions, with a preview. */
 export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
@@ -74,6 +75,7 @@ export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
             before={t("ring-diff.counting")}
             ofMany={false}
           />
+          <RejectedEvents rejected={difference.answer?.rejected ?? []} />
           <div>
             <Button
               loading={take.isPending}
@@ -87,5 +89,23 @@ export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
       )}
       <ErrorLine error={take.error} />
     </section>
+  );
+}
+
+/** Events that are not imported, each with its reason. */
+function RejectedEvents({ rejected }: Pick<Imported, "rejected">) {
+  const { t } = useTranslation();
+  if (rejected.length === 0) return null;
+  return (
+    <div role="status">
+      <p>{t("holidays.rejected", { count: rejected.length })}</p>
+      <ul>
+        {rejected.map(({ number, summary, message }) => (
+          <li key={number}>
+            {summary ?? number}: {message}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
