@@ -81,6 +81,8 @@ const DAY_MS = 86_400_000;
 const USUAL_DAYS = 7;
 /** Changes within this time are assessed together. */
 const COALESCE_MS = 2_000;
+/** Pause as a multiple of the last assessment's duration: at most a twentieth of the processor, however many devices. */
+const PAUSE_FACTOR = 20;
 /** Devices that stop answering change no row at once. */
 const FULL_SWEEP_MS = 5 * 60_000;
 /** Resources whose changes leave every reach as it is. */
@@ -105,6 +107,7 @@ export function createEmergencyReadiness(deps: EmergencyReadinessDeps): Emergenc
   let sweep: Timer | null = null;
   let unsubscribe: (() => void)[] = [];
   let isStopped = false;
+  let tookMs = 0;
 
   async function assessAll(): Promise<void> {
     const history = readOperationState<ReachHistory>(store, STATE_NAME) ?? {};
@@ -123,18 +126,20 @@ export function createEmergencyReadiness(deps: EmergencyReadinessDeps): Emergenc
   }
 
   const run = (): Promise<void> => {
+    const startedAt = clock.monotonicMs();
     running ??= assessAll()
       .catch((err: unknown) =>
         log.error({ event: "readiness.assessment_failed", err }, "Readiness could not be assessed."),
       )
       .finally(() => {
+        tookMs = clock.monotonicMs() - startedAt;
         running = null;
       });
     return running;
   };
   const runSoon = (): void => {
     pending ??= clock.after(
-      COALESCE_MS,
+      Math.max(COALESCE_MS, PAUSE_FACTOR * tookMs),
       () => {
         pending = null;
         void (running ?? Promise.resolve()).then(run);

@@ -16,7 +16,7 @@ export function ReachNote({ id }: { id: string }) {
   const { t } = useTranslation();
   const found = useRow<{ emergencies: Readiness[] }>("emergencies", {}).data?.emergencies.find((one) => one.id === id);
   if (!found) return null;
-  if (found.state === "unreachable") return <em className="reach-note">✕ {t("emergency.reaches-nobody")}</em>;
+  if (found.state === "unreachable") return <em className="reach-note">✕ {t("emergency.unreachable")}</em>;
   const parts = [
     found.speakers > 0 && t("emergency.speakers", { count: found.speakers }),
     found.phones > 0 && t("emergency.phones", { count: found.phones }),
