@@ -95,7 +95,7 @@ function handleProgress(
     // A proof that it plays does not mean that enough of it was left.
     if (details.reason !== undefined || !wasReached || !isMissedAudio(delivery.reason))
       delivery.reason = details.reason ?? missed;
-    delivery.textOnly = showsTextOnly(delivery, details, missed);
+    delivery.textOnly = showsTextOnly(delivery, details, { wasReached, missed });
     if (missed !== null) delivery.late = true;
     else if (delivery.audible && !wasReached) {
       const hearsAll = !sound?.t0 || (!live.synchronizedStart && delivery.audioMode !== "group");
@@ -118,14 +118,17 @@ function handleProgress(
   if (!delivery.audible || (isListening(delivery) && audioEnded)) endDelivery(live, delivery, null, null, at);
 }
 
-/** A device on the premises that has accepted the message shows it, and plays no audio. */
+/**
+ * A device on the premises that has accepted the message shows it, and plays no audio. The first acceptance of an attempt
+ * replaces what an earlier attempt proved.
+ */
 function showsTextOnly(
   { audible, device, textOnly, level }: Delivery,
   details: DeliveryOutcome["details"],
-  missed: string | null,
+  { wasReached, missed }: { wasReached: boolean; missed: string | null },
 ): boolean {
-  if (device === null || level === "sent") return false;
-  return textOnly || !audible || missed !== null || details.textOnly === true;
+  if (device === null || level === "sent") return device !== null && textOnly;
+  return (wasReached && textOnly) || !audible || missed !== null || details.textOnly === true;
 }
 
 /** Why a phone that has just answered hears none of the audio; null where it does, or there is none. */

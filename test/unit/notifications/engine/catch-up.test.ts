@@ -5,6 +5,7 @@ import devices from "../../../../src/resources/devices/devices.ts";
 import endpoints from "../../../../src/resources/devices/endpoints.ts";
 import extensions from "../../../../src/resources/devices/extensions.ts";
 import messageTemplates from "../../../../src/resources/messages/message-templates.ts";
+import deliveries from "../../../../src/resources/notifications/deliveries.ts";
 import { MISSED_AUDIO_REASONS } from "../../../../src/resources/notifications/missed-audio.ts";
 import notificationActivities from "../../../../src/resources/notifications/notification-activities.ts";
 import notifications from "../../../../src/resources/notifications/notifications.ts";
@@ -45,6 +46,11 @@ const notes = (notificationId: string): string[] =>
     .find(notificationActivities, { notificationId, type: "info" })
     .map(({ details }) => (details as { message: string }).message)
     .filter((message) => /sent again/i.test(message));
+/** Devices that show the text and played no audio. */
+const textOnly = (notificationId: string): (string | null)[] =>
+  scene.fixture.store
+    .find(deliveries, { notificationId, textOnly: true })
+    .map(({ deviceIdentifier }) => deviceIdentifier);
 const isScheduled = (id: string): boolean =>
   scene.fixture.store.one(
     "SELECT 1 FROM notification_timers t JOIN notifications n ON n.pk = t.notification WHERE n.id = ? AND kind = 'catch-up'",
@@ -58,6 +64,7 @@ describe("an emergency", () => {
     const id = await emergency();
     expect(scene.row(id, ONE)).toMatchObject({ level: "accepted", reason: MISSED_AUDIO_REASONS.joined, late: true });
     expect(findCatchingUp(scene.fixture.store, scene.fixture.store.find(notifications, {})).size).toBe(1);
+    expect(textOnly(id)).toEqual([ONE, TWO]);
     const [before, group] = [asked().length, scene.fixture.store.get(notifications, id)?.audioGroup];
     scene.manners(ONE, PROMPT);
     scene.manners(TWO, PROMPT);
@@ -74,6 +81,7 @@ describe("an emergency", () => {
         late: false,
         ended: true,
       });
+    expect(textOnly(id)).toEqual([]);
     await pass(MINUTE);
     expect(asked(before)).toHaveLength(2);
     expect(isScheduled(id)).toBe(false);
@@ -89,6 +97,7 @@ describe("an emergency", () => {
     await pass(5 * SECOND);
     expect(asked(before)).toEqual([ONE]);
     expect(scene.row(id, ONE)).toMatchObject({ level: "accepted", reason: MISSED_AUDIO_REASONS.joined, ended: true });
+    expect(textOnly(id)).toEqual([ONE]);
     scene.manners(ONE, PROMPT);
     await pass(20 * SECOND);
     expect(scene.row(id, ONE)).toMatchObject({ level: "playing", reason: null, attempt: 3 });
