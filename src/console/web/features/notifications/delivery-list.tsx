@@ -67,11 +67,8 @@ export function DeliveryList({ row }: { row: NotificationRow }) {
 function Reason({ row: { level, reason, matchDelayMs, matchLevelDb } }: { row: DeliveryRow }) {
   const { t } = useTranslation();
   const isMeasured = level === "heard" && matchDelayMs !== null && matchLevelDb !== null;
-  return (
-    <>
-      {reason ?? ""} {isMeasured && t("notification.match", { delay: Math.round(matchDelayMs), level: matchLevelDb })}
-    </>
-  );
+  const match = isMeasured && t("notification.match", { delay: Math.round(matchDelayMs), level: matchLevelDb });
+  return <>{[reason, match].filter(Boolean).join(" ")}</>;
 }
 
 /** The query for the deliveries of one outcome. */
