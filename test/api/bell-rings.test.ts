@@ -43,6 +43,7 @@ describe("the rings of a schedule", () => {
       messageTemplateId: templateId,
       state: "planned",
       playedAlone: 0,
+      verdict: null,
     });
     expect(all.body.data[2].at).toBe("2031-10-27T07:00:00.000Z");
     const seen: unknown[] = [];
