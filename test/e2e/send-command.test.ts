@@ -158,7 +158,7 @@ describe("the commands device and send", () => {
     const before = (await daemon.call<{ total: number }>("GET", "/notifications")).body.total;
     const faults: [argv: string[], words: string][] = [
       [["send", "Hello"], "add --to GROUP or --all-devices"],
-      [["send", "Hello", "--to", "Everybody"], "Existing groups: All devices, Empty wing, Hall only."],
+      [["send", "Hello", "--to", "Everybody"], "Existing groups: All devices, Hall only, Empty wing."],
       [["send", "Hello", "--all-devices", "--tone", "gong"], "Allowed choices are"],
       [["device", "zone", "hall", "--group", "10.1.2.3"], "Must be a multicast address such as 239.1.2.3"],
     ];
