@@ -5,6 +5,8 @@ import type { Socket } from "node:net";
 export interface ConnectionLimits {
   /** Must be called for each connection that carries requests: with TLS, the encrypted one. */
   join(socket: Socket): void;
+  /** Must be called for each upgrade: the connection then counts as one with a request under way for good. */
+  countUpgrade(request: IncomingMessage): void;
   /** The client of the connection has a valid token or session: the connection is not closed in favour of others. */
   markKnown(socket: Socket): void;
 }
@@ -13,7 +15,7 @@ interface Connection {
   socket: Socket;
   address: string;
   isKnown: boolean;
-  /** Requests under way; an upgraded connection counts as one for good. */
+  /** Requests under way, and one for good after an upgrade. */
   requests: number;
 }
 
@@ -71,19 +73,21 @@ export function limitConnections(server: Server, maxConnections: number): Connec
       if (connections.get(key) === connection) forget(key, connection);
     });
   });
-  const count = (request: IncomingMessage, response?: ServerResponse): void => {
-    const connection = bySocket.get(request.socket);
+  server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    const connection = bySocket.get(socket);
     if (!connection) return;
     connection.requests++;
-    response?.once("close", () => connection.requests--);
-  };
-  server.prependListener("request", count);
-  server.prependListener("upgrade", (request: IncomingMessage) => count(request));
+    response.once("close", () => connection.requests--);
+  });
 
   return {
     join(socket) {
       const connection = connections.get(keyOf(socket));
       if (connection) bySocket.set(socket, connection);
+    },
+    countUpgrade({ socket }) {
+      const connection = bySocket.get(socket);
+      if (connection) connection.requests++;
     },
     markKnown(socket) {
       const connection = bySocket.get(socket);

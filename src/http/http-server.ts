@@ -117,7 +117,12 @@ export function startHttpServer(
         url: `${secure ? "https" : "http"}://${formatListenAddress({ host: loopbackForWildcard(host), port: bound.port })}`,
         setRequestListener(next, upgrade) {
           listener = next;
-          if (upgrade) server.on("upgrade", upgrade);
+          // Without a listener Node answers offers to upgrade as ordinary requests.
+          if (!upgrade) return;
+          server.on("upgrade", (request, socket, head) => {
+            connections.countUpgrade(request);
+            upgrade(request, socket, head);
+          });
         },
         markKnownClient: ({ socket }) => connections.markKnown(socket),
         setCertificate(next) {

@@ -17,7 +17,9 @@ const AHEAD_MS = 400 * DAY_MS;
 
 export function describeSiteZone({ ownZone }: { ownZone(): string }, data: ZoneData, now: number): SiteZone {
   const name = ownZone();
-  const table = data.zone(TIME_ZONE_ALIASES[name] ?? name)?.transitions(now - PAST_MS, now + AHEAD_MS);
+  // Whole days, so that two responses of a day are the same.
+  const today = Math.floor(now / DAY_MS) * DAY_MS;
+  const table = data.zone(TIME_ZONE_ALIASES[name] ?? name)?.transitions(today - PAST_MS, today + AHEAD_MS);
   const [source] = data.sources();
   return {
     timeZoneVersion: source?.version ?? null,

@@ -6,7 +6,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { type ApiClient, createApiClient } from "../../../src/api-client/api-client.ts";
 import { registerDevices } from "../../../src/api-client/register-devices.ts";
-import { workerEntry } from "../../../src/lib/worker-entry.ts";
 import type { SimulatorReport } from "../../../src/tools/simulator/report.ts";
 import { percentile } from "../../bench/benchmark-row.ts";
 import {
@@ -203,9 +202,13 @@ async function measureFlood(scene: Scene, flood: Flood, emergencies: number): Pr
 function startFlood(flood: Flood, target: FloodTarget): Worker[] {
   const work = flood.work(target);
   const count = Math.max(1, availableParallelism() - 1);
-  const script = workerEntry(import.meta.url, "./flood-worker");
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+  const script = new URL(`./flood-worker.${extension}`, import.meta.url);
   return Array.from({ length: count }, () => {
-    return new Worker(script, { workerData: { ...work, connections: Math.ceil(work.connections / count) } });
+    return new Worker(script, {
+      execArgv: ["--experimental-strip-types"],
+      workerData: { ...work, connections: Math.ceil(work.connections / count) },
+    });
   });
 }
 

@@ -1,11 +1,17 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import { CallerError } from "../../../lib/errors.ts";
 import { dependentsOf } from "../api/client.ts";
 import { ROUTES, type RouteFor, type RouteParams } from "../api/routes.ts";
 import { useConsole } from "../console-context.tsx";
 import { errorText } from "../i18n/error-text.ts";
 import { useTranslation } from "../i18n/use-translation.tsx";
+
+/** Resources whose rows emergencies, inputs or bells may use, directly or as the last of a group or list. */
+const MAY_BE_IN_USE: ReadonlySet<string> = new Set([
+  ...["areas-of-interest", "collaboration-groups", "confirmation-requests", "device-groups", "devices"],
+  ...["distribution-lists", "extensions", "incident-plans", "message-templates", "notification-profiles"],
+  ...["ring-lists", "scenarios", "site-recipients", "site-roles", "sites", "subscriptions", "users"],
+]);
 
 /**
  * Removal of a row with ten seconds to undo. The appliance is asked first whether it may go: what emergencies or bells use
@@ -16,15 +22,13 @@ export function useRemoval(route: RouteFor<"delete">) {
   const queries = useQueryClient();
   const translator = useTranslation();
   const mayRemove = async (name: string, params: RouteParams): Promise<{ detach: boolean } | null> => {
+    if (!MAY_BE_IN_USE.has(ROUTES[route].resource)) return { detach: false };
     try {
       await client.remove(route, params, { query: { dryRun: true } });
       return { detach: false };
     } catch (error) {
       const dependents = dependentsOf(error);
       if (dependents) return (await confirmDetach(dependents, name)) ? { detach: true } : null;
-      // Parts of rows and the like are never in critical use, and have no dry run.
-      if (error instanceof CallerError && error.faults.some(({ field }) => field === "dryRun"))
-        return { detach: false };
       notify(errorText(error, translator));
       return null;
     }
