@@ -78,6 +78,8 @@ interface PagingCall {
   decryptor: MediaDecryptor;
   ringing: Timer | null;
   redials: number;
+  /** The last closing of a stream: a device often names the same port again, whose stream opens only afterwards. */
+  closing: Promise<void>;
 }
 
 /** G.722 first: wideband speech is far easier to understand. */
@@ -134,7 +136,8 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
   const closeStream = (page: PagingCall): void => {
     const { target, item } = page;
     page.target = null;
-    if (target) stream.close({ group: target.address, port: target.port }, item.notificationId).catch(() => {});
+    if (!target) return;
+    page.closing = stream.close({ group: target.address, port: target.port }, item.notificationId).catch(() => {});
   };
 
   const dial = async (page: PagingCall): Promise<void> => {
@@ -218,6 +221,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
   };
 
   const openStream = async (page: PagingCall, target: RemoteMedia, tries: number): Promise<void> => {
+    await page.closing;
     const { item, media } = page;
     if (page.target !== target || !item.audio || !media) return;
     const { address: group, port, codec } = target;
@@ -326,6 +330,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
       decryptor: createMediaDecryptor(null),
       ringing: null,
       redials: 0,
+      closing: Promise.resolve(),
     };
     pages.set(item.deliveryId, page);
     // Calls of an earlier run lost their audio with that run, so they are placed again.
