@@ -94,8 +94,8 @@ export interface MessageReach {
   doubtful: number;
   /** Devices that would not be asked. */
   unreachable: number;
-  /** Ids of the users on its lists and named directly. */
-  people: string[];
+  /** Internal keys of the users on its lists and named directly. */
+  people: ReadonlySet<number>;
 }
 
 /** A message that was accepted would reach no one. */

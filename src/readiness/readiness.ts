@@ -1,4 +1,5 @@
 import { type Clock, type Timer, yieldToEventLoop } from "../lib/clock.ts";
+import { DAY_MS } from "../lib/durations.ts";
 import { CallerError } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
@@ -70,13 +71,10 @@ export interface EmergencyReadinessMonitor {
   stop(): void;
   /** As of the last assessment, the worst first; without rows that `visibility` hides. */
   list(visibility: RowVisibility): EmergencyReadiness[];
-  /** Assesses everything now; a running assessment is finished first. */
-  assess(): Promise<void>;
   healthReasons(): HealthReason[];
 }
 
 const STATE_NAME = "emergency-reach";
-const DAY_MS = 86_400_000;
 /** Days of which the best reach is the usual one. */
 const USUAL_DAYS = 7;
 /** Changes within this time are assessed together. */
@@ -92,6 +90,9 @@ const IRRELEVANT: ReadonlySet<string> = new Set([
   "notification-activities",
   "user-tokens",
 ]);
+
+/** Health reasons, of the worst; all are in the list. */
+const MAX_REASONS = 50;
 
 const RANK: Readonly<Record<ReadinessState, number>> = { unreachable: 0, reduced: 1, untested: 2, ready: 3 };
 
@@ -169,11 +170,7 @@ export function createEmergencyReadiness(deps: EmergencyReadinessDeps): Emergenc
         const found = EMERGENCY_RESOURCES.get(resource);
         return found !== undefined && store.get(found, id, visibility) !== null;
       }),
-    async assess() {
-      await running;
-      await run();
-    },
-    healthReasons: () => current.flatMap(reasonOf),
+    healthReasons: () => current.slice(0, MAX_REASONS).flatMap(reasonOf),
   };
 }
 
@@ -189,14 +186,14 @@ async function assessEmergency(
   { store, clock, by, notificationService, settings }: EmergencyReadinessDeps,
 ): Promise<{ readiness: EmergencyReadiness; history: Record<string, number> }> {
   const devices = new Map<string, string>();
-  const people = new Set<string>();
+  const people = new Set<number>();
   const problems: string[] = [];
   let [doubtful, excluded] = [0, 0];
   for (const message of emergency.messages) {
     try {
       const reach = await notificationService.assessReach(message, by);
       for (const { id, type } of reach.devices) devices.set(id, type);
-      for (const id of reach.people) people.add(id);
+      for (const pk of reach.people) people.add(pk);
       doubtful += reach.doubtful;
       excluded += reach.unreachable;
     } catch (error) {

@@ -111,6 +111,13 @@ describe("removing what an emergency uses", () => {
     ]);
   });
 
+  it("finds an emergency after many ordinary uses", async () => {
+    const deviceGroupId = await group("Popular");
+    for (let at = 0; at < 120; at++) await template(`Ordinary ${at}`, { deviceGroupIds: [deviceGroupId] });
+    await template("The last one", { priority: "critical", deviceGroupIds: [deviceGroupId] });
+    await expectInUse(`/device-groups/${deviceGroupId}`, ["message-templates The last one emergency"]);
+  });
+
   it("leaves ordinary uses alone", async () => {
     const deviceGroupId = await group("Ordinary");
     await template("Lunch", { deviceGroupIds: [deviceGroupId] });

@@ -1,3 +1,4 @@
+import { yieldToEventLoop } from "../../lib/clock.ts";
 import { InUseError } from "../../lib/errors.ts";
 import { type CriticalUse, findCriticalUses } from "../../notifications/emergencies/critical-uses.ts";
 import { measureImpact, rowImpactAt } from "../../notifications/recipients/change-impact.ts";
@@ -20,6 +21,8 @@ export const DETACH_QUERY = {
   ),
 };
 
+/** Devices checked per turn of the event loop; nearly always the first ones decide. */
+const CHUNK_DEVICES = 100;
 /** Groups that are examined when devices go. */
 const MAX_GROUPS = 500;
 
@@ -35,10 +38,9 @@ interface Change {
  */
 export async function assertRemovable(request: ApiRequest, change: Change): Promise<void> {
   if (isDetaching(request.query)) return;
-  const { store, catalogue } = request.deps;
-  refuse(findCriticalUses(store, catalogue, change, request.by.scope));
+  refuse(await findCriticalUses(request.deps, change, request.by.scope));
   await assertDevicesSpared(request, change);
-  if (change.resource === subscriptions) assertNotLastMember(request, change.id);
+  if (change.resource === subscriptions) await assertNotLastMember(request, change.id);
 }
 
 /** The same for a change that empties a group or list, or puts a device or plugin out of use. */
@@ -50,8 +52,8 @@ export async function assertChangeKeepsReach(
   if (isDetaching(request.query)) return;
   if (input.defunct === true || input.disabled === true) await assertDevicesSpared(request, change);
   if (change.resource !== deviceGroups) return;
-  const { store, catalogue, memberships, clock } = request.deps;
-  const uses = findCriticalUses(store, catalogue, change, request.by.scope);
+  const { store, memberships, clock } = request.deps;
+  const uses = await findCriticalUses(request.deps, change, request.by.scope);
   if (uses.length === 0) return;
   const before = await memberships.members([change.id]);
   if (before.length === 0) return;
@@ -79,18 +81,25 @@ const DEVICE_OWNERS: ReadonlyMap<AnyResource, string> = new Map<AnyResource, str
 async function assertDevicesSpared(request: ApiRequest, { resource, id }: Change): Promise<void> {
   const column = DEVICE_OWNERS.get(resource);
   if (column === undefined) return;
-  const { store, catalogue, memberships } = request.deps;
+  const { store, memberships, clock } = request.deps;
   const row = store.get(resource, id);
   const groups = resource === devices ? await memberships.groupsOf(id) : groupIds(request);
   if (!row) return;
+  const key = resource === devices ? id : row.pk;
   const rest = `SELECT 1 AS found FROM devices WHERE pk IN (SELECT value FROM json_each(?)) AND ${column} <> ? LIMIT 1`;
+  const isEmptied = async (groupId: string): Promise<boolean> => {
+    const members = await memberships.members([groupId]);
+    for (let at = 0; at < members.length; at += CHUNK_DEVICES) {
+      if (store.one(rest, JSON.stringify(members.slice(at, at + CHUNK_DEVICES)), key)) return false;
+      await yieldToEventLoop(clock);
+    }
+    return members.length > 0;
+  };
   const uses = new Map<string, CriticalUse>();
   for (const groupId of groups.slice(0, MAX_GROUPS)) {
-    const members = await memberships.members([groupId]);
-    if (members.length === 0) continue;
-    if (store.one(rest, JSON.stringify(members), resource === devices ? id : row.pk)) continue;
+    if (!(await isEmptied(groupId))) continue;
     const emptied = { resource: deviceGroups, id: groupId };
-    for (const use of findCriticalUses(store, catalogue, emptied, request.by.scope)) uses.set(use.id, use);
+    for (const use of await findCriticalUses(request.deps, emptied, request.by.scope)) uses.set(use.id, use);
   }
   refuse([...uses.values()]);
 }
@@ -99,9 +108,10 @@ function groupIds({ deps: { store } }: ApiRequest): string[] {
   return store.all<{ id: string }>("SELECT id FROM device_groups LIMIT ?", MAX_GROUPS).map(({ id }) => id);
 }
 
-function assertNotLastMember(request: ApiRequest, id: string): void {
-  const { store, catalogue } = request.deps;
+async function assertNotLastMember(request: ApiRequest, id: string): Promise<void> {
+  const { store } = request.deps;
   const distributionListId = store.get(subscriptions, id)?.distributionListId;
   if (!distributionListId || store.count(subscriptions, { distributionListId }) > 1) return;
-  refuse(findCriticalUses(store, catalogue, { resource: distributionLists, id: distributionListId }, request.by.scope));
+  const emptied = { resource: distributionLists, id: distributionListId };
+  refuse(await findCriticalUses(request.deps, emptied, request.by.scope));
 }

@@ -1,3 +1,4 @@
+import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
 import { isEmergencyTemplate } from "../../resources/messages/emergency-template.ts";
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { AnyResource } from "../../schema/resource.ts";
@@ -57,27 +58,33 @@ const USAGES: Readonly<Record<string, Usage>> = {
   "site-recipients": { ...passesOn, owner: "siteRoleId" },
 };
 
+export interface CriticalUsesDeps {
+  store: StoreReader;
+  catalogue: Catalogue;
+  clock: Pick<Clock, "defer">;
+}
+
 /** Uses that an answer lists. */
 const MAX_USES = 100;
-/** Rows that are followed: groups of groups may form long chains. */
-const MAX_ROWS = 2_000;
+/** Rows that are followed: groups of groups may form long chains. More than a domain may have templates. */
+const MAX_ROWS = 10_000;
+/** Rows read per turn of the event loop: a few ms. */
 const PAGE = 100;
 
 /**
  * Finds the emergencies, inputs and bells that use the row, directly or through templates, lists, groups and requests;
  * at most 100, nearest first. `scope`: rows outside it have no name.
  */
-export function findCriticalUses(
-  reader: StoreReader,
-  catalogue: Catalogue,
+export async function findCriticalUses(
+  { store: reader, catalogue, clock }: CriticalUsesDeps,
   target: { resource: AnyResource; id: string },
   scope: RowVisibility,
-): CriticalUse[] {
+): Promise<CriticalUse[]> {
   const found: CriticalUse[] = [];
   const known = new Set([keyOf(target)]);
   const queue = [target];
   for (let next = queue.shift(); next && found.length < MAX_USES && known.size < MAX_ROWS; next = queue.shift()) {
-    for (const use of usersOf(reader, catalogue, next, next === target)) {
+    for await (const use of usersOf({ reader, catalogue, clock }, next, next === target)) {
       if (known.has(keyOf(use))) continue;
       known.add(keyOf(use));
       const role = use.usage.role(use.row);
@@ -106,12 +113,11 @@ const keyOf = ({ resource, id }: { resource: AnyResource; id: string }): string 
  * The rows that refer to a row; of the row that is to be removed itself, without references that keep it from being
  * removed at all.
  */
-function* usersOf(
-  reader: StoreReader,
-  catalogue: Catalogue,
+async function* usersOf(
+  { reader, catalogue, clock }: { reader: StoreReader; catalogue: Catalogue; clock: Pick<Clock, "defer"> },
   { resource, id }: { resource: AnyResource; id: string },
   isFirst: boolean,
-): Generator<FoundUse> {
+): AsyncGenerator<FoundUse> {
   for (const { from, field } of catalogue.inboundReferences(resource)) {
     const usage = USAGES[from.name];
     // The part does not use its owner.
@@ -119,8 +125,13 @@ function* usersOf(
     const spec = from.fields[field];
     if (isFirst && spec && "onDelete" in spec && spec.onDelete === "refuse") continue;
     const filters = [{ field, op: "eq", value: id }] as const;
-    const { rows } = reader.page(from, { filters, limit: PAGE, includeTotal: false });
-    for (const row of rows as unknown as Row[]) yield { resource: from, id: row.id, row, usage };
+    for (let start: string | null | undefined; start !== null; ) {
+      const query = { filters, limit: PAGE, includeTotal: false, ...(start === undefined ? {} : { start }) };
+      const { rows, next } = reader.page(from, query);
+      for (const row of rows as unknown as Row[]) yield { resource: from, id: row.id, row, usage };
+      start = next;
+      if (next !== null) await yieldToEventLoop(clock);
+    }
   }
 }
 

@@ -1,16 +1,10 @@
-import { yieldToEventLoop } from "../../lib/clock.ts";
 import type { ActorContext } from "../../store/store.ts";
 import { prepareAudio } from "../compose/audio-rendering.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 import { parseSendingProfile } from "../compose/sending-profile.ts";
 import type { SendOptions, SimulatedDelivery } from "../notification-service.ts";
-import { resolveTargetDevices } from "../recipients/individual-devices.ts";
-import { endpointPkOf } from "../recipients/recipient-writer.ts";
-import { findProviderProblems, previewDevices } from "./delivery-planner.ts";
+import { iterateDevicePreviews } from "./device-previews.ts";
 import { type AcceptDeps, prepareMessage } from "./stages/accept.ts";
-
-/** Devices handled per turn. */
-const CHUNK_SIZE = 500;
 
 /**
  * Simulates a message with the code that sends it: which devices of one plugin, or of all, would play it and how.
@@ -39,22 +33,15 @@ function reachesPeople(row: NotificationRow): boolean {
   return [distributionListIds, userIds, areaOfInterestIds, collaborationGroupIds].some((ids) => ids?.length);
 }
 
+/** The values of a message that was not stored, with what storing it fills in. */
+export function unsent(row: NotificationRow): NotificationRow {
+  const { deviceGroupIds = [], additionalDeviceIds = [] } = row;
+  return { ...row, deviceGroupIds, additionalDeviceIds, toldBefore: null };
+}
+
 async function reachableDeviceIds(row: NotificationRow, provider: string | null, deps: AcceptDeps): Promise<string[]> {
-  const { store, clock } = deps;
-  const groups = { deviceGroupIds: row.deviceGroupIds ?? [], additionalDeviceIds: row.additionalDeviceIds ?? [] };
-  const pks = await resolveTargetDevices({ ...groups, toldBefore: null }, deps);
-  const ours = endpointPkOf(store, deps.endpointId());
-  const troubles = findProviderProblems(store, deps.providers, row);
   const found: string[] = [];
-  for (let at = 0; at < pks.length; at += CHUNK_SIZE) {
-    const sql =
-      "SELECT pk FROM devices WHERE pk IN (SELECT value FROM json_each(?)) AND provider = coalesce(?, provider)";
-    const ownDevices = store.all<{ pk: number }>(sql, JSON.stringify(pks.slice(at, at + CHUNK_SIZE)), provider);
-    const piece = ownDevices.map(({ pk }) => pk);
-    const elsewhere = await deps.activations.activatedElsewhere(piece);
-    for (const device of previewDevices(store, row, piece, { ours, troubles, elsewhere, carrier: null }))
-      if (device.problem === null) found.push(device.id);
-    await yieldToEventLoop(clock);
-  }
+  for await (const devices of iterateDevicePreviews(unsent(row), { provider, carrier: null }, deps))
+    for (const { id, problem } of devices) if (problem === null) found.push(id);
   return found;
 }

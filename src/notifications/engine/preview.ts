@@ -3,10 +3,10 @@ import { DECLINED_REASON, declinableTemplatePk, filterDecliners } from "../../pe
 import type { StoreReader } from "../../store/store.ts";
 import { prepareAudio } from "../compose/audio-rendering.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
-import { resolveTargetDevices } from "../recipients/individual-devices.ts";
-import { endpointPkOf, iterateUsers } from "../recipients/recipient-writer.ts";
+import { iterateUsers } from "../recipients/recipient-writer.ts";
 import { countLevels, readCounters } from "./counters.ts";
-import { findProviderProblems, type PreviewedDevice, previewDevices, remoteProviderOf } from "./delivery-planner.ts";
+import { type PreviewedDevice, remoteProviderOf } from "./delivery-planner.ts";
+import { iterateDevicePreviews } from "./device-previews.ts";
 import type { PipelineStageDeps } from "./pipeline-stage.ts";
 
 /** Recipients and devices that a message would reach. */
@@ -111,18 +111,8 @@ async function previewDeviceGroups(
   preview: NotificationPreview,
   deps: PreviewDeps,
 ): Promise<void> {
-  const { store, clock } = deps;
-  const pks = await resolveTargetDevices(row, deps);
-  const ours = endpointPkOf(store, deps.endpointId());
-  const troubles = findProviderProblems(store, deps.providers, row);
-  const carrier = remoteProviderOf(deps);
-  for (let at = 0; at < pks.length; at += CHUNK_SIZE) {
-    const piece = pks.slice(at, at + CHUNK_SIZE);
-    const elsewhere = await deps.activations.activatedElsewhere(piece);
-    for (const device of previewDevices(store, row, piece, { ours, troubles, elsewhere, carrier }))
-      addDevice(device, preview);
-    await yieldToEventLoop(clock);
-  }
+  for await (const devices of iterateDevicePreviews(row, { carrier: remoteProviderOf(deps) }, deps))
+    for (const device of devices) addDevice(device, preview);
 }
 
 function addDevice({ id, name, type, problem, doubt, busy }: PreviewedDevice, preview: NotificationPreview): void {

@@ -4,15 +4,9 @@ import type { ReachWarningCode } from "../../resources/notifications/reach-warni
 import type { NotificationRow } from "../compose/message-builder.ts";
 import { parseSendingProfile } from "../compose/sending-profile.ts";
 import type { ReachWarning } from "../notification-service.ts";
-import { resolveTargetDevices } from "../recipients/individual-devices.ts";
-import { endpointPkOf, iterateUsers } from "../recipients/recipient-writer.ts";
-import {
-  findProviderProblems,
-  previewDevices,
-  reachesGroups,
-  reachesUsers,
-  remoteProviderOf,
-} from "./delivery-planner.ts";
+import { iterateUsers } from "../recipients/recipient-writer.ts";
+import { reachesGroups, reachesUsers, remoteProviderOf } from "./delivery-planner.ts";
+import { iterateDevicePreviews } from "./device-previews.ts";
 import type { PreviewDeps } from "./preview.ts";
 
 /** Devices and users checked per turn; the first chunk decides about almost every message. */
@@ -43,24 +37,16 @@ export async function findReachWarnings(row: NotificationRow, deps: PreviewDeps)
 }
 
 async function reachesAnyDevice(row: NotificationRow, missed: MissedRecipients, deps: PreviewDeps): Promise<boolean> {
-  const { store, clock } = deps;
-  const pks = parseSendingProfile(row).reachesDevices ? await resolveTargetDevices(row, deps) : [];
-  missed.devices = pks.length;
-  const given = {
-    ours: endpointPkOf(store, deps.endpointId()),
-    troubles: findProviderProblems(store, deps.providers, row),
-    carrier: remoteProviderOf(deps),
-  };
-  for (let at = 0; at < pks.length; at += CHUNK_SIZE) {
-    if (at >= MAX_CHECKED) return true;
-    const piece = pks.slice(at, at + CHUNK_SIZE);
-    const elsewhere = await deps.activations.activatedElsewhere(piece);
-    for (const { problem, doubt } of previewDevices(store, row, piece, { ...given, elsewhere })) {
+  if (!parseSendingProfile(row).reachesDevices) return false;
+  const options = { carrier: remoteProviderOf(deps), chunkSize: CHUNK_SIZE };
+  for await (const devices of iterateDevicePreviews(row, options, deps)) {
+    for (const { problem, doubt } of devices) {
       if (problem === null && doubt === null) return true;
+      missed.devices++;
       if (problem === null) missed.doubtful++;
       else missed.problems.set(problem, (missed.problems.get(problem) ?? 0) + 1);
     }
-    await yieldToEventLoop(clock);
+    if (missed.devices >= MAX_CHECKED) return true;
   }
   return false;
 }

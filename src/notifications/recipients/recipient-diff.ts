@@ -88,7 +88,7 @@ export async function diffUsers(
 ): Promise<RecipientDiff> {
   const isSame = String(before.lists) === String(after.lists) && String(before.users) === String(after.users);
   if (isSame) return { joining: [], leaving: [] };
-  const [then, now] = [await usersOf(before, deps), await usersOf(after, deps)];
+  const [then, now] = [await usersOfTargets(before, deps), await usersOfTargets(after, deps)];
   return { joining: difference(now, then), leaving: difference(then, now) };
 }
 
@@ -97,7 +97,8 @@ const ON_LIST = `SELECT user_pk AS pk, subscription_end_date IS NULL OR subscrip
 const IN_DIRECTORY = `SELECT user_pk AS pk, 1 AS isOn FROM scim_group_members
   WHERE scim_group_pk = ? AND user_pk > ? ORDER BY user_pk LIMIT ${CHUNK_SIZE}`;
 
-async function usersOf(
+/** Internal keys of the users of targets; in chunks, since lists may be long. */
+export async function usersOfTargets(
   { lists, users }: RecipientTargets,
   { reader, clock }: { reader: StoreReader; clock: Clock },
 ): Promise<Set<number>> {
