@@ -34,7 +34,7 @@ export interface ParsedHolidays {
   rejected: RejectedEvent[];
 }
 
-/** @source docs/decisions/0430-calendar-events.md */
+/** @source docs/decisions/0452-calendar-events.md */
 const MAX_REJECTED = 100;
 /** @source docs/decisions/0451-calendars.md, Limits */
 const MAX_EVENTS = 5_000;
@@ -69,7 +69,7 @@ interface DatedEvent {
  * An event with times of day counts for every day that it touches: by its own zone, or by that of the schedule if its times are
  * in UTC. Events that cannot be read are rejected one by one. Throws CallerError (`calendar`) if the text is no calendar, or if
  * none of its events can be read.
- * @source RFC 5545, section 3.8.5; docs/decisions/0451-calendars.md; docs/decisions/0430-calendar-events.md
+ * @source RFC 5545, section 3.8.5; docs/decisions/0451-calendars.md; docs/decisions/0452-calendar-events.md
  */
 export async function parseHolidays(
   text: string,
