@@ -79,7 +79,14 @@ export class ConflictError extends CarillonError {
 export class InUseError extends CarillonError {
   readonly type = "in-use" as const;
   /** The users; without a name those that the caller must not see. */
-  readonly dependents: readonly { type: string; id: string; name: string | null; role: string }[];
+  readonly dependents: readonly {
+    type: string;
+    id: string;
+    name: string | null;
+    role: string;
+    /** Devices and people that its message would still reach; null if that is not known. */
+    left: { devices: number; users: number } | null;
+  }[];
 
   constructor(dependents: InUseError["dependents"]) {
     const named = dependents.flatMap(({ name }) => (name === null ? [] : [`“${name}”`])).slice(0, 3);

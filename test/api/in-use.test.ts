@@ -21,7 +21,7 @@ const template = (name: string, more: object) => add("/message-templates", { nam
 interface Refusal {
   type: string;
   message: string;
-  dependents: { type: string; name: string | null; role: string }[];
+  dependents: { type: string; name: string | null; role: string; left: object | null }[];
 }
 
 const usesIn = (body: unknown) =>
@@ -118,10 +118,43 @@ describe("removing what an emergency uses", () => {
     await expectInUse(`/device-groups/${deviceGroupId}`, ["message-templates The last one emergency"]);
   });
 
-  it("leaves ordinary uses alone", async () => {
+  it("lists ordinary uses in a dry run, and removes the row without a question", async () => {
     const deviceGroupId = await group("Ordinary");
-    await template("Lunch", { deviceGroupIds: [deviceGroupId] });
-    expect((await remove(`/device-groups/${deviceGroupId}`)).status).toBe(200);
+    const lunch = await template("Lunch", { deviceGroupIds: [deviceGroupId] });
+    const outer = await group("Outer of ordinary", { baseDeviceGroupIds: [deviceGroupId] });
+    const dry = await remove(`/device-groups/${deviceGroupId}`, "?dryRun=true");
+    expect([dry.status, (dry.body as { uses: object[] }).uses]).toEqual([
+      200,
+      [
+        { type: "device-groups", id: outer, name: "Outer of ordinary", role: "ordinary" },
+        { type: "message-templates", id: lunch, name: "Lunch", role: "ordinary" },
+      ],
+    ]);
+    const gone = await remove(`/device-groups/${deviceGroupId}`);
+    expect([gone.status, Object.keys(gone.body as object).sort()]).toEqual([200, ["message", "resources", "status"]]);
+  });
+
+  it("counts whom each message would still reach", async () => {
+    const list = await add("/distribution-lists", { name: "All staff" });
+    const { id } = await api.user("Member");
+    await add(`/users/${id}/subscriptions`, { distributionListId: list });
+    const deviceGroupId = await group("Whole site");
+    const of = (distributionListIds: string[], more: object = {}) => ({
+      ...{ priority: "critical", deviceGroupIds: [deviceGroupId], distributionListIds },
+      ...more,
+    });
+    await template("Both", of([list]));
+    await template("Devices only", of([]));
+    const { body } = await remove(`/device-groups/${deviceGroupId}`);
+    expect((body as Refusal).dependents.map(({ name, left }) => [name, left])).toEqual([
+      ["Both", { devices: 0, users: 1 }],
+      ["Devices only", { devices: 0, users: 0 }],
+    ]);
+    // Other rows than recipients do not change whom a message reaches.
+    const request = await add("/confirmation-requests", { name: "All right?", options: ["Yes"] });
+    await template("Asks", { priority: "critical", confirmationRequestId: request });
+    const refused = await remove(`/confirmation-requests/${request}`);
+    expect((refused.body as Refusal).dependents.map(({ left }) => left)).toEqual([null]);
   });
 
   it("does not tell the names of rows that the caller must not see", async () => {
@@ -171,8 +204,9 @@ describe("emptying what an emergency uses", () => {
       memberships.push(await add(`/users/${id}/subscriptions`, { distributionListId: list }));
     await template("Code blue", { priority: "critical", distributionListIds: [list] });
     expect((await remove(`/users/${people[0]?.id}/subscriptions/${memberships[0]}`)).status).toBe(200);
-    await expectInUse(`/users/${people[1]?.id}/subscriptions/${memberships[1]}`, [
-      "message-templates Code blue emergency",
-    ]);
+    const uses = ["message-templates Code blue emergency"];
+    await expectInUse(`/users/${people[1]?.id}/subscriptions/${memberships[1]}`, uses);
+    await expectInUse(`/users/${people[1]?.id}`, uses);
+    expect((await remove(`/users/${people[0]?.id}`)).status).toBe(200);
   });
 });

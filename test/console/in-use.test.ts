@@ -39,6 +39,7 @@ describe("what a lockdown uses", () => {
     await open(`/device-groups?open=${group}`);
     await page.getByRole("button", { name: "Remove" }).click();
     await question.getByText("Lockdown").waitFor();
+    await question.getByText("then reaches no one").waitFor();
     expect(await question.getByText("Emergency").count()).toBe(1);
     await question.getByRole("button", { name: "Keep it" }).click();
     await question.waitFor({ state: "detached" });
@@ -71,5 +72,24 @@ describe("what a lockdown uses", () => {
     await page.getByText("1 person").waitFor();
     // Browsers write down every refusal.
     expect(errors.filter((line) => !line.includes("409 (Conflict)"))).toEqual([]);
+  });
+
+  it("lists ordinary messages before their group is removed", async () => {
+    const group = await add("/device-groups", { name: "Canteen", filterType: "ACCEPT", filters: [] });
+    await add("/message-templates", { name: "Lunch", subject: "Lunch is ready", deviceGroupIds: [group] });
+    const { page, open, errors } = await openConsole(browser, daemon.url);
+    const question = page.getByRole("dialog", { name: "“Canteen” is in use" });
+
+    await open(`/device-groups?open=${group}`);
+    await page.getByRole("button", { name: "Remove" }).click();
+    await question.getByText("Lunch").waitFor();
+    await question.getByText("They remain, but without it.").waitFor();
+    await question.getByRole("button", { name: "Continue anyway" }).click();
+    await page.getByText("Canteen will be removed in ten seconds.").waitFor();
+    await page.goto("about:blank");
+    await eventually(async () => {
+      expect((await daemon.call("GET", `/device-groups/${group}`)).status).toBe(404);
+    });
+    expect(errors).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { type OnPremisesPath, onPremisesPaths } from "../on-premises-paths.ts";
 import { routeShape } from "../router.ts";
 import { IMPACT_SCHEMA } from "../rows/dry-run.ts";
 import { RING_DIFF_SCHEMA } from "../rows/ring-diff-response.ts";
-import { ERROR_SCHEMA, errorResponses } from "./errors.ts";
+import { ERROR_SCHEMA, errorResponses, USES_SCHEMA } from "./errors.ts";
 import { operationName } from "./operation-names.ts";
 import { operationOf } from "./operations.ts";
 import { SHARED_PARAMETERS } from "./parameters.ts";
@@ -122,6 +122,7 @@ export function* describeApi(
       Deletion: DELETION,
       StoredFile: STORED_FILE,
       Impact: IMPACT_SCHEMA,
+      Uses: USES_SCHEMA,
       RingDifference: RING_DIFF_SCHEMA,
     },
   };

@@ -6,6 +6,23 @@ import { objectSchema, responseMembers } from "./field-schemas.ts";
 
 const TYPE: JsonSchema = { type: "string", enum: [...Object.keys(STATUS_BY_ERROR_TYPE), "internal"] };
 
+const USE_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
+  type: { type: "string", description: "Resource, such as `scenarios`." },
+  id: { type: "string", format: "uuid" },
+  name: { type: ["string", "null"], description: "Null if the caller must not see it." },
+};
+
+/** Rows that use the row of a removal without being critical. @source docs/decisions/0435-in-use.md, Ordinary uses */
+export const USES_SCHEMA: JsonSchema = {
+  type: "array",
+  description: "With dryRun: rows that would lose this one, such as templates with the group; at most 100.",
+  items: {
+    type: "object",
+    required: ["type", "id", "name", "role"],
+    properties: { ...USE_PROPERTIES, role: { type: "string", enum: ["ordinary"] } },
+  },
+};
+
 /** The body of every error. @source docs/decisions/0002-errors.md */
 export const ERROR_SCHEMA: JsonSchema = {
   type: "object",
@@ -32,12 +49,17 @@ export const ERROR_SCHEMA: JsonSchema = {
       description: "For `in-use`: the emergencies, inputs and bells that use the row, at most 100.",
       items: {
         type: "object",
-        required: ["type", "id", "name", "role"],
+        required: ["type", "id", "name", "role", "left"],
         properties: {
-          type: { type: "string", description: "Resource, such as `scenarios`." },
-          id: { type: "string", format: "uuid" },
-          name: { type: ["string", "null"], description: "Null if the caller must not see it." },
+          ...USE_PROPERTIES,
           role: { type: "string", enum: ["emergency", "input", "bells"] },
+          left: {
+            type: ["object", "null"],
+            description:
+              "Recipients that the template of the use would still have after the removal of a group, list or user; null if they are not counted.",
+            required: ["devices", "users"],
+            properties: { devices: { type: "integer", minimum: 0 }, users: { type: "integer", minimum: 0 } },
+          },
         },
       },
     },

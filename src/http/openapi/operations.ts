@@ -121,7 +121,8 @@ function isDryRunSupported(action: Action): boolean {
 /** A dry run returns the response of the write plus `dryRun`. */
 function withDryRunMember(schema: JsonSchema, action: Action): JsonSchema {
   const ringDiff = canChangeRings(action) ? { ringDiff: componentRef("RingDifference") } : {};
-  return { allOf: [schema, { type: "object", properties: { dryRun: componentRef("Impact"), ...ringDiff } }] };
+  const uses = action.response.kind === "deletion" ? { uses: componentRef("Uses") } : {};
+  return { allOf: [schema, { type: "object", properties: { dryRun: componentRef("Impact"), ...uses, ...ringDiff } }] };
 }
 
 function successOf(action: Action): Record<string, JsonSchema> {

@@ -1,13 +1,21 @@
 import { yieldToEventLoop } from "../../lib/clock.ts";
 import { InUseError } from "../../lib/errors.ts";
-import { type CriticalUse, findCriticalUses } from "../../notifications/emergencies/critical-uses.ts";
+import {
+  type CriticalUse,
+  findCriticalUses,
+  findOrdinaryUses,
+  type RowUse,
+} from "../../notifications/emergencies/critical-uses.ts";
 import { measureImpact, rowImpactAt } from "../../notifications/recipients/change-impact.ts";
+import { countTargets, targetsOfRecipients, targetsWithout } from "../../notifications/recipients/recipient-diff.ts";
 import deviceGroups from "../../resources/devices/device-groups.ts";
 import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import distributionLists from "../../resources/lists/distribution-lists.ts";
+import messageTemplates from "../../resources/messages/message-templates.ts";
 import subscriptions from "../../resources/people/subscriptions.ts";
+import users from "../../resources/people/users.ts";
 import { boolean } from "../../schema/field.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import { createDryRun } from "../../store/dry-run.ts";
@@ -38,9 +46,22 @@ interface Change {
  */
 export async function assertRemovable(request: ApiRequest, change: Change): Promise<void> {
   if (isDetaching(request.query)) return;
-  refuse(await findCriticalUses(request.deps, change, request.by.scope));
+  const uses = await findCriticalUses(request.deps, change, request.by.scope);
+  if (uses.length > 0) refuse(uses, await reachWithout(request, change, uses));
   await assertDevicesSpared(request, change);
-  if (change.resource === subscriptions) await assertNotLastMember(request, change.id);
+  if (change.resource === subscriptions) await assertNotLastMember(request, [change.id]);
+  if (change.resource === users) {
+    const held = request.deps.store.find(subscriptions, { userId: change.id }, MAX_GROUPS);
+    await assertNotLastMember(
+      request,
+      held.map(({ id }) => id),
+    );
+  }
+}
+
+/** Rows that are not critical and lose the row when it is removed. */
+export function ordinaryUses({ deps, by }: ApiRequest, change: Change): Promise<RowUse[]> {
+  return findOrdinaryUses(deps, change, by.scope);
 }
 
 /** The same for a change that empties a group or list, or puts a device or plugin out of use. */
@@ -67,8 +88,35 @@ function isDetaching(query: Query): boolean {
   return textParameter(query, "detach") === "true";
 }
 
-function refuse(uses: readonly CriticalUse[]): void {
-  if (uses.length > 0) throw new InUseError(uses);
+type Reach = { devices: number; users: number };
+
+/** `reach`: what templates reach after the change, by id. */
+function refuse(uses: readonly CriticalUse[], reach: ReadonlyMap<string, Reach> = new Map()): void {
+  if (uses.length === 0) return;
+  throw new InUseError(
+    uses.map(({ templateId, ...use }) => ({ ...use, left: (templateId !== null && reach.get(templateId)) || null })),
+  );
+}
+
+/** Templates whose recipients are counted: each takes a pass over all devices. */
+const MAX_TEMPLATES = 10;
+const TARGETS: readonly AnyResource[] = [deviceGroups, distributionLists, users];
+
+/** Whom the templates of the uses would still reach without the row, by id. */
+async function reachWithout(
+  { deps: { store, clock } }: ApiRequest,
+  { resource, id }: Change,
+  uses: readonly CriticalUse[],
+): Promise<Map<string, Reach>> {
+  const reach = new Map<string, Reach>();
+  const row = store.get(resource, id);
+  if (!TARGETS.includes(resource) || !row) return reach;
+  const templateIds = [...new Set(uses.flatMap(({ templateId }) => templateId ?? []))].slice(0, MAX_TEMPLATES);
+  for (const template of store.getByIds(messageTemplates, templateIds)) {
+    const left = targetsWithout(targetsOfRecipients(store, template), { resource, id, pk: row.pk });
+    reach.set(template.id, await countTargets(left, { reader: store, clock }));
+  }
+  return reach;
 }
 
 const DEVICE_OWNERS: ReadonlyMap<AnyResource, string> = new Map<AnyResource, string>([
@@ -108,10 +156,14 @@ function groupIds({ deps: { store } }: ApiRequest): string[] {
   return store.all<{ id: string }>("SELECT id FROM device_groups LIMIT ?", MAX_GROUPS).map(({ id }) => id);
 }
 
-async function assertNotLastMember(request: ApiRequest, id: string): Promise<void> {
+/** Refuses the end of memberships that leaves a list in critical use without members. */
+async function assertNotLastMember(request: ApiRequest, ids: readonly string[]): Promise<void> {
   const { store } = request.deps;
-  const distributionListId = store.get(subscriptions, id)?.distributionListId;
-  if (!distributionListId || store.count(subscriptions, { distributionListId }) > 1) return;
-  const emptied = { resource: distributionLists, id: distributionListId };
-  refuse(await findCriticalUses(request.deps, emptied, request.by.scope));
+  const emptiedUses = new Map<string, CriticalUse>();
+  for (const { distributionListId } of store.getByIds(subscriptions, ids)) {
+    if (!distributionListId || store.count(subscriptions, { distributionListId }) > 1) continue;
+    const emptied = { resource: distributionLists, id: distributionListId };
+    for (const use of await findCriticalUses(request.deps, emptied, request.by.scope)) emptiedUses.set(use.id, use);
+  }
+  refuse([...emptiedUses.values()]);
 }

@@ -5,11 +5,13 @@ import { methodsOf, pathParams } from "../../schema/catalogue.ts";
 import { type FileFieldData, type StoredFile, uuid } from "../../schema/field.ts";
 import type { AnyResource, Deprecation, ResourcePath, RowBase } from "../../schema/resource.ts";
 import { type ApiRequest, deletedResponse, type GuardedAction } from "../action.ts";
+import { addMembers } from "../actions/add-members.ts";
 import { assertIfMatch } from "../etag.ts";
 import { fileQuery, requestedFileResponse } from "../file-response.ts";
 import type { ResponseShape } from "../openapi/response-shape.ts";
 import { textParameter } from "../query/query.ts";
-import { assertChangeKeepsReach, assertRemovable, DETACH_QUERY } from "./in-use.ts";
+import { isDryRun } from "./dry-run.ts";
+import { assertChangeKeepsReach, assertRemovable, DETACH_QUERY, ordinaryUses } from "./in-use.ts";
 import type { PresentationContext, Presenter } from "./presenter.ts";
 import type { UntypedRow } from "./representation.ts";
 import {
@@ -166,9 +168,11 @@ async function remove(served: ServedPath, request: RowRequest) {
   const { store } = request.deps;
   const { id } = requireRow(served, request);
   requireSameId(served, request);
-  await assertRemovable(request, { resource: served.resource, id });
+  const removal = { resource: served.resource, id };
+  await assertRemovable(request, removal);
+  const uses = isDryRun(request.query) ? { uses: await ordinaryUses(request, removal) } : {};
   await store.remove(served.resource, id, request.by, ifMatchGuard(request));
-  return deletedResponse(id);
+  return addMembers(deletedResponse(id), uses);
 }
 
 /** Hides a row from the user's own list; the row itself is kept. */

@@ -1,5 +1,6 @@
 import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
 import { isEmergencyTemplate } from "../../resources/messages/emergency-template.ts";
+import messageTemplates from "../../resources/messages/message-templates.ts";
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import type { RowVisibility, StoreReader } from "../../store/store.ts";
@@ -7,14 +8,21 @@ import type { RowVisibility, StoreReader } from "../../store/store.ts";
 /** Why a use is critical: it sends emergencies, is started by an input, or rings. */
 export type CriticalRole = "emergency" | "input" | "bells";
 
-/** A row whose messages or rings would change without notice if another row went. */
-export interface CriticalUse {
+/** A row that uses another one. */
+export interface RowUse {
   /** Resource name: `scenarios`. */
   type: string;
   id: string;
   /** Null if the caller must not see the row. */
   name: string | null;
+  role: CriticalRole | "ordinary";
+}
+
+/** A row whose messages or rings would change without notice if another row went. */
+export interface CriticalUse extends RowUse {
   role: CriticalRole;
+  /** Id of the template that leads to the use or is the use; null without one. */
+  templateId: string | null;
 }
 
 type Row = Readonly<Record<string, unknown>> & { id: string };
@@ -82,22 +90,45 @@ export async function findCriticalUses(
 ): Promise<CriticalUse[]> {
   const found: CriticalUse[] = [];
   const known = new Set([keyOf(target)]);
-  const queue = [target];
+  const queue: QueuedRow[] = [{ ...target, templateId: null }];
   for (let next = queue.shift(); next && found.length < MAX_USES && known.size < MAX_ROWS; next = queue.shift()) {
-    for await (const use of usersOf({ reader, catalogue, clock }, next, next === target)) {
+    for await (const use of usersOf({ reader, catalogue, clock }, next, next.id === target.id)) {
       if (known.has(keyOf(use))) continue;
       known.add(keyOf(use));
+      const templateId = use.resource === messageTemplates ? use.id : next.templateId;
       const role = use.usage.role(use.row);
-      if (role !== null) found.push(describe(reader, catalogue, use, role, scope));
-      queue.push(use);
+      if (role !== null) found.push({ ...describe(reader, catalogue, use, scope), role, templateId });
+      queue.push({ ...use, templateId });
       const owner = ownerOf(catalogue, use);
       if (owner && !known.has(keyOf(owner))) {
         known.add(keyOf(owner));
-        queue.push(owner);
+        queue.push({ ...owner, templateId });
       }
     }
   }
   return found;
+}
+
+/** Finds the rows that refer to the row and are not critical: they lose it when it is removed. At most 100. */
+export async function findOrdinaryUses(
+  { store: reader, catalogue, clock }: CriticalUsesDeps,
+  target: { resource: AnyResource; id: string },
+  scope: RowVisibility,
+): Promise<RowUse[]> {
+  const found = new Map<string, RowUse>();
+  for await (const use of usersOf({ reader, catalogue, clock }, target, true)) {
+    if (use.usage.role(use.row) !== null) continue;
+    found.set(keyOf(use), { ...describe(reader, catalogue, use, scope), role: "ordinary" });
+    if (found.size === MAX_USES) break;
+  }
+  return [...found.values()];
+}
+
+/** A row whose users are to be found, and the template that led to it. */
+interface QueuedRow {
+  resource: AnyResource;
+  id: string;
+  templateId: string | null;
 }
 
 interface FoundUse {
@@ -145,12 +176,11 @@ function describe(
   reader: StoreReader,
   catalogue: Catalogue,
   use: FoundUse,
-  role: CriticalRole,
   scope: RowVisibility,
-): CriticalUse {
+): Omit<RowUse, "role"> {
   const { resource, id, row } = use;
   const shown = reader.get(resource, id, scope) === null ? null : (nameOf(row) ?? ownerName(reader, catalogue, use));
-  return { type: resource.name, id, name: shown, role };
+  return { type: resource.name, id, name: shown };
 }
 
 function nameOf(row: Row): string | null {

@@ -6,6 +6,7 @@ import deviceGroups from "../../resources/devices/device-groups.ts";
 import distributionLists from "../../resources/lists/distribution-lists.ts";
 import messageTemplates from "../../resources/messages/message-templates.ts";
 import subscriptions from "../../resources/people/subscriptions.ts";
+import users from "../../resources/people/users.ts";
 import type { AnyResource, RowOf } from "../../schema/resource.ts";
 import type { StoreReader } from "../../store/store.ts";
 
@@ -78,6 +79,39 @@ function groupTargets(reader: StoreReader, groups: readonly string[]): Recipient
 function keysOf(reader: StoreReader, table: string, ids: readonly string[]): number[] {
   const sql = `SELECT pk FROM ${table} WHERE id IN (SELECT value FROM json_each(?)) ORDER BY pk`;
   return reader.all<{ pk: number }>(sql, JSON.stringify(ids)).map(({ pk }) => pk);
+}
+
+/** Targets without a list, user or device group that is to be removed. */
+export function targetsWithout(
+  targets: RecipientTargets,
+  removed: { resource: AnyResource; id: string; pk: number },
+): RecipientTargets {
+  const { resource, id, pk } = removed;
+  const others = (keys: readonly number[], from: AnyResource) =>
+    resource.name === from.name ? keys.filter((key) => key !== pk) : keys;
+  const definitions = new Map(targets.definitions);
+  if (resource.name === deviceGroups.name) {
+    definitions.delete(id);
+    for (const [group, definition] of definitions) {
+      const baseDeviceGroupIds = definition.baseDeviceGroupIds.filter((base) => base !== id);
+      definitions.set(group, { ...definition, baseDeviceGroupIds });
+    }
+  }
+  return {
+    lists: others(targets.lists, distributionLists),
+    users: others(targets.users, users),
+    groups: targets.groups.filter((group) => group !== id),
+    definitions,
+  };
+}
+
+/** Devices and users of targets. */
+export async function countTargets(
+  targets: RecipientTargets,
+  deps: { reader: StoreReader; clock: Clock },
+): Promise<{ devices: number; users: number }> {
+  const { joining } = await diffDevices(NO_TARGETS, targets, deps);
+  return { devices: joining.length, users: (await usersOfTargets(targets, deps)).size };
 }
 
 /** Users added and removed between two states; in chunks, since lists may be long. */

@@ -8,14 +8,16 @@ export interface RowPage<T> {
   data: T[];
 }
 
-/** An emergency, an input or bells that use a row. */
+/** A row that uses another one: an emergency, an input, bells or something ordinary. */
 export interface Dependent {
   /** Resource name. */
   type: string;
   id: string;
   /** Null if the user must not see it. */
   name: string | null;
-  role: "emergency" | "input" | "bells";
+  role: "emergency" | "input" | "bells" | "ordinary";
+  /** Recipients that its message still has afterwards, if they are counted. */
+  left?: { devices: number; users: number } | null;
 }
 
 /** What uses the row that could not be changed; null for other errors. */
@@ -61,6 +63,8 @@ export interface ApiClient {
     params?: RouteParams,
     options?: { leaving?: boolean; query?: RouteQuery },
   ): Promise<void>;
+  /** What would lose a row, by a dry run of its removal. Throws `in-use` for what emergencies need. */
+  ordinaryUses(route: RouteFor<"delete">, params?: RouteParams): Promise<readonly Dependent[]>;
   logIn(email: string, password: string, newPassword?: string): Promise<void>;
   setup(): Promise<SetupState>;
   /** Where a browser goes to log in by an identity provider, and then to the path `to`. */
@@ -186,6 +190,8 @@ export function createClient(options: ClientOptions): ApiClient {
       }) as Promise<T>,
     remove: async (route, params, { leaving: keepalive = false, query } = {}) =>
       void (await call("DELETE", routeUrl(route, params, query), undefined, {}, { keepalive })),
+    ordinaryUses: async (route, params) =>
+      ((await call("DELETE", routeUrl(route, params, { dryRun: true }))) as { uses?: readonly Dependent[] }).uses ?? [],
     logIn: async (email, password, newPassword) =>
       void (await call("POST", "/api/login", { email, password, newPassword })),
     doorTo: (providerId, to) => `/api/log-in/${providerId}?to=${encodeURIComponent(to)}`,

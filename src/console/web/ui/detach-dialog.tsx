@@ -4,7 +4,7 @@ import { useTranslation } from "../i18n/use-translation.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Chip } from "./status-chip.tsx";
 
-/** A change that takes something from emergencies, inputs or bells. */
+/** A change that takes something from rows that use it. */
 export interface DetachQuestion {
   /** What is removed; null for a change. */
   name: string | null;
@@ -12,11 +12,12 @@ export interface DetachQuestion {
   onAnswer(isConfirmed: boolean): void;
 }
 
-const ROLE_TONES = { emergency: "bad", input: "warn", bells: "warn" } as const;
+const ROLE_TONES = { emergency: "bad", input: "warn", bells: "warn", ordinary: "neutral" } as const;
 
 /** Lists what uses a row before it is removed or emptied; the safe answer comes first. */
 export function DetachDialog({ name, dependents, onAnswer }: DetachQuestion) {
   const { t, name: nameOf } = useTranslation();
+  const isOrdinary = dependents.every(({ role }) => role === "ordinary");
   return (
     <Dialog
       onClose={() => onAnswer(false)}
@@ -25,15 +26,16 @@ export function DetachDialog({ name, dependents, onAnswer }: DetachQuestion) {
       <div className="stack">
         <p>{t("detach.why", { count: dependents.length })}</p>
         <ul className="plain lined">
-          {dependents.map(({ type, id, name: shown, role }) => (
+          {dependents.map(({ type, id, name: shown, role, left }) => (
             <li key={id} className="row">
               <Chip tone={ROLE_TONES[role]}>{nameOf("detach-role", role)}</Chip>
               <strong className="grow">{shown ?? t("detach.hidden")}</strong>
+              {left && <Left {...left} />}
               <span className="soft">{nameOf("resource", type)}</span>
             </li>
           ))}
         </ul>
-        <p>{t("detach.effect")}</p>
+        <p>{t(isOrdinary ? "detach.effect-ordinary" : "detach.effect")}</p>
         <div className="row">
           <Button size="md" data-autofocus onClick={() => onAnswer(false)}>
             {t("detach.keep")}
@@ -45,4 +47,11 @@ export function DetachDialog({ name, dependents, onAnswer }: DetachQuestion) {
       </div>
     </Dialog>
   );
+}
+
+/** Recipients that a message still has. */
+function Left({ devices, users }: { devices: number; users: number }) {
+  const { t } = useTranslation();
+  if (devices + users === 0) return <Chip tone="bad">{t("detach.left-none")}</Chip>;
+  return <span>{t("detach.left", { devices, users })}</span>;
 }

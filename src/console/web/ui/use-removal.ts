@@ -14,8 +14,8 @@ const MAY_BE_IN_USE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Removal of a row with ten seconds to undo. The appliance is asked first whether it may go: what emergencies or bells use
- * is removed only after the user has seen them.
+ * Removal of a row with ten seconds to undo. The appliance is asked first whether it may go: what is in use is removed
+ * only after the user has seen the uses.
  */
 export function useRemoval(route: RouteFor<"delete">) {
   const { client, removals, notify, confirmDetach } = useConsole();
@@ -24,8 +24,8 @@ export function useRemoval(route: RouteFor<"delete">) {
   const mayRemove = async (name: string, params: RouteParams): Promise<{ detach: boolean } | null> => {
     if (!MAY_BE_IN_USE.has(ROUTES[route].resource)) return { detach: false };
     try {
-      await client.remove(route, params, { query: { dryRun: true } });
-      return { detach: false };
+      const uses = await client.ordinaryUses(route, params);
+      return uses.length === 0 || (await confirmDetach(uses, name)) ? { detach: false } : null;
     } catch (error) {
       const dependents = dependentsOf(error);
       if (dependents) return (await confirmDetach(dependents, name)) ? { detach: true } : null;
