@@ -20,7 +20,7 @@ import { addLink } from "./link.ts";
 import { addLogs } from "./logs.ts";
 import { addOpenapi } from "./openapi.ts";
 import { addPlugin } from "./plugin/plugin.ts";
-import { addSend } from "./send.ts";
+import { addMessage, addSend } from "./send.ts";
 import { addHub, addServe } from "./serve.ts";
 import { addSettings } from "./settings.ts";
 import { addSimulator } from "./simulator.ts";
@@ -42,6 +42,7 @@ const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
   "Daily use:": [
     addDevice,
     addSend,
+    addMessage,
     addEmergencies,
     addAlarms,
     addUser,

@@ -24,6 +24,7 @@ interface SendOptions extends ApplianceOptions {
   text?: string;
   tone?: string;
   speech: boolean;
+  emergency?: true;
   drill?: true;
   json?: true;
 }
@@ -57,6 +58,7 @@ export function addSend(program: Command, terminal: Terminal, finish: (exitCode:
     .option("--text <text>", "text that devices show below the subject")
     .addOption(new Option("--tone <tone>", "tone played before the message").choices(ALERT_TONE_NAMES))
     .option("--no-speech", "do not speak the text where a group has loudspeakers, which cannot show it")
+    .option("--emergency", "interrupt everything else, and send again to devices that have not heard it")
     .option("--drill", "mark the message as a drill")
     .option("--json", "print one line of JSON")
     .addHelpText(
@@ -69,9 +71,10 @@ export function addSend(program: Command, terminal: Terminal, finish: (exitCode:
     .action(async (subject: string, options: SendOptions) => {
       const api = apiClientFrom(options, terminal);
       const { text: body, drill, json } = options;
+      const priority = options.emergency ? "critical" : undefined;
       const deviceGroupIds = await groupsOf(api, options);
       const audio = await audioFor(api, options, deviceGroupIds);
-      const message = { subject, body, ...audio, drill, deviceGroupIds };
+      const message = { subject, body, ...audio, priority, drill, deviceGroupIds };
       const { id, approval, warnings = [] } = await api.postIdempotent<Sent>("/notifications", message);
       for (const warning of warnings) terminal.err(`Warning: ${warning.message}`);
       if (approval === "waiting") {
@@ -89,6 +92,29 @@ export function addSend(program: Command, terminal: Terminal, finish: (exitCode:
       else for (const line of [...tableOf(devices), ...summaryOf(devices, verdict)]) terminal.out(line);
       const isMissing = devices.some(isMissed) || problems.length > 0 || warnings.length > 0;
       finish(isMissing ? EXIT.failure : EXIT.ok);
+    });
+}
+
+/** `carillon message`: the result of a message so far, with the same table and exit code as `carillon send`. */
+export function addMessage(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
+  addApplianceOptions(program.command("message <id>"), terminal)
+    .description("Show the result of a message for each device.")
+    .option("--json", "print one line of JSON")
+    .addHelpText(
+      "after",
+      "\nThe id is in the address of the message's page and in the output of `carillon send --json`.\n" +
+        "Exit code 1 when a device was not reached; such devices come last, with the reason.",
+    )
+    .action(async (id: string, options: ApplianceOptions & { json?: true }) => {
+      const api = apiClientFrom(options, terminal);
+      const path = `/notifications/${encodeURIComponent(id)}`;
+      const { subject, catchingUp } = await api.get<{ subject: string | null; catchingUp: boolean }>(path);
+      const devices = await listAll<DeliveryStatusRow>(api, `${path}/devices`);
+      const verdict = reachVerdict(countOutcomes(devices));
+      if (options.json) terminal.out(JSON.stringify({ id, subject, catchingUp, verdict, devices: devices.map(brief) }));
+      else for (const line of [...tableOf(devices), ...summaryOf(devices, verdict)]) terminal.out(line);
+      if (catchingUp) terminal.err("It will be sent again to devices that have not heard it.");
+      finish(devices.some(isMissed) ? EXIT.failure : EXIT.ok);
     });
 }
 

@@ -10,8 +10,9 @@ import {
 import { findPositions, findTrackedPeople } from "../../notifications/responses/tracked-people.ts";
 import type { TrackedPosition } from "../../notifications/responses/tracking.ts";
 import { DELIVERY_LEVELS } from "../../resources/notifications/delivery-levels.ts";
+import { DEVICE_OUTCOMES, REACH_VERDICTS } from "../../resources/notifications/device-outcomes.ts";
 import notifications from "../../resources/notifications/notifications.ts";
-import type { RoomLocation } from "../../resources/notifications/roll-call.ts";
+import { OUTCOME_COUNTS } from "../../resources/notifications/progress-fields.ts";
 import users from "../../resources/people/users.ts";
 import { boolean, computed, integer, number, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, type ApiRequest, jsonResponse, requireVisibleRow } from "../action.ts";
@@ -61,6 +62,16 @@ const ROLL_CALL = {
 
 const FLOORS = {
   unplaced: integer("Number of devices without a zone.", { required: true }),
+  buildings: computed("Buildings with target devices, in the order of the zones.", "array", {
+    of: {
+      buildingId: uuid("Id of the building.", { required: true }),
+      buildingName: text("Name of the building.", { required: true }),
+      siteId: uuid("Id of the site.", { required: true }),
+      siteName: text("Name of the site.", { required: true }),
+      outcomes: computed("Number of devices by outcome.", "object", { of: OUTCOME_COUNTS }),
+      verdict: option("What the outcomes add up to.", REACH_VERDICTS, { required: true }),
+    },
+  }),
   rooms: computed("Zones with target devices, in order.", "array", {
     of: {
       room: ROOM,
@@ -69,7 +80,11 @@ const FLOORS = {
           deviceId: uuid("Id of the device.", { required: true }),
           name: text("Description of the device at that time.", { required: true }),
           level: option("Delivery level.", DELIVERY_LEVELS, { required: true }),
-          textOnly: boolean("The device shows the text and did not play any audio.", { required: true }),
+          outcome: option("Outcome.", DEVICE_OUTCOMES, { required: true }),
+          textOnly: boolean(
+            "The device shows the text and did not play audio, or in an emergency less than half of it.",
+            { required: true },
+          ),
           reason: text("Reason for the level."),
         },
       }),
@@ -120,17 +135,12 @@ export const notificationLocationActions: readonly Action[] = [
   {
     method: "get",
     at: "notifications/{notificationId}/rooms",
-    doc: "Returns the delivery levels of a notification by zone.",
+    doc: "Returns the outcomes of a notification by zone and by building.",
     response: { kind: "members", fields: FLOORS },
     permission: "anyone",
     async handle(request) {
       const { store, clock } = request.deps;
-      const found: { rooms: { room: RoomLocation; devices: object[] }[]; unplaced: number } = await devicesByRoom(
-        requireReadable(request, "devices").pk,
-        store,
-        clock,
-      );
-      return jsonResponse({ ...found });
+      return jsonResponse({ ...(await devicesByRoom(requireReadable(request, "devices").pk, store, clock)) });
     },
   },
   {

@@ -100,6 +100,7 @@ export function endAfterAudio(live: ActiveBroadcastState): void {
   for (const delivery of listening) {
     if (!hasHeardTooLittle(live, delivery, live.clock.now())) continue;
     delivery.reason = MISSED_AUDIO_REASONS.partly;
+    delivery.textOnly = true;
     delivery.late = true;
     live.ledger.markDirty(delivery);
   }

@@ -1,4 +1,5 @@
 import type deliveries from "../../resources/notifications/deliveries.ts";
+import { deviceOutcome } from "../../resources/notifications/device-outcomes.ts";
 import type notificationActivities from "../../resources/notifications/notification-activities.ts";
 import type notificationRecipients from "../../resources/notifications/notification-recipients.ts";
 import type { ResourceHooks, StoreReader } from "../../store/store.ts";
@@ -32,7 +33,7 @@ function deviceSummaries(reader: StoreReader, recipientPks: readonly number[]): 
   return summaries;
 }
 
-/** Hooks of deliveries: show the current attributes of the devices; one query per page. */
+/** Hooks of deliveries: show their outcome and the current attributes of the devices; one query per page. */
 export const deliveryHooks: ResourceHooks<typeof deliveries> = {
   present(rows, { reader }) {
     const ids = rows.map(({ deviceId }) => deviceId).filter((id) => id !== null);
@@ -41,7 +42,10 @@ export const deliveryHooks: ResourceHooks<typeof deliveries> = {
       JSON.stringify(ids),
     );
     const attributes = new Map(lines.map((line) => [line.id, line.attributes]));
-    return rows.map(({ deviceId }) => ({ attributes: JSON.parse(attributes.get(deviceId ?? "") ?? "{}") }));
+    return rows.map(({ deviceId, level, textOnly }) => ({
+      attributes: JSON.parse(attributes.get(deviceId ?? "") ?? "{}"),
+      outcome: deviceOutcome({ level, textOnly }),
+    }));
   },
 };
 

@@ -1,5 +1,12 @@
 import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
-import type { RollCallEntry as Called, PlacedDevice, RoomLocation } from "../../resources/notifications/roll-call.ts";
+import { deviceOutcome } from "../../resources/notifications/device-outcomes.ts";
+import { countOutcomes, reachVerdict, sumOutcomes } from "../../resources/notifications/outcome-counts.ts";
+import type {
+  BuildingOutcomes,
+  RollCallEntry as Called,
+  PlacedDevice,
+  RoomLocation,
+} from "../../resources/notifications/roll-call.ts";
 import type { SqlValue, StoreReader } from "../../store/store.ts";
 
 /** A recipient with the answer; times are epoch ms. */
@@ -115,24 +122,34 @@ function compareUnansweredFirst(a: RollCallPerson, b: RollCallPerson): number {
   return Number(a.answer !== null) - Number(b.answer !== null) || compareText(a.name, b.name);
 }
 
+/** Devices of a message by place. */
+export interface DevicesByPlace {
+  buildings: BuildingOutcomes[];
+  rooms: DevicesInRoom[];
+  /** Number of devices without a room. */
+  unplaced: number;
+}
+
 /**
- * Delivery states of devices by room, and the number without a room. A device's room is the one in its row, else the
+ * Delivery states of devices by room, their sums by building, and the number without a room. A device's room is the one in its row, else the
  * only room whose name equals its attribute Location.
  */
 export async function devicesByRoom(
   notificationPk: number,
   reader: StoreReader,
   clock: Clock,
-): Promise<{ rooms: DevicesInRoom[]; unplaced: number }> {
+): Promise<DevicesByPlace> {
   const byName = zonesByName(reader);
   const byRoom = new Map<number | null, PlacedDevice[]>();
-  for (const lines of readChunks<PlacedDevice & { location: string | null }>(
+  for (const lines of readChunks<Omit<PlacedDevice, "outcome"> & { location: string | null }>(
     reader,
     DEVICE_STATES_SQL,
     notificationPk,
   )) {
-    for (const { pk: _pk, zone, location, textOnly, ...device } of lines) {
-      addToRoom(byRoom, zone ?? byName.get(location ?? "") ?? null, { ...device, textOnly: Boolean(textOnly) });
+    for (const { pk: _pk, zone, location, ...device } of lines) {
+      const textOnly = Boolean(device.textOnly);
+      const outcome = deviceOutcome({ level: device.level, textOnly });
+      addToRoom(byRoom, zone ?? byName.get(location ?? "") ?? null, { ...device, textOnly, outcome });
     }
     await yieldToEventLoop(clock);
   }
@@ -142,7 +159,21 @@ export async function devicesByRoom(
     const room = rooms.get(zone ?? 0);
     return room ? [{ room, devices }] : [];
   });
-  return { rooms: placed.sort((a, b) => compareText(roomSortKey(a.room), roomSortKey(b.room))), unplaced };
+  placed.sort((a, b) => compareText(roomSortKey(a.room), roomSortKey(b.room)));
+  return { buildings: buildingsOf(placed), rooms: placed, unplaced };
+}
+
+/** Sums of the rooms by building, in their order. */
+function buildingsOf(rooms: readonly DevicesInRoom[]): BuildingOutcomes[] {
+  const found = new Map<string, BuildingOutcomes>();
+  for (const { room, devices } of rooms) {
+    const { buildingId, buildingName, siteId, siteName } = room;
+    const before = found.get(buildingId);
+    const outcomes = sumOutcomes([...(before ? [before.outcomes] : []), countOutcomes(devices)]);
+    const verdict = reachVerdict(outcomes);
+    found.set(buildingId, { buildingId, buildingName, siteId, siteName, outcomes, verdict });
+  }
+  return [...found.values()];
 }
 
 function* readChunks<T>(reader: StoreReader, sql: string, notificationPk: number): Generator<Line<T>[]> {

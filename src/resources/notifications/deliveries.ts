@@ -1,6 +1,7 @@
 import { boolean, computed, integer, internal, number, option, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { DELIVERY_LEVELS } from "./delivery-levels.ts";
+import { DEVICE_OUTCOMES } from "./device-outcomes.ts";
 
 const ATTRIBUTE = text("Value.", { max: 100_000 });
 
@@ -51,11 +52,15 @@ export default defineResource({
     provider: text("Plugin that delivers.", { readOnly: true, max: 140 }),
     attributes: computed("Current attributes of the device.", "object", { of: ATTRIBUTE }),
     level: option("Delivery level.", DELIVERY_LEVELS, { readOnly: true, default: "planned" }),
+    outcome: computed(`Level and textOnly in plain terms: ${DEVICE_OUTCOMES.join(", ")}.`, "text"),
     reason: text("Reason for the level.", { readOnly: true, max: 500 }),
     attempt: integer("Attempts so far.", { readOnly: true, default: 0 }),
     priority: integer("0 highest … 9 lowest.", { readOnly: true, max: 9, default: 5 }),
     late: boolean("The device joined after the audio had started.", { readOnly: true, default: false }),
-    textOnly: boolean("The device shows the text and did not play any audio.", { readOnly: true, default: false }),
+    textOnly: boolean("The device shows the text and did not play audio, or in an emergency less than half of it.", {
+      readOnly: true,
+      default: false,
+    }),
     plannedAt: timestamp("When the delivery was planned.", { readOnly: true }),
     sentAt: timestamp("When the channel accepted it for sending.", { readOnly: true }),
     acceptedAt: timestamp("When the device accepted it.", { readOnly: true }),

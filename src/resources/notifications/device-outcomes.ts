@@ -10,7 +10,7 @@ export const DEVICE_OUTCOMES = [
   "heard",
   /** Packets or a report of the device prove that it plays or shows the message. */
   "played",
-  /** The device shows the text and did not play audio. */
+  /** The device shows the text and did not play audio, or in an emergency less than half of it. */
   "textOnly",
   /** It left, and nothing can or did prove that it arrived: multicast, providers, a call without reports. */
   "noReceipt",
@@ -26,7 +26,7 @@ export type DeviceOutcome = (typeof DEVICE_OUTCOMES)[number];
 /** What the ledger knows of a delivery. */
 export interface DeliveryEvidence {
   level: DeliveryLevel;
-  /** The device shows the text and did not play audio. */
+  /** The device shows the text and did not play audio, or in an emergency less than half of it. */
   textOnly: boolean;
 }
 

@@ -8,7 +8,9 @@ const COUNT = integer("Count.", { required: true });
 export const OUTCOME_COUNTS = {
   heard: integer("Heard by a microphone, or confirmed by a person.", { required: true }),
   played: integer("Proven by the device to play or show the message.", { required: true }),
-  textOnly: integer("Shows the text and did not play audio.", { required: true }),
+  textOnly: integer("Shows the text and did not play audio, or in an emergency less than half of it.", {
+    required: true,
+  }),
   noReceipt: integer("Sent, without a receipt.", { required: true }),
   notReached: integer("Not reached.", { required: true }),
   skipped: integer("Skipped on purpose.", { required: true }),

@@ -1,4 +1,4 @@
-import type { DeliveryEvidence } from "./device-outcomes.ts";
+import type { DeliveryEvidence, DeviceOutcome, OutcomeCounts, ReachVerdict } from "./device-outcomes.ts";
 
 /** A zone with the names of its parents. */
 export interface RoomLocation {
@@ -23,9 +23,20 @@ export interface RollCallEntry<At = string> {
   read: boolean;
 }
 
-/** A device with its delivery level. */
+/** A device with the outcome of its delivery. */
 export interface PlacedDevice extends DeliveryEvidence {
   deviceId: string;
   name: string;
+  outcome: DeviceOutcome;
   reason: string | null;
+}
+
+/** Result of a message in a building. */
+export interface BuildingOutcomes {
+  buildingId: string;
+  buildingName: string;
+  siteId: string;
+  siteName: string;
+  outcomes: OutcomeCounts;
+  verdict: ReachVerdict;
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { CallerError, invalidValue, notFound } from "../../lib/errors.ts";
 import type { ApiDevice } from "./api-device.ts";
 import { readExpectedAudio } from "./expected-audio.ts";
+import { parseLatency } from "./latency.ts";
 import { requireHttpUrl } from "./options.ts";
 import { fetchAndShowPage } from "./page-display.ts";
 import { clearRecords, isReceiving, type SimulatorPhone } from "./phone.ts";
@@ -79,11 +80,14 @@ async function handleRequest(deps: ControlServerDeps, request: IncomingMessage):
     simulator.services?.configure(service, await readJson(request));
     return undefined;
   }
-  const [, id, action] = /^POST \/phones\/([^/]+)\/(call|online)$/.exec(route) ?? [];
+  const [, id, action] = /^POST \/phones\/([^/]+)\/(call|latency|online)$/.exec(route) ?? [];
   const phone = id === undefined ? undefined : simulator.phones.find((candidate) => candidate.name === id);
   if (!phone) throw notFound();
   const body = await readJson(request);
-  return action === "call" ? setCall(simulator, phone, body.state) : setOnline(simulator, phone, body.online ?? true);
+  if (action === "call") return setCall(simulator, phone, body.state);
+  if (action === "online") return setOnline(simulator, phone, body.online ?? true);
+  phone.latency = body.latency === null ? null : parseLatency(String(body.latency));
+  return undefined;
 }
 
 /** Clears records and expected audio for the next message; streams in progress continue. */

@@ -1,4 +1,5 @@
 import type { ApiDevice } from "./api-device.ts";
+import type { ResponseLatency } from "./latency.ts";
 import { modelForIndex, type SimulatorPhoneModel } from "./phone-models.ts";
 import type { ListeningSession } from "./reception-analysis.ts";
 
@@ -33,6 +34,8 @@ export interface SimulatorPhone {
   callActive: boolean;
   /** Open HTTP connections to the phone. */
   connections: number;
+  /** Response times of this phone; null: those of all phones. */
+  latency: ResponseLatency | null;
   /** Number of random draws so far, which selects the next one. */
   randomDraws: number;
   /** A stream is being set up; counts as active for the busy rule. */
@@ -67,6 +70,7 @@ export function createSimulatorPhone(
     online: traits.online,
     callActive: false,
     connections: 0,
+    latency: null,
     randomDraws: 0,
     joining: false,
     session: null,

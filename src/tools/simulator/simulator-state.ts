@@ -39,7 +39,7 @@ export function nextRandom(simulator: SimulatorState, phone: SimulatorPhone): nu
 
 /** Response time of this phone for the current request, ms. */
 export function nextResponseTimeMs(simulator: SimulatorState, phone: SimulatorPhone): number {
-  return sampleLatency(simulator.options.latency, () => nextRandom(simulator, phone));
+  return sampleLatency(phone.latency ?? simulator.options.latency, () => nextRandom(simulator, phone));
 }
 
 /** Packet loss of the n-th listener: phones first, then zones. */

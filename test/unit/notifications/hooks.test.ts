@@ -148,7 +148,7 @@ describe("notifications", () => {
 });
 
 describe("recipients and ledger rows", () => {
-  it("show delivery states on request, and device attributes", async () => {
+  it("show delivery states on request, and outcomes and device attributes", async () => {
     const userId = await fixture.user("Dan");
     for (const type of ["email", "SMS"]) await fixture.create(userDevices, { userId, type });
     await fixture.phone("SEP00112233440D", { attributes: { Name: "Hall" } });
@@ -163,9 +163,9 @@ describe("recipients and ledger rows", () => {
     ]);
     const rows = fixture.store.find(deliveries, { notificationId });
     expect(shown(deliveryHooks, rows)).toEqual([
-      { attributes: { Name: "Hall" } },
-      { attributes: {} },
-      { attributes: {} },
+      { attributes: { Name: "Hall" }, outcome: "waiting" },
+      { attributes: {}, outcome: "skipped" },
+      { attributes: {}, outcome: "skipped" },
     ]);
   });
 });

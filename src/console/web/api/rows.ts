@@ -1,7 +1,12 @@
 import type { components } from "#client";
 import type { DeviceState } from "../../../resources/devices/device-states.ts";
 import type { ReachWarningCode } from "../../../resources/notifications/reach-warnings.ts";
-import type { PlacedDevice, RollCallEntry, RoomLocation } from "../../../resources/notifications/roll-call.ts";
+import type {
+  BuildingOutcomes,
+  PlacedDevice,
+  RollCallEntry,
+  RoomLocation,
+} from "../../../resources/notifications/roll-call.ts";
 
 export type { PlacedDevice, RollCallEntry, RoomLocation };
 
@@ -62,6 +67,7 @@ export interface RollCall {
 /** The devices of a message, by room. */
 export interface DeliveriesByRoom {
   unplaced: number;
+  buildings: readonly BuildingOutcomes[];
   rooms: readonly { room: RoomLocation; devices: readonly PlacedDevice[] }[];
 }
 

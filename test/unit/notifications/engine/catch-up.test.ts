@@ -46,7 +46,7 @@ const notes = (notificationId: string): string[] =>
     .find(notificationActivities, { notificationId, type: "info" })
     .map(({ details }) => (details as { message: string }).message)
     .filter((message) => /sent again/i.test(message));
-/** Devices that show the text and played no audio. */
+/** Devices that show the text and played no audio, or too little. */
 const textOnly = (notificationId: string): (string | null)[] =>
   scene.fixture.store
     .find(deliveries, { notificationId, textOnly: true })
@@ -108,9 +108,11 @@ describe("an emergency", () => {
     scene.manners(ONE, { answersAfterMs: 3_200, playsAfterMs: 50 });
     const id = await emergency();
     expect(scene.row(id, ONE)).toMatchObject({ reason: MISSED_AUDIO_REASONS.partly, late: true });
+    expect(textOnly(id)).toEqual([ONE]);
     scene.manners(ONE, PROMPT);
     await pass(10 * SECOND);
     expect(scene.row(id, ONE)).toMatchObject({ level: "playing", reason: null });
+    expect(textOnly(id)).toEqual([]);
   });
 
   it("tries devices that do not answer with backoff, and hears of one that is back within 30 s", async () => {

@@ -318,4 +318,15 @@ describe("simulated phone, pushed to over HTTP", () => {
     expect(performance.now() - before).toBeGreaterThan(140);
     await slow.stop();
   });
+
+  it("responds after the latency set for one phone, until it is reset", async () => {
+    const path = `/phones/${colour?.deviceIdentifier}/latency`;
+    await tell(path, { latency: "fixed:150" });
+    const before = performance.now();
+    await push(colour, "Key:A");
+    expect(performance.now() - before).toBeGreaterThan(140);
+    await tell(path, { latency: null });
+    expect((await tell(path, { latency: "soon" })).status).toBe(400);
+    expect((await push(colour, "Key:A")).body).toContain('Status="0"');
+  });
 });

@@ -31,7 +31,7 @@ export default function DeliveriesByRoomPage() {
   const row = message.data;
   if (!row || !found.data)
     return <UnavailablePage title={t("deliveries-by-room.title")} error={message.error ?? found.error} />;
-  const { rooms, unplaced } = found.data;
+  const { buildings, rooms, unplaced } = found.data;
   const floors = new Map<string, PlacedRoom[]>();
   for (const each of rooms) floors.set(each.room.floorId, [...(floors.get(each.room.floorId) ?? []), each]);
   return (
@@ -53,6 +53,22 @@ export default function DeliveriesByRoomPage() {
           </p>
         )}
       </header>
+      {buildings.length > 1 && (
+        <section className="card">
+          <h2>{t("deliveries-by-room.by-building")}</h2>
+          <ul className="plain lined">
+            {buildings.map((building) => (
+              <li key={building.buildingId} className="stack tight">
+                <div className="row">
+                  <strong className="grow">{`${building.siteName}, ${building.buildingName}`}</strong>
+                  <VerdictChip verdict={building.verdict} />
+                </div>
+                <ReachBar outcomes={building.outcomes} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       {[...floors].map(([floorId, those]) => (
         <Floor key={floorId} rooms={those} />
       ))}
