@@ -228,6 +228,7 @@ async function runDaemon(
       startDaemon({
         ...{ dataDir, listen: settings.listen, settings, log, isHub, onFatal },
         onRestart: () => stopWith("restart"),
+        guardsLoop: true,
         ...(node && { shared: node.sharedLog, source: node.healthSource }),
         ...(clientAddressAt && { callerAt: clientAddressAt }),
         ...(settingsFile && { settingsFile }),

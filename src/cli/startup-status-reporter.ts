@@ -1,7 +1,8 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { createSystemdNotifier, type NotifySystemd, notifyReadyAndWatchdog } from "../ops/systemd-watchdog.ts";
+import { createSystemdNotifier, type NotifySystemd } from "../ops/systemd-notifier.ts";
+import { notifyReadyAndWatchdog, type SupervisorOptions } from "../ops/systemd-watchdog.ts";
 import { describeProgress, type NodeStatus, progressLine } from "../wiring/cloud-node/node-status.ts";
 
 export interface StartupStatusReporterDeps {
@@ -10,6 +11,8 @@ export interface StartupStatusReporterDeps {
   log: Log;
   /** Default: `createSystemdNotifier`. */
   notify?: NotifySystemd | null;
+  /** Default: the watchdog thread. */
+  startFeed?: SupervisorOptions["startFeed"];
 }
 
 /** Reports what a cloud node does before it becomes active: on stdout, in the log and to systemd. */
@@ -30,7 +33,7 @@ const START_EXTENSION_USEC = 120_000_000;
  * progress, so that a hanging one is still ended. @source sd_notify(3): EXTEND_TIMEOUT_USEC
  */
 export function createStartupStatusReporter(deps: StartupStatusReporterDeps): StartupStatusReporter {
-  const { terminal, clock, log } = deps;
+  const { terminal, clock, log, startFeed } = deps;
   const { env } = terminal;
   const notify = deps.notify === undefined ? createSystemdNotifier(env, log) : deps.notify;
   let watchdog: Timer | null = null;
@@ -47,7 +50,7 @@ export function createStartupStatusReporter(deps: StartupStatusReporterDeps): St
         terminal.out(JSON.stringify({ event: "standby", pid: process.pid }));
         // The node may stay standby for months.
         watchdog?.cancel();
-        watchdog = notifyReadyAndWatchdog({ env, clock, log, notify }, "Standby.");
+        watchdog = notifyReadyAndWatchdog({ env, clock, log, notify, startFeed }, "Standby.");
         dueAt = null;
         return;
       }

@@ -1,4 +1,5 @@
 import { actorOf, type Principal } from "../auth/principal.ts";
+import { runAs } from "../lib/current-work.ts";
 import { CallerError, forbidden, invalidValue, notFound, UpstreamError } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
 import type { DeniedRequestLog } from "../permissions/denied-request-log.ts";
@@ -64,12 +65,13 @@ export function createEndpoint(action: Action | RowOperation, deps: ApiDeps, ser
     method: action.method,
     at,
     ...(action.deprecated ? { headers: deprecationHeaders(action.deprecated) } : {}),
-    async serve(incoming) {
-      const base = { ...incoming, ...locate(action, incoming), deps };
-      if (action.permission === "open") return servePublic(action, base, plan);
-      const known = { action, base, plan, parents };
-      return serveAuthenticated(known, deps, serving);
-    },
+    serve: (incoming) =>
+      runAs(`${action.method.toUpperCase()} ${at}`, async () => {
+        const base = { ...incoming, ...locate(action, incoming), deps };
+        if (action.permission === "open") return servePublic(action, base, plan);
+        const known = { action, base, plan, parents };
+        return serveAuthenticated(known, deps, serving);
+      }),
   };
 }
 

@@ -1,3 +1,5 @@
+import { markWork } from "./current-work.ts";
+
 /** A pending timer; `cancel()` may be called at any time and any number of times. */
 export interface Timer {
   cancel(): void;
@@ -22,17 +24,22 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
   after(delayMs, fn, options) {
-    const timer = setTimeout(fn, delayMs);
+    const timer = setTimeout(() => runMarked(fn), delayMs);
     if (options?.background) timer.unref();
     return { cancel: () => clearTimeout(timer) };
   },
   every(periodMs, fn) {
-    const timer = setInterval(fn, periodMs);
+    const timer = setInterval(() => runMarked(fn), periodMs);
     timer.unref();
     return { cancel: () => clearInterval(timer) };
   },
-  defer: (fn) => void setImmediate(fn),
+  defer: (fn) => void setImmediate(() => runMarked(fn)),
 };
+
+function runMarked(fn: () => void): void {
+  markWork();
+  fn();
+}
 
 /** Resolves in a later turn of the event loop, so that long work does not block other work. */
 export function yieldToEventLoop(clock: Pick<Clock, "defer">): Promise<void> {

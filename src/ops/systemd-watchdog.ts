@@ -1,26 +1,9 @@
-import { spawn } from "node:child_process";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { stagesBeforeSql } from "../resources/notifications/pipeline-stages.ts";
 import type { Store } from "../store/store.ts";
-
-/** Sends states to the service manager: `READY=1`, `WATCHDOG=1`, `STATUS=…`. @source sd_notify(3) */
-export type NotifySystemd = (...states: string[]) => void;
-
-/**
- * Uses systemd-notify, since Node has no Unix datagram sockets; null without a supervisor.
- * @source systemd-notify(1)
- */
-export function createSystemdNotifier(
-  env: Readonly<Record<string, string | undefined>>,
-  log: Log,
-): NotifySystemd | null {
-  if (env.NOTIFY_SOCKET === undefined) return null;
-  return (...states) => {
-    const child = spawn("systemd-notify", states, { stdio: "ignore" });
-    child.on("error", (error) => log.error({ event: "systemd.notify_failed", err: error }, "systemd-notify failed"));
-  };
-}
+import { createSystemdNotifier, type NotifySystemd } from "./systemd-notifier.ts";
+import { startWatchdogThread, type WatchdogFeed } from "./watchdog-thread.ts";
 
 /** Environment and dependencies of the notifications. */
 export interface SupervisorOptions {
@@ -29,6 +12,8 @@ export interface SupervisorOptions {
   log: Log;
   /** Default: `createSystemdNotifier`. */
   notify?: NotifySystemd | null;
+  /** Default: `startWatchdogThread`. */
+  startFeed?: typeof startWatchdogThread | undefined;
 }
 
 /** Watchdog timeout of the service, ms; null if it has none. @source sd_watchdog_enabled(3) */
@@ -42,13 +27,13 @@ export function watchdogTimeoutMs({ WATCHDOG_USEC }: SupervisorOptions["env"]): 
  * yet. Does nothing without a supervisor.
  */
 export function notifyReadyAndWatchdog(
-  { env, clock, log, notify = createSystemdNotifier(env, log) }: SupervisorOptions,
+  { env, clock, log, notify = createSystemdNotifier(env, log), startFeed = startWatchdogThread }: SupervisorOptions,
   status: string,
 ): Timer {
   notify?.("READY=1", `STATUS=${status}`);
   const watchdogMs = watchdogTimeoutMs(env);
-  const timer = notify && watchdogMs !== null ? clock.every(watchdogMs / 3, () => notify("WATCHDOG=1")) : null;
-  return { cancel: () => timer?.cancel() };
+  const feed = notify && watchdogMs !== null ? startFeed(watchdogMs, { clock, log }) : null;
+  return { cancel: () => feed?.stop() };
 }
 
 export interface WatchdogDeps {
@@ -60,10 +45,14 @@ export interface WatchdogDeps {
   isSilent?(): boolean;
   /** Watchdog timeout of the service, ms; null if it has none. */
   watchdogTimeoutMs: number | null;
+  /** Default: `startWatchdogThread`. */
+  startFeed?: typeof startWatchdogThread;
 }
 
 /** A message or bell that waits longer is stuck. */
 const STUCK_MS = 60_000;
+/** A probe write that takes longer is stuck: a slow disk under load takes seconds. */
+const STUCK_WRITE_MS = 15_000;
 /** A restart that did not help is not repeated sooner. */
 const GRACE_MS = 10 * 60_000;
 
@@ -72,15 +61,18 @@ const STUCK_SQL = `SELECT
   (SELECT COUNT(*) FROM (SELECT 1 FROM bell_rings WHERE open = 1 AND at < ? LIMIT 1)) AS bells`;
 
 /**
- * Sends READY and then WATCHDOG as long as the main work makes progress: a probe write is committed, no due bell and no
- * message is stuck, loopback probes are audible. A process whose event loop merely runs is restarted.
+ * Sends READY and lets the watchdog thread send WATCHDOG as long as the main work makes progress: a probe write is
+ * committed, no due bell and no message is stuck, loopback probes are audible. A process whose event loop merely runs is
+ * restarted.
  * @source EN 60849 5.4: the watchdog monitors the main routines
  */
 export function createWatchdog(deps: WatchdogDeps): { ready(): void; stop(): void } {
-  const { store, clock, log, tell, watchdogTimeoutMs } = deps;
+  const { store, clock, log, tell, watchdogTimeoutMs, startFeed = startWatchdogThread } = deps;
   const startedAt = clock.monotonicMs();
-  let probing = false;
+  let probeStartedAt: number | null = null;
   let timer: Timer | null = null;
+  let feed: WatchdogFeed | null = null;
+  let stuckFor: string | null = null;
 
   function stuckReason(): string | null {
     if (clock.monotonicMs() - startedAt < GRACE_MS) return null;
@@ -91,36 +83,45 @@ export function createWatchdog(deps: WatchdogDeps): { ready(): void; stop(): voi
     return stuck && stuck.bells > 0 ? "due bells are stuck" : null;
   }
 
+  function conclude(reason: string | null): void {
+    if (reason !== null && reason !== stuckFor)
+      log.error(
+        { event: "watchdog.stuck", reason },
+        "main work is stuck; no more watchdog messages, the appliance will be restarted",
+      );
+    stuckFor = reason;
+    feed?.allow(reason === null);
+  }
+
   async function probe(): Promise<void> {
-    // The previous write has not returned: the database is stuck, so send nothing.
-    if (probing) return;
-    probing = true;
+    if (probeStartedAt !== null) {
+      if (clock.monotonicMs() - probeStartedAt > STUCK_WRITE_MS) conclude("the database does not respond");
+      return;
+    }
+    probeStartedAt = clock.monotonicMs();
     try {
       await store.write(() => undefined, "emergency");
-      const reason = stuckReason();
-      if (reason === null) tell("WATCHDOG=1");
-      else
-        log.error(
-          { event: "watchdog.stuck", reason },
-          "main work is stuck; no more watchdog messages, the appliance will be restarted",
-        );
+      conclude(stuckReason());
     } catch (error) {
       // A restart does not help against a full disk.
-      if ((error as { type?: string }).type === "storage-full") tell("WATCHDOG=1");
-      else
-        log.error({ event: "watchdog.probe_failed", err: error }, "watchdog probe failed; no more watchdog messages");
+      if ((error as { type?: string }).type === "storage-full") return conclude(null);
+      log.error({ event: "watchdog.probe_failed", err: error }, "watchdog probe failed");
+      conclude("the database cannot be written");
     } finally {
-      probing = false;
+      probeStartedAt = null;
     }
   }
 
   return {
     ready() {
       tell("READY=1", "STATUS=Messages can be sent.");
-      if (watchdogTimeoutMs !== null) timer = clock.every(watchdogTimeoutMs / 3, () => void probe());
+      if (watchdogTimeoutMs === null) return;
+      feed = startFeed(watchdogTimeoutMs, { clock, log });
+      timer = clock.every(watchdogTimeoutMs / 3, () => void probe());
     },
     stop() {
       timer?.cancel();
+      feed?.stop();
       tell("STOPPING=1");
     },
   };

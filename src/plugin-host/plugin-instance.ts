@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../lib/clock.ts";
+import { runAs } from "../lib/current-work.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import type { PluginDefinition } from "../plugin-api/index.ts";
 import { SHUTDOWN_COMPLETE, SHUTDOWN_REQUEST } from "./graceful-shutdown.ts";
@@ -55,8 +56,9 @@ export function launchInWorker(entry: URL, memoryMb: number, onLine: (line: stri
       over = true;
       events.onEnd(reason);
     };
+    const work = `plugin ${init.plugin}`;
     worker.on("message", (message: FromPlugin) => {
-      if (!over) events.onMessage(message);
+      if (!over) runAs(work, () => events.onMessage(message));
     });
     worker.on("error", (error: Error & { code?: string }) => end(exitReasonOf(error)));
     worker.on("exit", (code) => end(`the process exited with code ${code}`));

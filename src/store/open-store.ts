@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
+import { markWork } from "../lib/current-work.ts";
 import { BugError } from "../lib/errors.ts";
 import type { EventMap, Events } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
@@ -177,6 +178,7 @@ export function openStore(options: StoreOptions): Store {
   };
   const prepared = new Map<string, ReturnType<typeof db.prepare>>();
   const statement = (text: string) => {
+    markWork();
     const found = prepared.get(text) ?? db.prepare(text);
     prepared.set(text, found);
     return found;

@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import { CasingCache } from "drizzle-orm/casing";
 import { fillPlaceholders, type SQL, sql } from "drizzle-orm/sql";
+import { markWork } from "../lib/current-work.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { type Tables, withPlaceholders } from "./drizzle-tables.ts";
 import { type AnyRow, createRowShape, type RowShape } from "./row-shape.ts";
@@ -81,12 +82,14 @@ export function createPreparedSelects(db: Database.Database, tables: Tables): Pr
     shape,
     shapeByName: (name) => shape(tables.catalogue.byName(name)),
     rows(resource, key, build, values) {
+      markWork();
       const shapeOf = shape(resource);
       const full = `${resource.name}|rows|${key}`;
       const { statement, params } = prepared.get(full) ?? prepare(full, shapeOf, shapeOf.selection, build(shapeOf));
       return (statement.all(...fillPlaceholders(params, values)) as unknown[][]).map(shapeOf.toRow);
     },
     value(resource, key, what, build, values) {
+      markWork();
       const shapeOf = shape(resource);
       const full = `${resource.name}|value|${key}`;
       const { statement, params } = prepared.get(full) ?? prepare(full, shapeOf, { what }, build(shapeOf));

@@ -20,6 +20,7 @@ import type { ClientAddressOf } from "../http/http-server.ts";
 import { createWebSocketUpgrade } from "../http/websocket-upgrade.ts";
 import { createInputs, type Inputs } from "../inputs/inputs.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { runAs } from "../lib/current-work.ts";
 import { invalidValue } from "../lib/errors.ts";
 import { createEvents } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
@@ -39,6 +40,7 @@ import { createMeasurements } from "../ops/health/measurements.ts";
 import { missedBellReasons } from "../ops/health/missed-bells.ts";
 import { queueHealthReasons } from "../ops/health/queue-lengths.ts";
 import { createQuietTests } from "../ops/health/quiet-tests.ts";
+import { createLoopGuard } from "../ops/loop-guard.ts";
 import type { SettingsFile } from "../ops/settings-report.ts";
 import { createEmergencyReadiness, type EmergencyReadinessMonitor } from "../readiness/readiness.ts";
 import { createScenarios } from "../scenarios/scenarios.ts";
@@ -99,6 +101,8 @@ export interface DaemonOptions {
   shared?: SharedLog;
   /** Health reasons from before the daemon started, such as those of the replica. */
   source?: HealthSource;
+  /** Reports turns of the event loop that are too long; the loop must be the daemon's alone. */
+  guardsLoop?: boolean;
   /** Watches the machine's network; replaced where it must not change. */
   createNetworkWatch?: CreateWatch;
   /** A restart was requested: stop the daemon and start it again. */
@@ -178,6 +182,8 @@ async function startModules(
   const server = await startApiServer({ dataDir, address, settings, clock, log, isHub, ...(callerAt && { callerAt }) });
   onStop("API server", server.stop);
   const measurements = createMeasurements({ store, clock, log, host: createHostMetrics(), dataDir });
+  const loopGuard = createLoopGuard({ clock, log });
+  onStop("loop guard", loopGuard.stop);
   const localEndpoint = trackLocalEndpoint(store, events);
   const endpointId = localEndpoint.id;
   const zoneFolders = { folder: settings.timeZones.folder, installedFolder: installedZonesFolder(dataDir) };
@@ -269,6 +275,7 @@ async function startModules(
     () => readiness?.healthReasons() ?? [],
     () => zoneDataReasons(zoneData, clock.now()),
     () => zoneChanges.healthReasons(),
+    loopGuard.healthReasons,
     ...(options.source ? [options.source] : []),
   ];
   const health = createHealthMonitor({ clock, events, reader: store, sources: healthSources });
@@ -374,15 +381,15 @@ async function startModules(
   await Promise.all([network.start(), plugins.start(), audio.ready, speech.start()]);
   cloudLink.startRecording();
   onStop("notification service", () => notificationService.stop());
-  await notificationService.start();
+  await runAs("notifications", () => notificationService.start());
   readiness = createEmergencyReadiness({
     ...{ store, clock, events, log, notificationService, settings: settings.readiness },
     by: access.systemContext("readiness"),
   });
   onStop("readiness", readiness.stop);
-  readiness.start();
+  runAs("readiness", () => readiness.start());
   onStop("loopback probe", canary.stop);
-  canary.start();
+  runAs("loopback probe", () => canary.start());
   const bellsActor = access.systemContext("bells");
   const bellRinger = createBells({
     store,
@@ -405,11 +412,11 @@ async function startModules(
   onStop("time zone changes", zoneChanges.stop);
   zoneData.onChange(() => ringPlans?.invalidate());
   zoneData.start();
-  zoneChanges.start();
+  runAs("time zones", () => zoneChanges.start());
   // Each appliance rings the bells of the devices that it has. @source docs/decisions/0025-one-active-side.md
-  if (!options.isHub) bellRinger.start();
+  if (!options.isHub) runAs("bells", () => bellRinger.start());
   onStop("schedule lint", scheduleLint.stop);
-  scheduleLint.start();
+  runAs("schedule check", () => scheduleLint.start());
   const onLicenceError = (error: unknown): void =>
     log.error({ event: "licence.apply_failed", err: error }, "failed to apply licence limits");
   const licensing = createLicensing({
@@ -422,7 +429,7 @@ async function startModules(
   onStop("licensing", licensing.stop);
   licensing.start();
   onStop("inputs", inputs.stop);
-  inputs.start();
+  runAs("inputs", () => inputs.start());
   const controlCommands = {
     ...createDaemonControlCommands(data, plugins),
     ...operations.controlCommands,
@@ -436,7 +443,7 @@ async function startModules(
   const identity = createIdentityServices({ data, clock, events, log, policy: ssrfGuard, baseUrl, schedule });
   const { signIn } = identity;
   onStop("identity providers", identity.stop);
-  identity.start();
+  runAs("identity", () => identity.start());
   const onTokenCleanupError = (error: unknown): void =>
     log.error({ event: "tokens.cleanup_failed", err: error }, "failed to delete expired tokens");
   const oauth = createOAuthService({ store, access, clock, onError: onTokenCleanupError });
@@ -444,7 +451,7 @@ async function startModules(
   const firstRun = createFirstRunSetup({ dataDir, store, access, clock, signIn });
   const areas = createAreas({ store, clock, events, log, notificationService, by: access.systemContext("areas") });
   onStop("areas", areas.stop);
-  areas.start();
+  runAs("areas", () => areas.start());
   const monitoring = startMonitoring({
     store,
     access,
@@ -455,6 +462,7 @@ async function startModules(
     health,
     measurements,
     canary,
+    loopGuard,
     endpointId,
   });
   onStop("alarms", monitoring.stop);
@@ -510,7 +518,7 @@ async function startModules(
   onStop("operations", operations.stop);
   await operations.start({ report: health.report, listen: settings.tls.listen ?? options.listen, ...server });
   onStop("webhooks", webhooks.stop);
-  webhooks.start();
+  runAs("webhooks", () => webhooks.start());
   const { acceptConnection: acceptLink } = cloudLink;
   const livePages = createLivePageDoor({
     notificationService,
@@ -533,8 +541,9 @@ async function startModules(
   onStop("live feed and event stream", changePublishers.stop);
   onStop("live pages", livePages.stop);
   onStop("cloud link", cloudLink.stop);
-  await cloudLink.start();
+  await runAs("cloud link", () => cloudLink.start());
   log.info({ event: "daemon.ready", url: server.url, urls: plugins.urls(), dataDir }, "ready");
+  if (options.guardsLoop) loopGuard.start();
   operations.notifyReady();
   return { url: server.url, urls: plugins.urls(), cloudLink };
 }

@@ -23,6 +23,7 @@ export interface MonitoringDeps {
   health: HealthMonitor;
   measurements: Measurements;
   canary: MetricsDeps["canary"];
+  loopGuard: MetricsDeps["loopGuard"];
   endpointId(): string;
 }
 

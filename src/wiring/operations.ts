@@ -18,7 +18,8 @@ import { collectLogs, logBundleName, pruneLogBundles } from "../ops/logs/log-bun
 import { OPERATION_STATE } from "../ops/operation-state.ts";
 import { createOutboundHeartbeat, sendHeartbeatRequest } from "../ops/outbound-heartbeat.ts";
 import { reportSettings, type SettingsFile, type SettingsReport } from "../ops/settings-report.ts";
-import { createSystemdNotifier, createWatchdog, watchdogTimeoutMs } from "../ops/systemd-watchdog.ts";
+import { createSystemdNotifier } from "../ops/systemd-notifier.ts";
+import { createWatchdog, watchdogTimeoutMs } from "../ops/systemd-watchdog.ts";
 import { type CertificateService, createCertificateService } from "../ops/tls/certificate-service.ts";
 import { createRemoteUpgrade, offerUpgrade } from "../ops/upgrade/remote-upgrade.ts";
 import { findVersionsRoot } from "../ops/upgrade/upgrade-request.ts";

@@ -101,6 +101,8 @@ export const WORKER_ENTRY: RegExp = /-(worker|thread)\.ts$/;
 /** Where time and chance may come from the machine itself; everywhere else a `Clock` is injected. */
 export const TIME_SOURCES: readonly RegExp[] = [
   /^src\/lib\/clock\.ts$/,
+  // Measures the event loop of this thread.
+  /^src\/lib\/current-work\.ts$/,
   /^src\/ops\/health\/host-metrics\.ts$/,
   /^src\/console\/web\/browser-clock\.ts$/,
   WORKER_ENTRY,

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import type { Events } from "../../lib/events.ts";
 import alarms from "../../resources/alarms/alarms.ts";
 import type { StoreReader } from "../../store/store.ts";
+import type { LoopGuard } from "../loop-guard.ts";
 import type { HealthMonitor } from "./health.ts";
 import type { MeasurementSnapshot } from "./measurements.ts";
 import { type QueueLengths, queueLengths } from "./queue-lengths.ts";
@@ -24,10 +25,11 @@ export interface MetricsDeps {
   measured: Readonly<MeasurementSnapshot>;
   /** Loopback probe: time of the last success (epoch ms), and failures since. */
   canary: { readonly heardAt: number | null; readonly misses: number };
+  loopGuard: Pick<LoopGuard, "blocked">;
 }
 
 /** Counters count from here on; gauges are read at each request. */
-export function createMetrics({ reader, events, health, measured, canary }: MetricsDeps): Metrics {
+export function createMetrics({ reader, events, health, measured, canary, loopGuard }: MetricsDeps): Metrics {
   const register = new Registry();
   const registers = [register];
   collectDefaultMetrics({ register });
@@ -85,6 +87,17 @@ export function createMetrics({ reader, events, health, measured, canary }: Metr
       for (const { type, n } of reader.all<{ type: string; n: number }>(DEVICES_SQL)) this.set({ type }, n);
     },
   });
+  for (const [unit, help] of [
+    ["turns", "Turns of the event loop that took more than 50 ms, by the work that took most of it."],
+    ["seconds", "Time of these turns."],
+  ] as const)
+    new Counter({
+      ...{ name: `carillon_loop_blocked_${unit}_total`, help, labelNames: ["work"], registers },
+      collect() {
+        this.reset();
+        for (const [work, blocked] of loopGuard.blocked) this.inc({ work }, blocked[unit]);
+      },
+    });
   const unsubscribers = countEvents(events, registers);
   return {
     render: () => register.metrics(),

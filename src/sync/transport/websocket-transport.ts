@@ -1,5 +1,6 @@
 import type { WebSocket } from "ws";
 import type { Clock } from "../../lib/clock.ts";
+import { runAs } from "../../lib/current-work.ts";
 import type { ControlMessage } from "../protocol/control-messages.ts";
 import type { Frame, FrameTransport } from "../protocol/frames.ts";
 import { compressFrame, DICTIONARY_NAME, decompressFrame, decompressFrameSync } from "./frame-compression.ts";
@@ -144,7 +145,7 @@ export function createWebSocketTransport(
 
   socket.on("message", (data, isBinary) => {
     markHeard();
-    inbound(data as Buffer, isBinary);
+    runAs("replication", () => inbound(data as Buffer, isBinary));
   });
   socket.on("ping", markHeard);
   socket.on("pong", handlePong);

@@ -11,12 +11,17 @@ function scene() {
   const told: string[][] = [];
   const lines: string[] = [];
   const logged: string[] = [];
+  const feeds: string[] = [];
   const telling = createStartupStatusReporter({
     ...{ clock, terminal: { out: (line) => lines.push(line), env: { WATCHDOG_USEC: "30000000" } } },
     log: { info: (_: object, words: string) => logged.push(words) } as never,
     notify: (...words) => void told.push(words),
+    startFeed: () => {
+      feeds.push("started");
+      return { allow: () => undefined, stop: () => void feeds.push("stopped") };
+    },
   });
-  return { clock, told, lines, logged, telling };
+  return { clock, told, feeds, lines, logged, telling };
 }
 
 describe("startup status of a cloud node", () => {
@@ -41,7 +46,7 @@ describe("startup status of a cloud node", () => {
   });
 
   it("sends READY and WATCHDOG as a standby, also while it takes over, until the daemon reports itself", async () => {
-    const { clock, told, lines, telling } = scene();
+    const { clock, told, feeds, lines, telling } = scene();
     telling.report({ doing: "stands-by" });
     expect(lines).toEqual([JSON.stringify({ event: "standby", pid: process.pid })]);
     await clock.advance(10_000);
@@ -51,10 +56,11 @@ describe("startup status of a cloud node", () => {
     telling.report({ doing: "begins" });
     const compared = ["STATUS=Verifying the replica against the database: 2 of 2."];
     const ready = ["READY=1", "STATUS=Standby."];
-    expect(told).toEqual([ready, ["WATCHDOG=1"], compared, ["STATUS=Becoming active."]]);
+    expect(told).toEqual([ready, compared, ["STATUS=Becoming active."]]);
+    expect(feeds).toEqual(["started"]);
     telling.stop();
     await clock.advance(60_000);
-    expect(told.length).toBe(4);
+    expect([told.length, feeds]).toEqual([3, ["started", "stopped"]]);
   });
 
   it("prints progress lines that the gateway parses, and ignores all others", () => {

@@ -29,18 +29,26 @@ describe("the watchdog", () => {
           : Promise.resolve(),
       one: () => stuck,
     } as unknown as Pick<Store, "write" | "one">;
-    const supervision = createWatchdog({
+    let isAllowed = true;
+    const watchdog = createWatchdog({
       ...{ store, clock, log: silentLog, watchdogTimeoutMs: 3_000, isSilent: () => silent },
       tell: (...words) => void told.push(...words),
+      startFeed: () => ({
+        allow(allowed) {
+          isAllowed = allowed;
+        },
+        stop: () => undefined,
+      }),
     });
-    supervision.ready();
-    const kicks = async (ms: number): Promise<number> => {
-      told.length = 0;
+    watchdog.ready();
+    expect(told).toEqual(["READY=1", "STATUS=Messages can be sent."]);
+    /** Whether WATCHDOG is sent after this time. */
+    const isFed = async (ms: number): Promise<boolean> => {
       await clock.advance(ms);
-      return told.filter((word) => word === "WATCHDOG=1").length;
+      return isAllowed;
     };
     return {
-      kicks,
+      isFed,
       hold: (on: boolean) => (holds = on),
       answer: (error?: Error) => answer(error),
       stick: (now: typeof stuck) => (stuck = now),
@@ -49,14 +57,27 @@ describe("the watchdog", () => {
   }
 
   it("sends WATCHDOG while the database responds, also when the disk is full, and stops once it hangs", async () => {
-    const { kicks, hold, answer } = scene();
-    expect(await kicks(3_000)).toBe(3);
+    const { isFed, hold, answer } = scene();
+    expect(await isFed(3_000)).toBe(true);
     hold(true);
-    expect(await kicks(3_000)).toBe(0);
+    // A slow disk takes seconds for one write.
+    expect(await isFed(14_000)).toBe(true);
+    expect(await isFed(4_000)).toBe(false);
     answer(Object.assign(new Error("full"), { type: "storage-full" }));
-    expect(await kicks(1)).toBe(1);
+    expect(await isFed(1)).toBe(true);
+    answer(new Error("broken"));
     hold(false);
-    expect(await kicks(3_000)).toBe(3);
+    expect(await isFed(3_000)).toBe(true);
+  });
+
+  it("stops sending WATCHDOG when the database cannot be written", async () => {
+    const { isFed, hold, answer } = scene();
+    hold(true);
+    await isFed(1_000);
+    answer(new Error("broken"));
+    expect(await isFed(1)).toBe(false);
+    hold(false);
+    expect(await isFed(1_000)).toBe(true);
   });
 
   it("stops sending WATCHDOG if messages or bells are stuck or probes fail, but not right after a start", async () => {
@@ -64,33 +85,37 @@ describe("the watchdog", () => {
       { sending: 1, bells: 0 },
       { sending: 0, bells: 1 },
     ]) {
-      const { kicks, stick, hush } = scene();
+      const { isFed, stick, hush } = scene();
       stick(stuck);
-      expect(await kicks(3_000)).toBe(3);
-      await kicks(600_000);
-      expect(await kicks(3_000)).toBe(0);
+      expect(await isFed(3_000)).toBe(true);
+      expect(await isFed(600_000)).toBe(false);
       stick({ sending: 0, bells: 0 });
-      expect(await kicks(3_000)).toBe(3);
+      expect(await isFed(3_000)).toBe(true);
       hush(true);
-      expect(await kicks(3_000)).toBe(0);
+      expect(await isFed(3_000)).toBe(false);
       hush(false);
     }
   });
 });
 
 describe("a standby node", () => {
-  it("sends READY, and WATCHDOG until it is cancelled", async () => {
-    const clock = createFakeClock();
+  it("sends READY, and WATCHDOG until it is cancelled", () => {
     const told: string[][] = [];
-    const notify = (...words: string[]): void => void told.push(words);
-    const telling = notifyReadyAndWatchdog(
-      { env: { WATCHDOG_USEC: "30000000" }, clock, log: silentLog, notify },
-      "Stands by.",
-    );
-    await clock.advance(30_000);
-    telling.cancel();
-    await clock.advance(30_000);
-    expect(told).toEqual([["READY=1", "STATUS=Stands by."], ...Array(3).fill(["WATCHDOG=1"])]);
+    const feeds: string[] = [];
+    const options = {
+      ...{ env: { WATCHDOG_USEC: "30000000" }, clock: createFakeClock(), log: silentLog },
+      notify: (...words: string[]): void => void told.push(words),
+      startFeed: (timeoutMs: number) => {
+        feeds.push(`every ${timeoutMs} ms`);
+        return { allow: () => undefined, stop: () => void feeds.push("stopped") };
+      },
+    };
+    const standby = notifyReadyAndWatchdog(options, "Stands by.");
+    expect([told, feeds]).toEqual([[["READY=1", "STATUS=Stands by."]], ["every 30000 ms"]]);
+    standby.cancel();
+    expect(feeds).toEqual(["every 30000 ms", "stopped"]);
+    notifyReadyAndWatchdog({ ...options, env: {} }, "Stands by.").cancel();
+    expect(feeds).toHaveLength(2);
   });
 });
 

@@ -210,7 +210,9 @@ describe("the measurements of an appliance", () => {
   it("are exported as metrics", async () => {
     const events = createEvents(() => undefined);
     const canary = { heardAt: 1_700_000_000_500, misses: 2 };
-    const metrics = createMetrics({ reader: scene.store, events, health, measured: measurements.latest, canary });
+    const loopGuard = { blocked: new Map([["GET v1/users", { turns: 2, seconds: 0.4 }]]) };
+    const options = { reader: scene.store, events, health, measured: measurements.latest };
+    const metrics = createMetrics({ ...options, canary, loopGuard });
     await scene.clock.advance(15_000);
     await scene.phone("SEP001122334455");
     events.emit("notification.accepted", { notificationId: "x", priority: 0 });
@@ -218,6 +220,8 @@ describe("the measurements of an appliance", () => {
     const text = await metrics.render();
     for (const line of [
       "carillon_health 2",
+      'carillon_loop_blocked_turns_total{work="GET v1/users"} 2',
+      'carillon_loop_blocked_seconds_total{work="GET v1/users"} 0.4',
       `carillon_disk_free_bytes ${30 * GIB}`,
       'carillon_alarm_active{type="onprem_server_red"} 0',
       'carillon_devices{type="phones"} 1',
