@@ -1,4 +1,5 @@
 import { and, or, type SQL, sql } from "drizzle-orm/sql";
+import { BugError } from "../lib/errors.ts";
 import { filterCondition, filterKey, filterValues } from "./filter-condition.ts";
 import type { RowShape } from "./row-shape.ts";
 import { isIndexed, searchedColumns, searchTable } from "./search-index.ts";
@@ -15,32 +16,89 @@ export interface SearchCondition {
   keys: SQL | null;
 }
 
-/** Compiles a search over one resource; `scanned`: matches each row instead of using the full-text index. */
+/** A part of a search whose leaves are all texts. */
+interface TextSearch {
+  key: string;
+  /** FTS5 query; null: matches nothing. */
+  match: string | null;
+  /** The same for one row of the table with this alias, without the index. */
+  holds(alias: string): SQL;
+}
+
+/**
+ * Compiles a search over one resource; `scanned`: matches each row instead of using the full-text index. However many
+ * words a search has, the index is asked once: texts joined by and/or become one query.
+ */
 export function searchCondition(search: SearchQuery, layout: TableLayout, scanned = false): SearchCondition {
   const values: Record<string, unknown> = {};
+  const usesIndex = !scanned && isIndexed(layout);
   let parts = 0;
+  const nextName = (): string => `q${parts++}`;
 
   function compile(part: SearchQuery): { key: string; where(shape: RowShape): SQL } {
+    if (usesIndex && hasOnlyTexts(part)) {
+      const { key, where } = indexed(part);
+      return { key, where };
+    }
     if ("all" in part) return joined("&", part.all.map(compile));
     if ("any" in part) return joined("|", part.any.map(compile));
-    const name = `q${parts++}`;
     if ("filter" in part) {
       const { filter } = part;
+      const name = nextName();
       Object.assign(values, filterValues(filter, name));
       return { key: filterKey(filter), where: (shape) => filterCondition(shape, filter, name) };
     }
+    const { key, holds } = compileText(part);
+    return { key, where: () => holds("t") };
+  }
+
+  function indexed(part: SearchQuery): { key: string; where(): SQL; keys: SQL | null } {
+    const text = compileText(part);
+    if (text.match === null) return { key: "-", where: () => sql`0`, keys: null };
+    const name = nextName();
+    values[name] = text.match;
+    const keys = foundKeys(layout, name, text.holds("s"));
+    return { key: `~${text.key}`, where: () => sql`t."pk" IN (${keys})`, keys };
+  }
+
+  function compileText(part: SearchQuery): TextSearch {
+    if ("all" in part) return joinTexts("&", part.all.map(compileText));
+    if ("any" in part) return joinTexts("|", part.any.map(compileText));
+    if ("filter" in part) throw new BugError("a filter is no text");
     const words = tokenizeSearchText(part.text);
     const column = columnOf(part.field, layout);
     // A search text without letters and digits matches nothing.
-    if (words.length === 0) return { key: "-", where: () => sql`0` };
+    if (words.length === 0) return { key: "-", match: null, holds: () => sql`0` };
+    const name = nextName();
     values[name] = JSON.stringify(words);
-    values[`${name}m`] = matchText(words, column);
-    return { key: `~${column ?? ""}`, where: () => wordsCondition(layout, name, column, scanned) };
+    return {
+      key: column ?? "*",
+      match: matchText(words, column),
+      holds: (alias) => holdsWords(layout, name, column, alias),
+    };
   }
 
-  const { key, where } = compile(search);
-  const indexed = "text" in search && values.q0 !== undefined && isIndexed(layout);
-  return { key, values, where, keys: indexed ? foundKeys(layout, "q0", columnOf(search.field, layout)) : null };
+  if (usesIndex && hasOnlyTexts(search)) return { values, ...indexed(search) };
+  return { ...compile(search), values, keys: null };
+}
+
+function hasOnlyTexts(part: SearchQuery): boolean {
+  if ("all" in part) return part.all.every(hasOnlyTexts);
+  if ("any" in part) return part.any.every(hasOnlyTexts);
+  return "text" in part;
+}
+
+function joinTexts(sign: "&" | "|", parts: readonly TextSearch[]): TextSearch {
+  const matches = parts.flatMap(({ match }) => match ?? []);
+  const isEmpty = matches.length === 0 || (sign === "&" && matches.length < parts.length);
+  return {
+    key: `(${parts.map(({ key }) => key).join(sign)})`,
+    match: isEmpty ? null : `(${matches.join(sign === "&" ? " AND " : " OR ")})`,
+    holds(alias) {
+      const conditions = parts.map(({ holds }) => holds(alias));
+      return (sign === "&" ? and(...conditions) : or(...conditions)) ?? sql`0`;
+    },
+  };
 }
 
 function columnOf(field: string | null, layout: TableLayout): string | null {
@@ -63,21 +121,15 @@ function joined(
 /** The FTS5 query: every word must match, the last one as a prefix. */
 function matchText(words: readonly string[], column: string | null): string {
   const quoted = words.map((word) => `"${word}"`).join(" AND ");
-  return `${column === null ? "" : `"${column}" : `}(${quoted} *)`;
+  return column === null ? `(${quoted} *)` : `("${column}" : (${quoted} *))`;
 }
 
-function wordsCondition(layout: TableLayout, name: string, column: string | null, scanned: boolean): SQL {
-  if (scanned || !isIndexed(layout)) return holdsWords(layout, name, column, "t");
-  return sql`t."pk" IN (${foundKeys(layout, name, column)})`;
-}
-
-/** Keys of the rows that the index finds, plus the pending rows that contain the words. */
-function foundKeys(layout: TableLayout, name: string, column: string | null): SQL {
+/** Keys of the rows that the index finds, plus the pending rows that match by themselves. */
+function foundKeys(layout: TableLayout, name: string, held: SQL): SQL {
   const index = sql.raw(searchTable(layout));
   const pending = sql.raw(`SELECT pk FROM search_pending WHERE type = '${layout.table}'`);
-  const held = holdsWords(layout, name, column, "s");
-  return sql`SELECT rowid FROM ${index} WHERE ${index} MATCH ${sql.placeholder(`${name}m`)} AND rowid NOT IN (${pending})
-    UNION ALL SELECT s.pk FROM ${sql.raw(layout.table)} s WHERE s.pk IN (${pending}) AND ${held}`;
+  return sql`SELECT rowid FROM ${index} WHERE ${index} MATCH ${sql.placeholder(name)} AND rowid NOT IN (${pending})
+    UNION ALL SELECT s.pk FROM ${sql.raw(layout.table)} s WHERE s.pk IN (${pending}) AND (${held})`;
 }
 
 function holdsWords(layout: TableLayout, name: string, column: string | null, alias: string): SQL {

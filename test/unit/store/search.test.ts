@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, describe, expect, it } from "vitest";
+import { tokenizeSearchText } from "../../../src/store/search-tokens.ts";
 import type { SearchQuery, Store } from "../../../src/store/store.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody, keepers, openTestStore, rooms } from "./store-fixture.ts";
@@ -134,4 +135,60 @@ it("searches only the fields of the resource", async () => {
   await store.create(rooms, { name: "Hall", kind: "hall", pin: "secret-pin", tags: ["tag"] }, everybody);
   const rowsFor = (words: string) => store.page(rooms, { search: text(words) }).total;
   expect([rowsFor("hall"), rowsFor("secret"), rowsFor("tag"), rowsFor("v1")]).toEqual([1, 0, 0, 0]);
+});
+
+describe("a search of many words", () => {
+  /** Numbers of a sequence that looks random and is the same in each run. */
+  function sequence(seed: number): (below: number) => number {
+    let state = seed;
+    return (below) => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return Math.floor((state / 2 ** 32) * below);
+    };
+  }
+
+  const WORDS = ["zoe", "Zoë", "anna", "an", "10:30", "o'neil", '"', "AND", "or", "名前", "*", "müller", "x-ray", ""];
+
+  function tree(next: (below: number) => number, depth: number): SearchQuery {
+    const kind = depth === 0 ? 0 : next(3);
+    if (kind === 0) {
+      const words = Array.from({ length: 1 + next(2) }, () => WORDS[next(WORDS.length)]).join(" ");
+      return text(words, next(4) === 0 ? "name" : null);
+    }
+    const parts = Array.from({ length: 1 + next(3) }, () => tree(next, depth - 1));
+    return kind === 1 ? { all: parts } : { any: parts };
+  }
+
+  /** What a row must hold, word by word. */
+  function matches(search: SearchQuery, name: string): boolean {
+    if ("all" in search) return search.all.every((part) => matches(part, name));
+    if ("any" in search) return search.any.some((part) => matches(part, name));
+    if (!("text" in search)) return false;
+    const words = tokenizeSearchText(search.text);
+    const tokens = tokenizeSearchText(name);
+    return (
+      words.length > 0 &&
+      words.every((word, at) =>
+        tokens.some((token) => (at === words.length - 1 ? token.startsWith(word) : token === word)),
+      )
+    );
+  }
+
+  it.each([
+    ["indexed", 300],
+    ["pending", 0],
+  ])("finds what its words say, in %s rows", async (_what, more) => {
+    open();
+    const next = sequence(7);
+    const names = Array.from({ length: 60 }, (_, at) =>
+      [...Array.from({ length: 3 }, () => WORDS[next(WORDS.length)]), `n${at}`].join(" "),
+    );
+    await make([...names, ...filler.slice(0, more)]);
+    for (let round = 0; round < 300; round++) {
+      const search = tree(next, 3);
+      const expected = names.filter((name) => matches(search, name)).sort();
+      expect([search, found(search).sort()]).toEqual([search, expected]);
+      expect(store.page(keepers, { search, limit: 1 }).total).toBe(expected.length);
+    }
+  });
 });
