@@ -79,7 +79,7 @@ export function createApi(deps: ApiDeps): Api {
   const handlers: UnroutedHandlers = {
     isOwnHost: createHostCheck({ listen, hosts: api.hosts }),
     files: createConsoleAssets(deps.consoleFolder),
-    handbook: createHandbook(handbookFolder()),
+    handbook: createHandbook(handbookFolder(), deps.clock),
     scim: createScimRoute(deps, rateLimit),
   };
   const app = new Koa<RequestState>();
@@ -176,7 +176,8 @@ async function serveUnrouted(
     const isHelp = isHandbookPath(path);
     state.at = isHelp ? "/help" : "console";
     if (context.method !== "GET" && context.method !== "HEAD") throw new MethodNotAllowedError("GET, HEAD");
-    if (isHelp) state.response = await handbook.respond(path, search);
+    if (isHelp)
+      state.response = await handbook.respond(path, search, req.headers["accept-encoding"] as string | undefined);
     else state.response = await files.respond(path, (name) => req.headers[name] as string | undefined);
     return;
   }

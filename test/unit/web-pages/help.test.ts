@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { gunzipSync } from "node:zlib";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createHandbook } from "../../../src/http/handbook.ts";
 import { handbookPath, parseHandbookPage } from "../../../src/web-pages/help/handbook-page.ts";
@@ -146,11 +147,12 @@ describe("the served handbook", () => {
     writeFileSync(join(folder, "../secret.md"), "secret");
     writeFileSync(join(folder, "order.json"), "secret");
   });
+  let now = 0;
   const open = () => {
-    const handbook = createHandbook(pathToFileURL(`${folder}/`));
-    return async (path: string, search = "") => {
-      const { status = 200, headers = {}, type, body } = await handbook.respond(path, search);
-      return { status, headers, type, text: String(body) };
+    const handbook = createHandbook(pathToFileURL(`${folder}/`), { monotonicMs: () => now });
+    return async (path: string, search = "", acceptEncoding?: string) => {
+      const { status = 200, headers = {}, type, body } = await handbook.respond(path, search, acceptEncoding);
+      return { status, headers, type, text: String(body), body };
     };
   };
 
@@ -221,8 +223,22 @@ describe("the served handbook", () => {
     writeFileSync(at, "# Rung\n");
     utimesSync(at, new Date(), new Date(Date.now() + 5_000));
     writeFileSync(join(folder, "new.md"), "# New\n");
+    // Not before two seconds, however many ask.
+    expect((await get("/help/bells")).text).not.toContain("Rung");
+    now += 2_000;
     expect((await get("/help/bells")).text).toContain("Rung");
     expect((await get("/help/new")).status).toBe(200);
+  });
+
+  it("renders and compresses a page once", async () => {
+    const get = open();
+    const first = await get("/help/bells", "", "gzip");
+    expect(first.headers["Content-Encoding"]).toBe("gzip");
+    expect(first.headers["Content-Security-Policy"]).toContain("default-src 'none'");
+    expect(gunzipSync(first.body as Uint8Array).toString()).toBe((await get("/help/bells")).text);
+    expect((await get("/help/bells", "", "gzip")).body).toBe(first.body);
+    now += 2_000;
+    expect((await get("/help/bells", "", "gzip")).body).toBe(first.body);
   });
 
   it("leaves out files that are too large", async () => {
