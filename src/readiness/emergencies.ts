@@ -8,9 +8,10 @@ import dialcast from "../resources/inputs/dialcast-dialing-configurations.ts";
 import m2mInputs from "../resources/inputs/m2m-inputs.ts";
 import { EMERGENCY_TEMPLATE_SQL } from "../resources/messages/emergency-template.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
+import sites from "../resources/places/sites.ts";
 import scenarios from "../resources/scenarios/scenarios.ts";
 import { defaultLocationOf } from "../scenarios/scenario-hooks.ts";
-import { planScenarioMessages, textOverridesOf } from "../scenarios/scenario-plan.ts";
+import { type PlannedScenarioMessage, planScenarioMessages, textOverridesOf } from "../scenarios/scenario-plan.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { StoreReader } from "../store/store.ts";
 
@@ -28,6 +29,8 @@ export interface Emergency {
   createdAt: number;
   /** What it would send now, as `send` takes it. */
   messages: Record<string, unknown>[];
+  /** The same for each site that it may be started for, if its recipients depend on the site. */
+  bySite: { name: string; messages: Record<string, unknown>[] }[];
   /** Internal keys of its templates: a message of one of them, such as a drill, tests it. */
   templatePks: number[];
 }
@@ -41,6 +44,8 @@ export const EMERGENCY_RESOURCES: ReadonlyMap<string, AnyResource> = new Map(
 
 /** Rows of a kind that are examined. */
 const MAX_ROWS = 1_000;
+/** Sites that are examined for each scenario. */
+const MAX_SITES = 50;
 
 /** All emergencies of the appliance, in the order of their kinds. */
 export function listEmergencies(reader: StoreReader): Emergency[] {
@@ -59,21 +64,30 @@ function templates(reader: StoreReader): Emergency[] {
   return rows.map(({ id, pk, name, createdAt }) => ({
     ...{ kind: "template", resource: messageTemplates, id, name: name ?? "", createdAt },
     ...{ messages: [{ messageTemplateId: id, priority: "critical" }], templatePks: [pk] },
+    bySite: [],
   }));
 }
 
 function scenarioStarts(reader: StoreReader): Emergency[] {
   const rows = reader.find(scenarios, {}, MAX_ROWS).filter(({ emergency, type }) => emergency || type !== "standard");
+  const places = reader.find(sites, {}, MAX_SITES);
   return rows.map((row) => {
     const planned = planScenarioMessages(row, defaultLocationOf(row), new Map(), reader);
+    const usesRoles = row.locationEnabled && planned.some(({ message }) => message.siteRoleIds.length > 0);
     return {
       ...{ kind: "scenario", resource: scenarios, id: row.id, name: row.name ?? "", createdAt: row.createdAt },
-      messages: planned.map((each) => ({
-        ...{ messageTemplateId: each.template.id, ...textOverridesOf(each), ...each.recipients },
-      })),
+      messages: planned.map(inputOf),
+      bySite: (usesRoles ? places : []).map(({ id: siteId, name }) => {
+        const place = { siteId, buildingId: null, floorId: null, zoneId: null };
+        return { name: name ?? "", messages: planScenarioMessages(row, place, new Map(), reader).map(inputOf) };
+      }),
       templatePks: planned.map(({ template }) => template.pk),
     };
   });
+}
+
+function inputOf(planned: PlannedScenarioMessage): Record<string, unknown> {
+  return { messageTemplateId: planned.template.id, ...textOverridesOf(planned), ...planned.recipients };
 }
 
 function plans(reader: StoreReader): Emergency[] {
@@ -83,6 +97,7 @@ function plans(reader: StoreReader): Emergency[] {
     return {
       ...{ kind: "incident-plan", resource: incidentPlans, id, name: name ?? "", createdAt },
       messages: offered.map((template) => ({ messageTemplateId: template.id })),
+      bySite: [],
       templatePks: offered.map(({ pk }) => pk),
     };
   });
@@ -97,6 +112,7 @@ function actions(reader: StoreReader): Emergency[] {
       ...{ kind: "alarm-action", resource: alarmActions, id: action.id, createdAt: action.createdAt },
       name: `${reader.get(alarms, action.alarmId)?.type ?? ""}: ${template.name}`,
       messages: [{ messageTemplateId: template.id, ...actionRecipients(action) }],
+      bySite: [],
       templatePks: [template.pk],
     };
   });
@@ -127,6 +143,6 @@ function input(
 ): Emergency {
   return {
     ...{ kind: "input", resource, id, name: name ?? template.name ?? "", createdAt },
-    ...{ messages: [{ messageTemplateId: template.id, ...recipients }], templatePks: [template.pk] },
+    ...{ messages: [{ messageTemplateId: template.id, ...recipients }], bySite: [], templatePks: [template.pk] },
   };
 }

@@ -185,21 +185,11 @@ async function assessEmergency(
   history: Readonly<Record<string, number>>,
   { store, clock, by, notificationService, settings }: EmergencyReadinessDeps,
 ): Promise<{ readiness: EmergencyReadiness; history: Record<string, number> }> {
-  const devices = new Map<string, string>();
-  const people = new Set<number>();
-  const problems: string[] = [];
-  let [doubtful, excluded] = [0, 0];
-  for (const message of emergency.messages) {
-    try {
-      const reach = await notificationService.assessReach(message, by);
-      for (const { id, type } of reach.devices) devices.set(id, type);
-      for (const pk of reach.people) people.add(pk);
-      doubtful += reach.doubtful;
-      excluded += reach.unreachable;
-    } catch (error) {
-      if (!(error instanceof CallerError)) throw error;
-      problems.push(error.message);
-    }
+  const assess = (messages: Emergency["messages"]) => assessMessages(messages, by, notificationService);
+  const { devices, people, doubtful, excluded, problems } = await assess(emergency.messages);
+  for (const { name, messages } of emergency.bySite) {
+    const there = await assess(messages);
+    if (there.devices.size + there.people.size === 0) problems.push(`Started for ${name}, it reaches no one.`);
   }
   const now = clock.now();
   const total = devices.size + people.size;
@@ -220,6 +210,31 @@ async function assessEmergency(
       ...{ testedAt, assessedAt: now },
     },
   };
+}
+
+/** Whom all messages together reach. */
+async function assessMessages(
+  messages: Emergency["messages"],
+  by: ActorContext,
+  notificationService: EmergencyReadinessDeps["notificationService"],
+) {
+  const devices = new Map<string, string>();
+  const people = new Set<number>();
+  const problems: string[] = [];
+  let [doubtful, excluded] = [0, 0];
+  for (const message of messages) {
+    try {
+      const reach = await notificationService.assessReach(message, by);
+      for (const { id, type } of reach.devices) devices.set(id, type);
+      for (const pk of reach.people) people.add(pk);
+      doubtful += reach.doubtful;
+      excluded += reach.unreachable;
+    } catch (error) {
+      if (!(error instanceof CallerError)) throw error;
+      problems.push(error.message);
+    }
+  }
+  return { devices, people, doubtful, excluded, problems };
 }
 
 interface Judged {

@@ -107,4 +107,24 @@ describe("emergencies", () => {
     expect(await until(String(scenario.id), () => true)).toMatchObject({ kind: "scenario", phones: 1 });
     expect(await until(String(input.id), () => true)).toMatchObject({ kind: "input", phones: 1 });
   });
+
+  it("name the sites for which a scenario would reach no one", async () => {
+    const api = scene.api();
+    const role = await api.post("/site-roles", { name: "Front office" });
+    const [here, there] = [await api.post("/sites", { name: "North" }), await api.post("/sites", { name: "South" })];
+    const user = await api.post("/users", { name: "Secretary", email: "secretary@example.org" });
+    await api.post(`/sites/${here.id}/recipients`, { siteRoleId: role.id, userIds: [user.id] });
+    const template = await api.post("/message-templates", { name: "Visitor", subject: "Visitor at the door" });
+    const { id } = await api.post("/scenarios", {
+      ...{ name: "Visitor", backgroundColor: "#0000aa", type: "panic-button" },
+      ...{ locationEnabled: true, defaultSiteId: here.id },
+      messages: [{ name: "First", messageTemplateId: template.id, siteRoleIds: [role.id] }],
+    });
+    const found = await until(String(id), ({ people, problems }) => people === 1 && problems.length > 0);
+    expect(found.state).toBe("reduced");
+    expect(found.problems).toContain("Started for South, it reaches no one.");
+    expect(found.problems.join()).not.toContain("North");
+    await api.post(`/sites/${there.id}/recipients`, { siteRoleId: role.id, userIds: [user.id] });
+    await until(String(id), ({ problems }) => !problems.join().includes("South"));
+  });
 });
