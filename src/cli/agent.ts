@@ -3,6 +3,8 @@ import { networkInterfaces } from "node:os";
 import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
+import { silentLog } from "../lib/log.ts";
+import { createNetworkWatch } from "../lib/network-watch.ts";
 import { productVersion } from "../lib/product-version.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { selectPlayer } from "../speaker-agent/audio-output.ts";
@@ -71,6 +73,7 @@ export function addAgent(program: Command, terminal: Terminal): void {
           port: integerIn("port", options.port, 65_535),
           bufferMs: integerIn("buffer", options.buffer, 1_000),
           open: selectPlayer(options.player, device, terminal.env.PATH),
+          watchNetwork: (onChange: () => void) => createNetworkWatch({ clock: systemClock, log: silentLog, onChange }),
           listen: microphone === undefined ? null : createRoomMicrophone(recordFrom(microphone)),
           log: terminal.err,
         };

@@ -22,6 +22,8 @@ export interface RtpReceiver {
   readonly port: number;
   /** Joins exactly these groups. */
   joinGroups(groups: readonly MulticastGroup[]): void;
+  /** Joins all groups again after a change of the network: the system keeps them on the interface of before. */
+  rejoin(): void;
   close(): void;
 }
 
@@ -52,6 +54,20 @@ export async function openRtpReceiver(port: number, onPacket: (packet: ReceivedP
         );
       }
     },
+    rejoin() {
+      for (const [key, socket] of zones) {
+        const [group = "", port] = key.split(":");
+        openSocket(Number(port), group, onPacket).then(
+          (fresh) => {
+            const isWanted = zones.get(key) === socket;
+            if (isWanted) zones.set(key, fresh);
+            (isWanted ? socket : fresh).close();
+          },
+          // There is no route; the next change tries again.
+          () => undefined,
+        );
+      }
+    },
     close() {
       own.close();
       for (const socket of zones.values()) socket.close();
@@ -69,8 +85,13 @@ function openSocket(port: number, group: string | null, onPacket: (packet: Recei
     });
     // Bound to the group, not the wildcard: Linux delivers the packets of every joined group to a wildcard socket.
     socket.bind(port, group ?? "0.0.0.0", () => {
-      if (group !== null) socket.addMembership(group);
-      resolve(socket);
+      try {
+        if (group !== null) socket.addMembership(group);
+        resolve(socket);
+      } catch (error) {
+        socket.close();
+        reject(new UpstreamError("upstream", `group ${group}: ${(error as Error).message}`, {}, error));
+      }
     });
   });
 }

@@ -1,5 +1,6 @@
 import { type Clock, sleep } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
+import type { NetworkWatch } from "../lib/network-watch.ts";
 import { type AgentEvent, createApplianceClient } from "./appliance-client.ts";
 import { createApplianceClock } from "./appliance-clock.ts";
 import { createAudioArbiter } from "./audio-arbiter.ts";
@@ -31,6 +32,8 @@ export interface SpeakerAgentDeps {
   bufferMs: number;
   open: OpenAudioOutput;
   listen: OpenRoomMicrophone | null;
+  /** Watches this machine's network; null for agents that share their process with others. */
+  watchNetwork: ((onChange: () => void) => Pick<NetworkWatch, "start" | "stop">) | null;
   /** Receives one line of text for people. */
   log(message: string): void;
 }
@@ -61,6 +64,8 @@ export async function runSpeakerAgent(deps: SpeakerAgentDeps, signal: AbortSigna
     },
   });
   const receiver = await openRtpReceiver(deps.port, arbiter.handlePacket);
+  const network = deps.watchNetwork?.(receiver.rejoin);
+  network?.start();
   try {
     const registration = await registerAgent(deps, appliance, signal);
     if (!registration) return;
@@ -89,6 +94,7 @@ export async function runSpeakerAgent(deps: SpeakerAgentDeps, signal: AbortSigna
   } finally {
     offlineRinger?.stop();
     arbiter.close();
+    network?.stop();
     receiver.close();
   }
 

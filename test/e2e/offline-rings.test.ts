@@ -33,7 +33,16 @@ async function startAgent(server: string, folder: string, clock: FakeClock) {
   const running = runSpeakerAgent(
     {
       ...{ clock, server, joinSecret: SECRET, state: await openStateFolder(join(folder, "state")) },
-      ...{ mac: MAC, name: "Gym", model: "test-agent", version: "1", port: 0, bufferMs: 40, listen: null },
+      ...{
+        mac: MAC,
+        name: "Gym",
+        model: "test-agent",
+        version: "1",
+        port: 0,
+        bufferMs: 40,
+        listen: null,
+        watchNetwork: null,
+      },
       machine: { bootId: "first", isClockSet: async () => true },
       open: selectPlayer(`exec:${program}`, null, ""),
       log: (words) => void log.push(words),

@@ -46,7 +46,7 @@ async function startAgent(url: string, folder: string, changes: Partial<SpeakerA
     },
     ...{ mac: MAC, name: "Gym", model: "test-agent", version: "1", port: 0, bufferMs: 2_000 },
     open: selectPlayer(`exec:${program}`, null, ""),
-    ...{ listen: null, machine: { bootId: null, isClockSet: async () => true } },
+    ...{ listen: null, watchNetwork: null, machine: { bootId: null, isClockSet: async () => true } },
     log: (words) => void log.push(words),
     ...changes,
   };
