@@ -26,6 +26,8 @@ export interface Score {
   score: number;
   mean: number;
   variance: number;
+  /** Weighted sum of the evidence without limits, which tells matches near each other apart. */
+  sharpness: number;
 }
 
 /** A delay and drift with its score; `lag` in steps of 32 ms at the start of the audio. */
@@ -36,6 +38,11 @@ export interface Match extends Score {
 
 export function driftOf(index: number): number {
   return (index - (DRIFTS - 1) / 2) * DRIFT_STEP;
+}
+
+/** Index of a drift of the grid. */
+export function indexOfDrift(drift: number): number {
+  return Math.round(drift / DRIFT_STEP) + (DRIFTS - 1) / 2;
 }
 
 /** Steps by which the delay has grown at a block. */

@@ -12,6 +12,7 @@ import {
   REACH_BLOCKS,
   type Score,
   SEGMENT_BLOCKS,
+  startOf,
 } from "./filter-grid.ts";
 import { createFilterSegment } from "./filter-segment.ts";
 import { lnGammaTail } from "./gamma-tail.ts";
@@ -46,10 +47,8 @@ export const MAX_P_VALUE = 1e-6;
 const MIN_BLOCKS = 8;
 /** Matches at implausible delays up to this many standard deviations are chance. */
 const CHANCE_DEVIATIONS = 5;
-/** Standard deviation of what other music shares by chance: a quarter of the frequencies, between one note and a few. */
-const SHARED_NOTES = 0.25;
-const MIN_SHARED = 3;
-const MAX_SHARED = 12.5;
+/** Of loud audio many matches are as good as possible: the sharpest one within a quarter of a second is measured. */
+const NEAR_LAGS = 8;
 const LAGS = LAST_LAG - FIRST_LAG + 1;
 
 /** Creates a filter without audio. */
@@ -61,8 +60,10 @@ export function createMatchedFilter(): MatchedFilter {
   const scores = new Float64Array(LAGS * DRIFTS);
   const means = new Float64Array(LAGS * DRIFTS);
   const variances = new Float64Array(LAGS * DRIFTS);
+  const sharpnesses = new Float64Array(LAGS * DRIFTS);
   let first = 0;
   let looks = 0;
+  let highestHz = 0;
   let coincidence = 0;
   let detection: Detection | null = null;
 
@@ -75,39 +76,47 @@ export function createMatchedFilter(): MatchedFilter {
 
   const look = (): void => {
     looks++;
+    const matches: Match[] = [];
     let best: Match | null = null;
-    let tried = 0;
+    let lags = 0;
     // The delay of a long message may grow beyond a step.
     const growth = Math.abs(lagGrowth(first, driftOf(0)));
     for (let lagHere = FIRST_LAG - growth; lagHere <= LAST_LAG + growth; lagHere++) {
       if (!segment.correlate(lagHere)) continue;
+      lags++;
       for (let drift = 0; drift < DRIFTS; drift++) {
         const lag = lagHere - lagGrowth(first, driftOf(drift));
         if (lag < FIRST_LAG || lag > LAST_LAG) continue;
         const at = (lag - FIRST_LAG) * DRIFTS + drift;
-        const { score, mean, variance } = segment.score(driftOf(drift));
+        const { score, mean, variance, sharpness } = segment.score(driftOf(drift));
         const match = {
           ...{ lag, drift: driftOf(drift) },
           score: (scores[at] as number) + score,
           mean: (means[at] as number) + mean,
           variance: (variances[at] as number) + variance,
+          sharpness: (sharpnesses[at] as number) + sharpness,
         };
-        tried++;
         if (!best || deviationsOf(match) > deviationsOf(best)) best = match;
         scores[at] = match.score;
         means[at] = match.mean;
         variances[at] = match.variance;
+        sharpnesses[at] = match.sharpness;
+        matches.push(match);
       }
     }
     if (!best) return;
     coincidence = Math.max(coincidence, segment.coincidence(best));
-    // Corrected for all delays and drifts, and for each look by a share of 1 / (n (n + 1)), which are 1 in all.
-    const shared = Math.min(MAX_SHARED, Math.max(MIN_SHARED, SHARED_NOTES * best.mean)) ** 2;
-    const spread = Math.sqrt(1 + shared / best.variance) * Math.max(1, coincidence / CHANCE_DEVIATIONS);
-    const lnP = lnGammaTail(best.mean + (best.score - best.mean) / spread, best.mean, best.variance);
+    // Corrected for all delays and distinct drifts, and for each look by a share of 1 / (n (n + 1)), which are 1 in all.
+    highestHz = Math.max(highestHz, segment.highestHz);
+    const turns = highestHz * (driftOf(DRIFTS - 1) - driftOf(0)) * startOf(recorded.count);
+    const tried = lags * Math.min(DRIFTS, 1 + turns);
+    const excess = (best.score - best.mean) / Math.max(1, coincidence / CHANCE_DEVIATIONS);
+    const lnP = lnGammaTail(best.mean + excess, best.mean, best.variance);
     const pValue = Math.min(1, Math.exp(lnP + Math.log(tried * looks * (looks + 1))));
     if (detection && pValue > detection.pValue) return;
-    detection = { pValue, ...segment.measure(best) };
+    const { lag } = best;
+    const near = matches.filter((each) => Math.abs(each.lag - lag) <= NEAR_LAGS);
+    detection = { pValue, ...segment.measure(near.reduce((a, b) => (b.sharpness > a.sharpness ? b : a))) };
   };
 
   const evaluateNew = (): void => {

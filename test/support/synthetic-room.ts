@@ -139,8 +139,10 @@ function convolve(samples: Float32Array, response: Float32Array): Float32Array {
   hRe.set(response);
   fft.forward(hRe, hIm);
   const result = new Float32Array(samples.length + response.length - 1);
+  const [re, im] = [new Float64Array(length), new Float64Array(length)];
   for (let from = 0; from < samples.length; from += step) {
-    const [re, im] = [new Float64Array(length), new Float64Array(length)];
+    re.fill(0);
+    im.fill(0);
     re.set(samples.subarray(from, from + step));
     fft.forward(re, im);
     for (let k = 0; k < length; k++) {
@@ -182,9 +184,10 @@ function roomNoise(length: number, sound: SyntheticSound, random: Random): { noi
   const noises = ["hiss"];
   addScaled(noise, hiss(length, between(random, 0, 0.95), random), 1);
   if (random() < 0.5) {
-    noises.push("other programme");
     let other = randomSound(random);
-    while (other.name === sound.name) other = randomSound(random);
+    // The same tone at a possible delay can't be told from this speaker. @source docs/decisions/0420-matched-filter.md
+    while (other.name === sound.name || (other.tone !== null && other.tone === sound.tone)) other = randomSound(random);
+    noises.push(`other programme (${other.name})`);
     addScaled(noise, heardElsewhere(other.samples, length, random), between(random, 0.3, 4));
   }
   if (random() < 0.4) {

@@ -12,6 +12,8 @@ export interface SyntheticSound {
   kind: SoundKind;
   /** Equal names are equal sounds. */
   name: string;
+  /** The alert tone in it; null if there is none. */
+  tone: string | null;
   /** 8 kHz, full scale 1. */
   samples: Float32Array;
 }
@@ -44,8 +46,9 @@ export function gaussian(random: Random): number {
 /** A sound of a random kind, -16 dBFS. */
 export function randomSound(random: Random): SyntheticSound {
   const kind = oneOf(random, SOUND_KINDS);
-  const name = kind.includes("alert") || kind.includes("tone") ? oneOf(random, AUDIBLE_TONES) : String(random());
-  return { kind, name: `${kind} ${name}`, samples: atLevel(samplesOf(kind, name, random), -16) };
+  const tone = kind === "alert tone" || kind === "tone and speech" ? oneOf(random, AUDIBLE_TONES) : null;
+  const name = tone ?? String(random());
+  return { kind, tone, name: `${kind} ${name}`, samples: atLevel(samplesOf(kind, name, random), -16) };
 }
 
 const AUDIBLE_TONES = ALERT_TONES.filter((name) => name !== "silent");
@@ -55,7 +58,9 @@ function samplesOf(kind: SoundKind, name: string, random: Random): Float32Array 
   if (kind === "music") return music(between(random, 3, 8), random);
   if (kind === "beep") return beep(random);
   const tone = Float32Array.from(renderTone(name), (sample) => sample / 32_768);
-  return kind === "alert tone" ? tone : joined(tone, speech(between(random, 2, 5), random));
+  if (kind === "alert tone") return tone;
+  // The appliance sends both equally loud. @source docs/decisions/0700-audio-processing.md, Levels
+  return joined(tone, atLevel(speech(between(random, 2, 5), random), -16));
 }
 
 function joined(...parts: Float32Array[]): Float32Array {

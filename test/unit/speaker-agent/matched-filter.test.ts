@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { createMatchedFilter } from "../../../src/speaker-agent/matched-filter.ts";
+import { renderTone } from "../../../src/media/tones.ts";
+import { createMatchedFilter, MAX_P_VALUE } from "../../../src/speaker-agent/matched-filter.ts";
 import { isHeard, listenInRoom } from "../../support/listen-in-room.ts";
-import { syntheticRoom } from "../../support/synthetic-room.ts";
+import { type SyntheticRoom, syntheticRoom } from "../../support/synthetic-room.ts";
 import { seededRandom, speech } from "../../support/synthetic-sounds.ts";
 
-const spoken = { kind: "speech" as const, name: "speech", samples: speech(6, seededRandom(7)) };
+const spoken = { kind: "speech" as const, name: "speech", tone: null, samples: speech(6, seededRandom(7)) };
 const quietRoom = { plays: true, sound: spoken, reverberationS: 0.2, driftPpm: 0, isQuiet: true };
 
 describe("matched filter of the room microphone", () => {
@@ -15,6 +16,26 @@ describe("matched filter of the room microphone", () => {
     );
     expect(wrong.map(({ seed, sound, snrDb }) => ({ seed, sound, snrDb }))).toEqual([]);
     expect(rooms.filter(({ plays }) => plays)).toHaveLength(12);
+  });
+
+  it.each(["chime", "default", "accent"])("finds the short tone %s while a hall rings for 2.5 s", (tone) => {
+    const samples = Float32Array.from(renderTone(tone), (sample) => sample / 32_768);
+    const sound = { kind: "alert tone" as const, name: tone, tone, samples };
+    const room = syntheticRoom(6, { ...quietRoom, sound, reverberationS: 2.5, snrDb: 12, delayMs: 200 });
+    expect(isHeard(listenInRoom(room))).toBe(true);
+  });
+
+  it("does not take a chord of another tone for its own one", () => {
+    const toneOf = (tone: string) => Float32Array.from(renderTone(tone), (sample) => sample / 32_768);
+    const roomOf = (tone: string): SyntheticRoom =>
+      syntheticRoom(8, {
+        ...{ ...quietRoom, delayMs: 200, snrDb: 20 },
+        sound: { kind: "alert tone", name: tone, tone, samples: toneOf(tone) },
+      });
+    // Both begin with 440 Hz; 659 Hz is in both, too.
+    const { played } = roomOf("class-change4");
+    const { recorded } = roomOf("shift-change1");
+    expect(listenInRoom({ played, recorded })?.pValue).toBeGreaterThan(MAX_P_VALUE);
   });
 
   it("measures the delay to the millisecond", () => {
@@ -35,7 +56,7 @@ describe("matched filter of the room microphone", () => {
 
   it.each([-300, 300])("follows a clock drift of %i ppm", (driftPpm) => {
     const samples = speech(20, seededRandom(3));
-    const sound = { kind: "speech" as const, name: "long", samples };
+    const sound = { kind: "speech" as const, name: "long", tone: null, samples };
     const { played, recorded } = syntheticRoom(3, { ...quietRoom, sound, driftPpm, snrDb: -12, delayMs: 150 });
     const filter = createMatchedFilter();
     filter.addPlayed(played);
