@@ -116,7 +116,20 @@ export function endAfterAudio(live: ActiveBroadcastState): void {
     const unheard = rest.filter((delivery) => !isReached(delivery) && delivery.audible && isWithProvider(delivery));
     endAll(live, rest.filter(isReached), "expired", missedAudioReason);
     expireWithProvider(live, unheard, missedAudioReason);
+    if (live.catchesUp) endRetries(live);
   });
+}
+
+/**
+ * The next attempt begins once this one has ended. Phones that only show the text do not wait for it until the last dead
+ * device has been tried again; the next attempts try that as well.
+ */
+function endRetries(live: ActiveBroadcastState): void {
+  if (![...live.deliveries].some(({ audible, textOnly }) => audible && textOnly)) return;
+  const retried = openDeliveries(live).filter(
+    ({ audioMode, dispatchState }) => audioMode !== "talk" && dispatchState === "backing-off",
+  );
+  endAll(live, retried, "failed", ({ reason }) => reason ?? NO_REASON_GIVEN);
 }
 
 /**

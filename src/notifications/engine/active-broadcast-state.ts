@@ -23,6 +23,8 @@ export interface ActiveBroadcastDeps {
   synchronizedStart: boolean;
   /** Devices that do not answer are not retried. */
   singleAttempt: boolean;
+  /** It is sent again to devices that have not heard it, once this attempt has ended. */
+  catchesUp: boolean;
   /** Rank among bells, 1 the most urgent; null for other messages. */
   rank: number | null;
   /** Scheduled start, epoch ms; null to start as soon as possible. */

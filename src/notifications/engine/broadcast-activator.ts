@@ -15,6 +15,7 @@ import { addActivity } from "./activity-log.ts";
 import { suppressedDevices } from "./bell-suppression.ts";
 import { type BroadcastAudio, type BroadcastAudioDeps, createBroadcastAudio } from "./broadcast-audio.ts";
 import { cancellationReason } from "./cancellation-state.ts";
+import { catchesUp } from "./catch-up.ts";
 import { readCounters } from "./counters.ts";
 import type { Delivery } from "./delivery.ts";
 import { createSharedItem, multicastTargetOf, streamTargetOf } from "./delivery-item.ts";
@@ -208,6 +209,7 @@ async function createFromRow(
     canQueue: !isBell && profile.queueingAllowed,
     synchronizedStart: profile.synchronizedStart,
     singleAttempt: profile.skipUnresponsiveRecipients && row.priorityLevel !== 0,
+    catchesUp: catchesUp(row),
     rank: isBell ? (profile.priority ?? 5) : null,
     soundsAt: row.heldUntil,
     held: isHeld(row),

@@ -47,13 +47,21 @@ const CLOUD = "cloud";
 export const IS_CATCHING_UP_SQL =
   "EXISTS (SELECT 1 FROM notification_timers t WHERE t.notification = n.pk AND t.kind = 'catch-up')";
 
+/** Whether a message is sent again to devices that have not heard it. */
+export function catchesUp({
+  priorityLevel,
+  notificationSource,
+  initiationSourceType,
+}: Pick<NotificationRow, "priorityLevel" | "notificationSource" | "initiationSourceType">): boolean {
+  return priorityLevel === 0 && notificationSource !== "bell-schedule" && initiationSourceType !== LIVE_PAGE;
+}
+
 /**
  * Schedules that an emergency is sent again to the devices that have not heard it, in the transaction that settles it. A
  * live page cannot be repeated: its audio was a voice at that time; a late bell tells the wrong time. @source docs/decisions/0436-emergency-catch-up.md
  */
 export function scheduleCatchUp(tx: Transaction, row: NotificationRow, now: number): void {
-  if (row.priorityLevel !== 0 || row.notificationSource === "bell-schedule") return;
-  if (row.initiationSourceType === LIVE_PAGE) return;
+  if (!catchesUp(row)) return;
   if (!hasUnheardDevices(tx, row)) {
     tx.run("DELETE FROM notification_timers WHERE notification = ? AND kind = 'catch-up'", row.pk);
     return;

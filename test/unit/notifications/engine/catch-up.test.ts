@@ -115,6 +115,22 @@ describe("an emergency", () => {
     expect(textOnly(id)).toEqual([]);
   });
 
+  it("does not let a late phone wait for the retries of a dead one", async () => {
+    // The audio is repeated once for the sake of devices that do not answer.
+    scene.manners(ONE, { answersAfterMs: 10 * SECOND, playsAfterMs: 100 });
+    scene.manners(TWO, { fails: { reason: "no answer", retryable: true } });
+    const id = await emergency();
+    const row = scene.fixture.store.get(notifications, id);
+    // Two passes of 2 s, the start, and 10 s for last reports.
+    expect((row?.settledAt ?? 0) - (row?.createdAt ?? 0)).toBeLessThan(20 * SECOND);
+    expect(textOnly(id)).toEqual([ONE]);
+    expect(scene.row(id, TWO)).toMatchObject({ level: "failed", reason: "no answer" });
+    scene.manners(ONE, PROMPT);
+    const before = asked().length;
+    await pass(2 * SECOND);
+    expect(asked(before)).toContain(ONE);
+  });
+
   it("tries devices that do not answer with backoff, and hears of one that is back within 30 s", async () => {
     scene.manners(ONE, OFF);
     const id = await emergency();
