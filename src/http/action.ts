@@ -90,8 +90,9 @@ export interface GuardedAction extends ActionBase {
   /**
    * `path` (default): the user needs the permission for the requested method and path (such as POST
    * `/users/0190…/tokens`), otherwise 403. `anyone`: any authenticated user; the handler checks permissions itself.
+   * `super`: as `path`, and only for members of super groups, with an audit entry: it decides whom the appliance trusts.
    */
-  permission?: "path" | "anyone";
+  permission?: "path" | "anyone" | "super";
   /**
    * True if `?dryRun=true` is supported: the action must write through `deps.store` of the request only. Other
    * actions refuse the parameter.

@@ -3,6 +3,7 @@ import { runAs } from "../lib/current-work.ts";
 import { CallerError, forbidden, invalidValue, notFound, UpstreamError } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
 import type { DeniedRequestLog } from "../permissions/denied-request-log.ts";
+import { assertSuperUser } from "../permissions/privilege-escalation.ts";
 import { camelCase } from "../schema/decoder.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
 import type { ActorContext } from "../store/store.ts";
@@ -136,7 +137,11 @@ async function serveAuthenticated(
       };
       const complete = action.completeRequest ? action.completeRequest(full) : full;
       if (action.completeRequest || inBody !== null) authorize(action, complete);
-      const execute = (given: typeof complete): Promise<HttpResponse> => action.handle(given);
+      const execute = async (given: typeof complete): Promise<HttpResponse> => {
+        // Written first: some of these restart the daemon.
+        if (action.permission === "super") await recordTrustChange(action, given);
+        return action.handle(given);
+      };
       const run = (): Promise<HttpResponse> => {
         if (parseDryRun(action, base)) return executeDryRun(complete, execute, canChangeRings(action));
         if (!requestsRingDiff(action, base.query)) return idempotency(complete, execute);
@@ -240,8 +245,19 @@ function authorize(action: Partial<RowOperation>, request: ApiRequest): void {
   if (action.permission === "anyone") return;
   const { scope } = request.by;
   const path = action.permissionPath ? action.permissionPath(request.path) : request.path;
-  if (scope.allows(request.method, path)) return;
-  throw action.isVisible && !action.isVisible(request, scope) ? notFound() : forbidden();
+  if (!scope.allows(request.method, path))
+    throw action.isVisible && !action.isVisible(request, scope) ? notFound() : forbidden();
+  if (action.permission === "super") assertSuperUser(request.by);
+}
+
+/** @source docs/decisions/0401-permission-rules.md, Trust */
+async function recordTrustChange(
+  { method, at }: Pick<Action, "method" | "at">,
+  { deps, by }: ApiRequest,
+): Promise<void> {
+  const [resource = at] = at.split("/");
+  const details = { request: `${method.toUpperCase()} /${at}` };
+  await deps.store.write((tx) => tx.addAuditEvent({ op: "trust-change", resource, rowId: null, details }, by));
 }
 
 async function readRequestBody(base: RequestBase, plan: BodyParserPlan | null, deps: ApiDeps): Promise<RawBody> {

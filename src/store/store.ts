@@ -80,7 +80,7 @@ export interface ActorContext {
 
 /** An audited event that wrote no row. */
 export interface AuditEvent {
-  op: "log-in" | "log-in-refused" | "refused";
+  op: "log-in" | "log-in-refused" | "refused" | "trust-change";
   /** Name of the resource concerned. */
   resource: string;
   rowId: string | null;

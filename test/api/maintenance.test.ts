@@ -62,6 +62,36 @@ it("whose rights are limited to a domain changes nothing of the appliance", asyn
   }
 });
 
+it("only super users decide whom the appliance trusts, whatever rights others have", async () => {
+  const attacks = [
+    ["post", "/link", { hub: "https://cloud.attacker.example", code: "AAAA-BBBB" }],
+    ["delete", "/link", {}],
+    ["post", "/link/codes", {}],
+    ["put", "/certificate", { certificate: "x", key: "y" }],
+    ["delete", "/certificate", {}],
+    ["put", "/licence", { document: "{}" }],
+    ["delete", "/licence", {}],
+    ["post", "/appliance-upgrades", {}],
+  ] as const;
+  const { token } = await api.user(
+    "Delegated",
+    ...attacks.map(([verb, path]) => `${verb} ${path}`),
+    "delete /link/*/*",
+  );
+  for (const [method, path, json] of attacks) {
+    const refused = await api.call(method.toUpperCase(), path, { token, json });
+    expect([method, path, refused.status]).toEqual([method, path, 403]);
+  }
+  expect((await api.call("DELETE", `/link/appliances/${api.adminId}`, { token })).status).toBe(403);
+});
+
+it("changes of trust are in the audit log", async () => {
+  expect((await api.call("DELETE", "/licence")).status).toBe(200);
+  const { body } = await api.call("GET", "/audit?op=trust-change&limit=1&sort=-createdAt");
+  expect(body).toMatchObject({ data: [{ op: "trust-change", resource: "licence" }] });
+  expect(JSON.stringify(body)).toContain("DELETE /licence");
+});
+
 it("who may look may not therefore change anything", async () => {
   const { token } = await api.user("Looker", "get /certificate", "get /licence");
   expect((await api.call("GET", "/certificate", { token })).status).toBe(200);

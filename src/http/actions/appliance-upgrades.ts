@@ -27,6 +27,7 @@ export const applianceUpgradeActions: readonly Action[] = [
   {
     method: "post",
     at: "appliance-upgrades",
+    permission: "super",
     doc: "Starts a staged upgrade of appliances to the available version. Cloud only.",
     response: { kind: "row", resource: applianceUpgrades },
     accepts: { ...ROLLOUT_FIELDS, firstWave, waveSize, growth, timeLimit, steadyTime },

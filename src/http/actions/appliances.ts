@@ -86,6 +86,7 @@ export const applianceActions: readonly Action[] = [
   {
     method: "delete",
     at: "link/appliances/{endpointId}",
+    permission: "super",
     doc: "Revokes the keys of an appliance and closes its link. Its rows are kept; it can be enrolled again. Cloud only.",
     response: { kind: "deletion" },
     async handle({ deps, params: { endpointId = "" } }) {
@@ -111,6 +112,7 @@ export const applianceActions: readonly Action[] = [
   {
     method: "post",
     at: "link/codes",
+    permission: "super",
     doc: "Creates a one-time code for enrolling an appliance, valid for 15 minutes. Cloud only.",
     response: {
       kind: "members",
@@ -129,6 +131,7 @@ export const applianceActions: readonly Action[] = [
   {
     method: "delete",
     at: "link/codes/{codeId}",
+    permission: "super",
     doc: "Revokes an enrolment code. Cloud only.",
     response: { kind: "deletion" },
     async handle({ deps, params: { codeId = "" } }) {

@@ -45,6 +45,7 @@ export const certificateActions: readonly Action[] = [
   {
     method: "put",
     at: "certificate",
+    permission: "super",
     doc: "Installs a TLS certificate. Keys are accepted only over TLS or from the local machine.",
     response,
     accepts: CERTIFICATE_INPUT,
@@ -57,6 +58,7 @@ export const certificateActions: readonly Action[] = [
   {
     method: "delete",
     at: "certificate",
+    permission: "super",
     doc: "Removes the installed certificate; the appliance uses a certificate of the built-in CA again.",
     response,
     handle: async ({ deps }) => presentCertificate(await deps.maintenance.certificate.remove()),

@@ -42,6 +42,7 @@ export const licenceActions: readonly Action[] = [
   {
     method: "put",
     at: "licence",
+    permission: "super",
     doc: "Installs a signed licence document. The signer must be trusted in the settings.",
     response,
     accepts: LICENCE_INPUT,
@@ -53,6 +54,7 @@ export const licenceActions: readonly Action[] = [
   {
     method: "delete",
     at: "licence",
+    permission: "super",
     doc: "Removes the licence document; everything is unlimited.",
     response,
     handle: async ({ deps }) => presentLicence(await deps.licence.remove()),

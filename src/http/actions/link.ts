@@ -74,6 +74,7 @@ export const linkActions: readonly Action[] = [
   {
     method: "post",
     at: "link",
+    permission: "super",
     doc: "Enrols the appliance with a cloud, using a code created there, and restarts it. An appliance linked to another cloud leaves that first.",
     response: { kind: "members", fields: { endpointId: uuid("Id of the appliance.", { required: true }) } },
     accepts: ENROLMENT,
@@ -94,6 +95,7 @@ export const linkActions: readonly Action[] = [
   {
     method: "delete",
     at: "link",
+    permission: "super",
     doc: "Unlinks the appliance from the cloud and restarts it. Its rows are kept; records waiting for the cloud are discarded.",
     response: { kind: "nothing" },
     async handle({ deps }) {

@@ -2,7 +2,7 @@ import { json, option, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /** Operations of audit entries: the three writes, logins and denied requests. */
-export const AUDIT_OPS = ["create", "update", "delete", "log-in", "log-in-refused", "refused"] as const;
+export const AUDIT_OPS = ["create", "update", "delete", "log-in", "log-in-refused", "refused", "trust-change"] as const;
 
 /**
  * Audit log: an entry for every write of a row, every login and every denied request. Written by the store only,

@@ -21,8 +21,13 @@ import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
 import "./audit.css";
 
-const OPS = ["create", "update", "delete", "log-in", "log-in-refused", "refused"];
-const TONES: Readonly<Record<string, string>> = { "log-in-refused": "warn", refused: "warn", delete: "bad" };
+const OPS = ["create", "update", "delete", "log-in", "log-in-refused", "refused", "trust-change"];
+const TONES: Readonly<Record<string, string>> = {
+  "log-in-refused": "warn",
+  refused: "warn",
+  delete: "bad",
+  "trust-change": "warn",
+};
 const RESOURCES = [
   ...["users", "security-groups", "security-group-members", "security-group-permissions", "user-permissions"],
   ...["user-tokens", "applications", "triggers", "domains", "distribution-lists", "subscriptions"],
