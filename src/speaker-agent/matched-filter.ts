@@ -47,6 +47,7 @@ export const MAX_P_VALUE = 1e-6;
 const MIN_BLOCKS = 8;
 /** Matches at implausible delays up to this many standard deviations are chance. */
 const CHANCE_DEVIATIONS = 5;
+const NOTABLE_P_VALUE = 0.01;
 /** Of loud audio many matches are as good as possible: the sharpest one within a quarter of a second is measured. */
 const NEAR_LAGS = 8;
 const LAGS = LAST_LAG - FIRST_LAG + 1;
@@ -105,14 +106,15 @@ export function createMatchedFilter(): MatchedFilter {
       }
     }
     if (!best) return;
-    coincidence = Math.max(coincidence, segment.coincidence(best));
     // Corrected for all delays and distinct drifts, and for each look by a share of 1 / (n (n + 1)), which are 1 in all.
     highestHz = Math.max(highestHz, segment.highestHz);
     const turns = highestHz * (driftOf(DRIFTS - 1) - driftOf(0)) * startOf(recorded.count);
-    const tried = lags * Math.min(DRIFTS, 1 + turns);
-    const excess = (best.score - best.mean) / Math.max(1, coincidence / CHANCE_DEVIATIONS);
-    const lnP = lnGammaTail(best.mean + excess, best.mean, best.variance);
-    const pValue = Math.min(1, Math.exp(lnP + Math.log(tried * looks * (looks + 1))));
+    const lnTried = Math.log(lags * Math.min(DRIFTS, 1 + turns) * looks * (looks + 1));
+    // The costly comparison is only made where it may matter.
+    if (lnPOf(best, 1) + lnTried < Math.log(NOTABLE_P_VALUE))
+      coincidence = Math.max(coincidence, segment.coincidence(best));
+    const lnP = lnPOf(best, Math.max(1, coincidence / CHANCE_DEVIATIONS)) + lnTried;
+    const pValue = Math.min(1, Math.exp(lnP));
     if (detection && pValue > detection.pValue) return;
     const { lag } = best;
     const near = matches.filter((each) => Math.abs(each.lag - lag) <= NEAR_LAGS);
@@ -146,6 +148,11 @@ export function createMatchedFilter(): MatchedFilter {
       return detection;
     },
   };
+}
+
+/** Natural logarithm of the chance of this score, its excess divided by a spread. */
+function lnPOf({ score, mean, variance }: Score, spread: number): number {
+  return lnGammaTail(mean + (score - mean) / spread, mean, variance);
 }
 
 function deviationsOf({ score, mean, variance }: Score): number {

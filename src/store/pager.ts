@@ -235,5 +235,6 @@ function pageClauses(
     where: and(...condition.where(shape), key),
     orderBy: [sql`${by} ${way}`, sql`${shape.column("id")} ${way}`],
     skip: "skip",
+    keysFirst: true,
   };
 }

@@ -39,6 +39,11 @@ export interface SelectClauses {
   limit?: number;
   /** Name of the placeholder for OFFSET. */
   skip?: string;
+  /**
+   * Finds the keys of the rows first and reads only the rows of the result. Otherwise SQLite reads all columns of every
+   * row that it sorts, with a lookup for each reference.
+   */
+  keysFirst?: boolean;
 }
 
 const MAX_PREPARED = 2_000;
@@ -98,9 +103,19 @@ export function createPreparedSelects(db: Database.Database, tables: Tables): Pr
   };
 }
 
-function composeSelect(selection: Record<string, SQL>, from: SQL, { where, orderBy, limit, skip }: SelectClauses): SQL {
-  const columns = Object.entries(selection).map(([name, part]) => sql`${part} AS ${sql.identifier(name)}`);
-  const query = sql`SELECT ${sql.join(columns, sql`, `)} FROM ${from}`;
+function composeSelect(selection: Record<string, SQL>, from: SQL, clauses: SelectClauses): SQL {
+  const columns = sql.join(
+    Object.entries(selection).map(([name, part]) => sql`${part} AS ${sql.identifier(name)}`),
+    sql`, `,
+  );
+  if (!clauses.keysFirst) return withClauses(sql`SELECT ${columns} FROM ${from}`, clauses);
+  const keys = withClauses(sql`SELECT t."pk" AS "key" FROM ${from}`, clauses);
+  // CROSS JOIN: the keys must drive the query, whatever index would give the order.
+  const query = sql`SELECT ${columns} FROM (${keys}) CROSS JOIN ${from} ON t."pk" = "key"`;
+  return withClauses(query, clauses.orderBy ? { orderBy: clauses.orderBy } : {});
+}
+
+function withClauses(query: SQL, { where, orderBy, limit, skip }: SelectClauses): SQL {
   if (where) query.append(sql` WHERE ${where}`);
   if (orderBy) query.append(sql` ORDER BY ${sql.join(orderBy, sql`, `)}`);
   if (limit !== undefined) query.append(sql` LIMIT ${sql.raw(String(limit))}`);

@@ -1,15 +1,13 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
+import { writeBenchmarkTable } from "../support/benchmark-tables.ts";
 import type { BenchmarkFigure, BenchmarkRow } from "./benchmark-row.ts";
 
 /** A row of the table with what was measured. */
 export interface MeasuredRow extends Pick<BenchmarkRow, "number" | "name"> {
   figures: readonly BenchmarkFigure[];
 }
-
-const BEGIN = "<!-- bench: begin (written by `npm run bench -- --write`) -->";
-const END = "<!-- bench: end -->";
 
 /** Measured rows as a Markdown table, one line a figure. */
 export function resultsTable(results: readonly MeasuredRow[]): string {
@@ -41,12 +39,8 @@ export function writeResults(results: readonly MeasuredRow[]): void {
   const kept = readdirSync(folder)
     .sort()
     .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as MeasuredRow);
-  const readme = readFileSync("docs/benchmarks.md", "utf8");
-  const [head, rest] = [readme.indexOf(BEGIN), readme.indexOf(END)];
-  if (head < 0 || rest < head) throw new Error("docs has no place for the table of figures");
   const words = `Node ${machine.node}, ${machine.cores} cores, ${machine.memoryGiB} GiB; medians of interleaved rounds.`;
-  const table = `${BEGIN}\n${words}\n\n${resultsTable(kept)}\n`;
-  writeFileSync("docs/benchmarks.md", readme.slice(0, head) + table + readme.slice(rest));
+  writeBenchmarkTable("bench", `${words}\n\n${resultsTable(kept)}`);
 }
 
 function rounded(value: number): string {

@@ -31,6 +31,8 @@ export interface HeardFigures {
   /** Between measured and true delay, median. */
   delayErrorMs: number;
   cpuMsPerS: number;
+  /** Found by SNR, in Markdown. */
+  table: string;
   broken: string[];
 }
 
@@ -49,7 +51,6 @@ export async function hearRooms(
   const silent = results.filter(({ plays }) => !plays);
   const playing = results.filter(({ plays }) => plays);
   const falselyHeard = silent.filter(({ isHeard }) => isHeard);
-  say(tableOf(playing));
   for (const each of falselyHeard) say(`falsely heard: ${describe(each)}`);
   for (const each of playing) if (!each.isHeard && each.snrDb >= 0) say(`not found: ${describe(each)}`);
   const figures = {
@@ -67,7 +68,18 @@ export async function hearRooms(
     ...(figures.falselyHeard > 0 ? [`${figures.falselyHeard} of ${figures.silent} silent speakers were heard`] : []),
     ...(figures.foundPercent < MIN_FOUND_PERCENT ? [`only ${figures.foundPercent} % were found at 0 dB and more`] : []),
   ];
-  return { ...figures, broken };
+  return { ...figures, table: tableOf(playing), broken };
+}
+
+/** The figures for docs/benchmarks.md. */
+export function heardReport({ rooms, silent, falselyHeard, table, ...figures }: HeardFigures): string {
+  return [
+    table,
+    "",
+    `Falsely heard: ${falselyHeard} of ${silent} dead speakers. Found of the ${rooms - silent} others: ${figures.foundPercent} %`,
+    `at 0 dB and more, ${figures.foundBelowZeroPercent} % below. Medians: error of the delay ${figures.delayErrorMs} ms, processor`,
+    `time ${figures.cpuMsPerS} ms per second of audio.`,
+  ].join("\n");
 }
 
 async function runAll(tasks: readonly RoomTask[], say: (progress: string) => void): Promise<RoomResult[]> {
@@ -101,7 +113,7 @@ function tableOf(playing: readonly RoomResult[]): string {
     const level = median(heard.flatMap(({ detection, snrDb }) => (detection ? [detection.levelDb - snrDb] : [])));
     return `| ${from} to ${to} dB | ${band.length} | ${heard.length} | ${percentHeard(band)} % | ${level} dB |`;
   });
-  return ["| SNR | Playing | Heard | | Level off by (median) |", "|---|---|---|---|---|", ...rows].join("\n");
+  return ["| SNR | Playing | Found | | Level off by (median) |", "|---|---|---|---|---|", ...rows].join("\n");
 }
 
 function percentHeard(results: readonly RoomResult[]): number {

@@ -70,14 +70,15 @@
  * cable, two interfaces, a default route that moves, no route for multicast, and the marks of packets (DSCP). Zones and a SIP speaker hear the sound again
  * within 2 s of the network, health shows each fault and its end, and nothing is `sent` while nothing can leave. Prints a
  * table of the figures. With the planted bug, a daemon that does not notice changes, it must fail. Root, or user namespaces.
- * `npm run faults -- heard [ROOMS] [SEED] [--bug level-rule]`: listens by the agent's microphone in ROOMS synthetic rooms
+ * `npm run faults -- heard [ROOMS] [SEED] [--write] [--bug level-rule]`: listens by the agent's microphone in ROOMS synthetic rooms
  * (2000; reverberation, noise, talk, doors, other programmes, drifting clocks), half of them with a dead speaker: none of
  * those is heard, and at least 99 % of the others where the speaker is as loud as the noise. With the planted bug the
- * 6 dB rule of earlier agents decides, which must fail.
+ * 6 dB rule of earlier agents decides, which must fail. `--write` writes the figures into docs/benchmarks.md.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
 
 import { loadavg } from "node:os";
+import { writeBenchmarkTable } from "../support/benchmark-tables.ts";
 import { readArguments } from "../support/harness-arguments.ts";
 import { timeZoneAliases } from "../support/time-zone-oracle.ts";
 import { flapAlarms } from "./alarm-flaps.ts";
@@ -96,7 +97,7 @@ import { killActiveAppliance } from "./field/failover.ts";
 import { reexecInNamespace } from "./field/network-namespaces.ts";
 import { brokenLimits, floodDaemon } from "./flood/flood.ts";
 import { fuzz } from "./fuzz.ts";
-import { hearRooms } from "./heard.ts";
+import { heardReport, hearRooms } from "./heard.ts";
 import { sendHostileInputs } from "./hostile-inputs.ts";
 import { failNodes } from "./hub-nodes.ts";
 import { killUnderLoad } from "./kills.ts";
@@ -118,6 +119,7 @@ const say = (progress: string): void => void process.stderr.write(`${progress}\n
 const { values, positionals } = readArguments("faults", {
   seed: { type: "string", default: "1" },
   bug: { type: "string" },
+  write: { type: "boolean", default: false },
 });
 const [what, number, rows] = positionals;
 const seed = Number(values.seed);
@@ -284,8 +286,11 @@ if (what === undefined) {
 } else if (what === "heard") {
   if (values.bug !== undefined && values.bug !== "level-rule") usage();
   const plan = { rooms: Number(number ?? 2_000), seed: Number(rows ?? seed), isPlanted: values.bug === "level-rule" };
-  const { broken, ...figures } = await hearRooms(plan, say);
+  const results = await hearRooms(plan, say);
+  const { broken, table, ...figures } = results;
+  say(table);
   for (const promise of broken) say(promise);
+  if (values.write) writeBenchmarkTable("heard", heardReport(results));
   process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
   process.exitCode = broken.length === 0 && figures.silent > 0 ? 0 : 1;
 } else if (what === "hub-nodes") {

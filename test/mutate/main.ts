@@ -4,8 +4,9 @@
  * per module (40; 0 takes all), `--write` writes the table into docs/benchmarks.md. Exit code 1 when a score is below 90 %.
  */
 import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
+import { writeBenchmarkTable } from "../support/benchmark-tables.ts";
 import { REPOSITORY_ROOT } from "../support/carillon-process.ts";
 import { readArguments } from "../support/harness-arguments.ts";
 import { MUTATED_MODULES, type MutatedModule } from "./modules.ts";
@@ -75,16 +76,14 @@ function shareOf({ killed, survivors }: Score): number {
 }
 
 function writeTable(): void {
-  const path = resolve(REPOSITORY_ROOT, "docs/benchmarks.md");
-  const [begin, end] = ["<!-- mutation: begin -->", "<!-- mutation: end -->"];
-  const text = readFileSync(path, "utf8");
   const rows = scores.map(
     ({ name, killed, survivors }) => `| ${name} | ${killed} of ${killed + survivors.length} | ${survivors.length} |`,
   );
   const left = scores.flatMap(({ survivors }) =>
     survivors.map(({ file, line, change }) => `- \`${file}:${line}\`: \`${change.replaceAll("`", "'")}\``),
   );
-  const content = ["| Module | Noticed | Survived |", "|---|---|---|", ...rows, "", ...left].join("\n");
-  const [from, to] = [text.indexOf(begin) + begin.length, text.indexOf(end)];
-  writeFileSync(path, `${text.slice(0, from)}\n${content}\n${text.slice(to)}`);
+  writeBenchmarkTable(
+    "mutation",
+    ["| Module | Noticed | Survived |", "|---|---|---|", ...rows, "", ...left].join("\n"),
+  );
 }
