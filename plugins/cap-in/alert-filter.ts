@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { dedupeKeyOf, type TriggerInput } from "#plugin-api";
-import type { ReceivedAlert } from "./alert.ts";
+import type { AlertInfo, ReceivedAlert } from "./alert.ts";
 import type { FeedConfig } from "./feed-config.ts";
-import { type Circle, intersectsCircle } from "./geometry.ts";
+import { type Circle, hasReadableShapes, intersectsCircle } from "./geometry.ts";
 
 export interface AreaOfInterest extends Circle {
   id: string;
@@ -14,10 +14,21 @@ const DEFAULT_VALIDITY_MS = 3_600_000;
 /** Maximum length of each text passed to messages. */
 const MAX_TEXT = 8_000;
 
-/** Areas of interest that an alert affects; null if it affects neither an area nor a configured geocode. */
+/** What an `info` means for this site. */
+export interface AssessedInfo {
+  info: AlertInfo;
+  /** Areas of interest that it affects; null if it affects neither an area nor a configured geocode. */
+  here: AreaOfInterest[] | null;
+  /** Why it is ignored; null if it passes the filter. */
+  rejection: string | null;
+  /** It says that the danger is over. */
+  isEnded: boolean;
+}
+
+/** Areas of interest that an `info` affects; null if it affects neither an area nor a configured geocode. */
 export function matchingAreas(
-  { areas }: ReceivedAlert,
-  { geocodes }: FeedConfig,
+  { areas }: Pick<AlertInfo, "areas">,
+  { geocodes }: Pick<FeedConfig, "geocodes">,
   own: readonly AreaOfInterest[],
 ): AreaOfInterest[] | null {
   const codes = areas.flatMap((area) => area.geocodes).filter((code) => Object.hasOwn(geocodes, code));
@@ -26,54 +37,125 @@ export function matchingAreas(
   return found.length > 0 || codes.length > 0 ? found : null;
 }
 
-/** Reason for ignoring an alert; null if it passes the filter. */
-export function rejectionReason(
+/** Reason for ignoring an alert whatever it says; null if its infos decide. */
+export function alertRejection({ status, msgType }: ReceivedAlert, { statuses }: FeedConfig): string | null {
+  if (!isAmong(statuses, [status])) return `status ${status}`;
+  return ["Alert", "Update", "Cancel"].includes(msgType) ? null : `message type ${msgType}`;
+}
+
+/** Judges each `info` by its own areas, severity and expiry. */
+export function assessInfos(
   alert: ReceivedAlert,
   feed: FeedConfig,
-  here: readonly AreaOfInterest[] | null,
+  own: readonly AreaOfInterest[],
+  now: number,
+): AssessedInfo[] {
+  return alert.infos.map((info) => {
+    const here = matchingAreas(info, feed, own);
+    const isEnded = isOver(info) && !isAmong(feed.urgencies ?? [], ["Past"]);
+    return { info, here, isEnded, rejection: infoRejection(alert, { info, here, isEnded }, feed, now) };
+  });
+}
+
+function infoRejection(
+  { sent, msgType }: ReceivedAlert,
+  { info, here, isEnded }: Omit<AssessedInfo, "rejection">,
+  feed: FeedConfig,
   now: number,
 ): string | null {
-  const { statuses, events, categories, urgencies, severities, certainties } = feed;
-  if (!isAmong(statuses, [alert.status])) return `status ${alert.status}`;
-  if (!["Alert", "Update", "Cancel"].includes(alert.msgType)) return `message type ${alert.msgType}`;
-  if ((alert.expiresAt ?? Date.parse(alert.sent) + DEFAULT_VALIDITY_MS) <= now) return "expired";
-  if (feed.onlyHere && here === null) return "outside the areas of interest";
+  const { events, categories, urgencies, severities, certainties } = feed;
+  if ((info.expiresAt ?? Date.parse(sent) + DEFAULT_VALIDITY_MS) <= now) return "expired";
+  if (feed.onlyHere && here === null) {
+    if (isPlaced(info)) return "outside the areas of interest";
+    // When in doubt, sound the alarm.
+    if (info.severity.toLowerCase() !== "extreme") return "area not understood";
+  }
   // Cancellations pass whatever the other filters say.
-  if (alert.msgType === "Cancel") return null;
+  if (msgType === "Cancel") return null;
+  if (isEnded) return "ended";
   const mismatches = [
-    isAmong(events, [alert.event, ...alert.eventCodes]) ? null : `event ${alert.event}`,
-    isAmong(categories, alert.categories) ? null : `category ${alert.categories.join(", ")}`,
-    isAmong(urgencies, [alert.urgency]) ? null : `urgency ${alert.urgency}`,
-    isAmong(severities, [alert.severity]) ? null : `severity ${alert.severity}`,
-    isAmong(certainties, [alert.certainty]) ? null : `certainty ${alert.certainty}`,
+    isAmong(events, [info.event, ...info.eventCodes]) ? null : `event ${info.event}`,
+    isAmong(categories, info.categories) ? null : `category ${info.categories.join(", ")}`,
+    isAmong(urgencies, [info.urgency]) ? null : `urgency ${info.urgency}`,
+    isAmong(severities, [info.severity]) ? null : `severity ${info.severity}`,
+    isAmong(certainties, [info.certainty]) ? null : `certainty ${info.certainty}`,
   ];
   return mismatches.find((mismatch) => mismatch !== null) ?? null;
 }
 
-/** Trigger input of an alert. A cancellation has its own source, so that no rule takes it for an alert. */
+/** Authorities end an alert for some of its areas in an `info` of its own. @source CAP 1.2 §3.2.2: urgency, responseType */
+function isOver({ urgency, responseTypes }: AlertInfo): boolean {
+  return urgency.toLowerCase() === "past" || responseTypes.some((type) => type.toLowerCase() === "allclear");
+}
+
+/** Whether all areas say where they are: by shapes that can be read, or by a geocode. */
+function isPlaced({ areas }: AlertInfo): boolean {
+  return (
+    areas.length > 0 &&
+    areas.every((area) =>
+      area.polygons.length + area.circles.length > 0 ? hasReadableShapes(area) : area.geocodes.length > 0,
+    )
+  );
+}
+
+const SEVERITIES = ["extreme", "severe", "moderate", "minor"];
+const URGENCIES = ["immediate", "expected", "future"];
+
+/** The infos with the worst one first, whose texts are sent. */
+export function worstFirst(infos: readonly AssessedInfo[]): AssessedInfo[] {
+  const rank = (known: readonly string[], value: string): number => {
+    const at = known.indexOf(value.toLowerCase());
+    return at < 0 ? known.length : at;
+  };
+  return [...infos].sort(
+    ({ info: one }, { info: other }) =>
+      rank(SEVERITIES, one.severity) - rank(SEVERITIES, other.severity) ||
+      rank(URGENCIES, one.urgency) - rank(URGENCIES, other.urgency),
+  );
+}
+
+/** What a message says: of an `info`, or of the earlier alert that a cancellation without one refers to. */
+export interface AlertContent {
+  values: Readonly<Record<string, string>>;
+  areaOfInterestIds: readonly string[];
+}
+
+/** Content of infos that passed the filter, the worst first. */
+export function contentOf(passed: readonly AssessedInfo[]): AlertContent {
+  const [worst] = passed;
+  if (!worst) return { values: {}, areaOfInterestIds: [] };
+  const { event, urgency, severity, certainty, categories, expiresAt } = worst.info;
+  const areas = passed.flatMap(({ info }) => info.areas.map(({ areaDesc }) => areaDesc));
+  const texts = Object.entries(worst.info.texts).map(([name, text]) => [name, text.slice(0, MAX_TEXT)]);
+  return {
+    values: {
+      ...{ event, urgency, severity, certainty, ...Object.fromEntries(texts) },
+      category: categories.join(", "),
+      expires: expiresAt === null ? "" : new Date(expiresAt).toISOString(),
+      areaDesc: [...new Set(areas)].join("; ").slice(0, MAX_TEXT),
+    },
+    areaOfInterestIds: [...new Set(passed.flatMap(({ here }) => (here ?? []).map(({ id }) => id)))],
+  };
+}
+
+/** Trigger input of an alert. The end of one has its own source, so that no rule takes it for an alert. */
 export function alertInput(
   alert: ReceivedAlert,
   feed: FeedConfig,
-  here: readonly AreaOfInterest[] | null,
+  { values, areaOfInterestIds }: AlertContent,
+  isEnd: boolean,
 ): TriggerInput {
-  const { identifier, sender, sent, status, msgType, references, event, urgency, severity, certainty } = alert;
-  const texts = Object.fromEntries(Object.entries(alert.texts).map(([name, text]) => [name, text.slice(0, MAX_TEXT)]));
+  const { identifier, sender, sent, status, msgType, references } = alert;
   return {
-    source: msgType === "Cancel" ? `${feed.name}/cancel` : feed.name,
+    source: isEnd ? `${feed.name}/cancel` : feed.name,
     dedupeKey: alertEventKey(alert),
     // Exercise, System and Test alerts are drills.
     ...(status.toLowerCase() === "actual" ? {} : { drill: true }),
     values: {
-      ...{ identifier, sender, sent, status, msgType, references, event, urgency, severity, certainty },
-      ...texts,
-      state: msgType,
-      category: alert.categories.join(", "),
-      expires: alert.expiresAt === null ? "" : new Date(alert.expiresAt).toISOString(),
-      areaDesc: alert.areas
-        .map(({ areaDesc }) => areaDesc)
-        .join("; ")
-        .slice(0, MAX_TEXT),
-      areaOfInterestIds: (here ?? []).map(({ id }) => id),
+      ...{ identifier, sender, sent, status, msgType, references },
+      ...values,
+      state: isEnd ? "Cancel" : msgType,
+      areaOfInterestIds: [...areaOfInterestIds],
     },
   };
 }

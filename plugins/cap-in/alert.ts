@@ -11,17 +11,12 @@ export interface ReceivedAlertArea {
   geocodes: string[];
 }
 
-/** The relevant part of an alert in one language; missing texts are empty. @source CAP 1.2 §3.2 */
-export interface ReceivedAlert {
-  identifier: string;
-  sender: string;
-  sent: string;
-  status: string;
-  msgType: string;
-  references: string;
+/** One `info` of an alert; missing texts are empty. @source CAP 1.2 §3.2.2 */
+export interface AlertInfo {
   categories: string[];
   event: string;
   eventCodes: string[];
+  responseTypes: string[];
   urgency: string;
   severity: string;
   certainty: string;
@@ -31,13 +26,25 @@ export interface ReceivedAlert {
   areas: ReceivedAlertArea[];
 }
 
+/** An alert in one language. @source CAP 1.2 §3.2 */
+export interface ReceivedAlert {
+  identifier: string;
+  sender: string;
+  sent: string;
+  status: string;
+  msgType: string;
+  references: string;
+  /** Each has its own areas and severity; none in most cancellations. */
+  infos: AlertInfo[];
+}
+
 /** Versions 1.0 and 1.1 use the same elements. */
 const NAMESPACE = /^(urn:oasis:names:tc:emergency:cap:1\.[12]|http:\/\/www\.incident\.com\/cap\/1\.0)$/;
 const REQUIRED_ELEMENTS = ["identifier", "sender", "sent", "status", "msgType"] as const;
 
 /**
- * Parses an alert in the language with this prefix, or else in its first language. Throws RangeError for an invalid
- * alert.
+ * Parses an alert in the language with this prefix, or else in the language of its first `info`. Throws RangeError for an
+ * invalid alert.
  */
 export function parseAlert(xml: string, language: string): ReceivedAlert {
   const root = parseXml(xml);
@@ -45,12 +52,6 @@ export function parseAlert(xml: string, language: string): ReceivedAlert {
   const missing = REQUIRED_ELEMENTS.find((name) => childText(root, name) === "");
   if (missing) throw new RangeError(`element ${missing} is missing`);
   if (Number.isNaN(Date.parse(childText(root, "sent")))) throw new RangeError("element sent must be a time");
-  const infos = childElements(root, "info");
-  const isOurs = (info: Element): boolean =>
-    (childText(info, "language") || "en-US").toLowerCase().startsWith(language.toLowerCase());
-  const info = infos.find(isOurs) ?? infos[0];
-  const text = (name: string): string => (info ? childText(info, name) : "");
-  const expires = Date.parse(text("expires"));
   return {
     identifier: childText(root, "identifier"),
     sender: childText(root, "sender"),
@@ -58,9 +59,26 @@ export function parseAlert(xml: string, language: string): ReceivedAlert {
     status: childText(root, "status"),
     msgType: childText(root, "msgType"),
     references: childText(root, "references"),
-    categories: info ? childTexts(info, "category") : [],
+    infos: infosIn(root, language.toLowerCase()).map(parseInfo),
+  };
+}
+
+function infosIn(root: Element, language: string): Element[] {
+  const infos = childElements(root, "info");
+  const languageOf = (info: Element): string => (childText(info, "language") || "en-US").toLowerCase();
+  const ours = infos.filter((info) => languageOf(info).startsWith(language));
+  const [first] = infos;
+  return ours.length > 0 || !first ? ours : infos.filter((info) => languageOf(info) === languageOf(first));
+}
+
+function parseInfo(info: Element): AlertInfo {
+  const text = (name: string): string => childText(info, name);
+  const expires = Date.parse(text("expires"));
+  return {
+    categories: childTexts(info, "category"),
     event: text("event"),
-    eventCodes: info ? namedValues(info, "eventCode").map(({ value }) => value) : [],
+    eventCodes: namedValues(info, "eventCode").map(({ value }) => value),
+    responseTypes: childTexts(info, "responseType"),
     urgency: text("urgency"),
     severity: text("severity"),
     certainty: text("certainty"),
@@ -73,7 +91,7 @@ export function parseAlert(xml: string, language: string): ReceivedAlert {
       web: text("web"),
       contact: text("contact"),
     },
-    areas: info ? childElements(info, "area").map(parseArea) : [],
+    areas: childElements(info, "area").map(parseArea),
   };
 }
 

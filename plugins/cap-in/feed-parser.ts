@@ -1,4 +1,4 @@
-import type { Element } from "@xmldom/xmldom";
+import { type Element, XMLSerializer } from "@xmldom/xmldom";
 import { childElements, childText, parseXml } from "./xml.ts";
 
 /** A feed entry: absolute URL of its document and a version that changes with it. */
@@ -7,18 +7,25 @@ export interface FeedEntry {
   version: string;
 }
 
-/** Content at a feed URL: entries in feed order, or a single alert. */
-export type FeedContent = { entries: FeedEntry[] } | { alert: string };
+/** Content at a feed URL: entries in feed order, or the alerts themselves. */
+export type FeedContent = { entries: FeedEntry[] } | { alerts: string[] };
 
 const CAP = "application/cap+xml";
 
-/** Parses Atom (RFC 4287), RSS 2.0 or a single alert. Throws RangeError for anything else. */
+/**
+ * Parses Atom (RFC 4287), RSS 2.0, a single alert, or a list of alerts as the national feed of the United States has it.
+ * Throws RangeError for anything else.
+ */
 export function parseFeed(text: string, url: string): FeedContent {
   const root = parseXml(text);
-  if (root.localName === "alert") return { alert: text };
+  if (root.localName === "alert") return { alerts: [text] };
+  if (root.localName === "alerts") {
+    const serializer = new XMLSerializer();
+    return { alerts: childElements(root, "alert").map((alert) => serializer.serializeToString(alert)) };
+  }
   if (root.localName === "feed") return { entries: resolveUrls(childElements(root, "entry").map(atomEntry), url) };
   const channel = root.localName === "rss" ? childElements(root, "channel")[0] : undefined;
-  if (!channel) throw new RangeError("neither an Atom feed, an RSS feed nor a CAP alert");
+  if (!channel) throw new RangeError("neither an Atom feed, an RSS feed nor CAP alerts");
   return { entries: resolveUrls(childElements(channel, "item").map(rssItem), url) };
 }
 

@@ -145,14 +145,17 @@ export function createFeedReader({
       const response = await get(feed.url, known);
       if (response.status === 304) return [];
       const content = parseFeed(response.body, feed.url);
-      const single = "alert" in content ? content.alert : null;
-      const fresh = await newEntries(
-        single === null ? (content as { entries: FeedEntry[] }).entries : [{ url: feed.url, version: single }],
-      );
+      const isInline = "alerts" in content;
+      const entries = isInline ? content.alerts.map((version) => ({ url: feed.url, version })) : content.entries;
+      const fresh = await newEntries(entries);
       const now = clock.monotonicMs();
       const due = fresh.filter(({ hash }) => (failures.get(hash)?.notBefore ?? 0) <= now).slice(0, MAX_DOCUMENTS);
       const errors: string[] = [];
-      const alerts = await readAll(due, async ({ url }) => single ?? (await get(url)).body, errors);
+      const alerts = await readAll(
+        due,
+        async ({ url, version }) => (isInline ? version : (await get(url)).body),
+        errors,
+      );
       await replaced.add(alerts.flatMap(({ alert }) => supersededAlertKeys(alert)).map(versionHash));
       const old = await replaced.all();
       let taken = 0;

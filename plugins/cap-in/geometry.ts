@@ -24,19 +24,48 @@ export function intersectsCircle(
   return (
     polygons.some((text) => intersectsRing(parsePoints(text).map(toPlane), circle.radiusM)) ||
     circles.some((text) => {
-      const [centre = "", km = ""] = text.trim().split(/\s+/);
-      const [point] = parsePoints(centre).map(toPlane);
-      return point !== undefined && Math.hypot(...point) <= circle.radiusM + Number(km) * KM_M;
+      const { centre, km } = parseCircle(text);
+      return isPoint(centre) && Math.hypot(...toPlane(centre)) <= circle.radiusM + km * KM_M;
     })
   );
 }
 
-function parsePoints(text: string): [latitude: number, longitude: number][] {
-  return text
+/** True if all shapes of an area can be read, and it has any. */
+export function hasReadableShapes({ polygons, circles }: Pick<ReceivedAlertArea, "polygons" | "circles">): boolean {
+  const isRing = (text: string): boolean => {
+    const points = pairsIn(text);
+    return points.length >= 3 && points.every(isPoint);
+  };
+  const isCircle = (text: string): boolean => {
+    const { centre, km } = parseCircle(text);
+    return isPoint(centre) && km >= 0;
+  };
+  return polygons.length + circles.length > 0 && polygons.every(isRing) && circles.every(isCircle);
+}
+
+type Pair = number[];
+
+/** `lat,lon` pairs; some authorities write blanks around the commas. */
+function pairsIn(text: string): Pair[] {
+  const words = text
     .trim()
-    .split(/\s+/)
-    .map((pair) => pair.split(",").map(Number))
-    .filter((pair): pair is [number, number] => pair.length === 2 && pair.every(Number.isFinite));
+    .replace(/\s*,\s*/g, ",")
+    .split(/\s+/);
+  return words.map((word) => word.split(",").map((part) => (part === "" ? Number.NaN : Number(part))));
+}
+
+function isPoint(pair: Pair): pair is [latitude: number, longitude: number] {
+  const [latitude = Number.NaN, longitude = Number.NaN] = pair;
+  return pair.length === 2 && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 360;
+}
+
+function parsePoints(text: string): [latitude: number, longitude: number][] {
+  return pairsIn(text).filter(isPoint);
+}
+
+function parseCircle(text: string): { centre: Pair; km: number } {
+  const [centre = [], [km = Number.NaN] = []] = pairsIn(text);
+  return { centre, km };
 }
 
 function projectionAround({ latitude, longitude }: Circle): (point: readonly [number, number]) => PlanePoint {

@@ -1,7 +1,18 @@
 import type { X509Certificate } from "node:crypto";
 import { type ConfigOf, definePlugin, type PluginContext, parseNamedSecrets } from "#plugin-api";
 import { parseAlert, type ReceivedAlert } from "./alert.ts";
-import { type AreaOfInterest, alertInput, matchingAreas, rejectionReason } from "./alert-filter.ts";
+import {
+  type AlertContent,
+  type AreaOfInterest,
+  type AssessedInfo,
+  alertInput,
+  alertRejection,
+  assessInfos,
+  contentOf,
+  versionHash,
+  worstFirst,
+} from "./alert-filter.ts";
+import { alertKey, supersededAlertKeys } from "./alert-references.ts";
 import config from "./config.ts";
 import { type FeedConfig, parseFeedConfigs } from "./feed-config.ts";
 import { startFeedPoller } from "./feed-poller.ts";
@@ -34,13 +45,69 @@ export default definePlugin({
   },
 });
 
-/** Triggers an input for an alert that passes the filter. */
+/** Triggers an input for an alert that passes the filter, and for the end of one that did. */
 async function handleAlert(alert: ReceivedAlert, feed: FeedConfig, ctx: Context): Promise<void> {
-  const here = matchingAreas(alert, feed, await listAreasOfInterest(ctx));
-  const refusal = rejectionReason(alert, feed, here, ctx.clock.now());
-  const named = { feed: feed.name, identifier: alert.identifier, alertEvent: alert.event };
-  if (refusal !== null) ctx.log.info({ event: "cap.alert_ignored", ...named, reason: refusal }, "alert ignored");
-  else await ctx.trigger(alertInput(alert, feed, here));
+  const started = createStartedAlerts(feed.name, ctx.state);
+  const assessed = assessInfos(alert, feed, await listAreasOfInterest(ctx), ctx.clock.now());
+  const { isEnd, content, reason } = decide(alert, feed, assessed, await started.find(supersededAlertKeys(alert)));
+  const named = { feed: feed.name, identifier: alert.identifier, alertEvent: alert.infos[0]?.event ?? "" };
+  if (content === null) return ctx.log.info({ event: "cap.alert_ignored", ...named, reason }, "alert ignored");
+  await ctx.trigger(alertInput(alert, feed, content, isEnd));
+  if (!isEnd) await started.add(alertKey(alert), content);
+}
+
+interface Decision {
+  /** Null to ignore the alert, for `reason`. */
+  content: AlertContent | null;
+  isEnd: boolean;
+  reason: string;
+}
+
+/** `earlier`: the started alert that it refers to, if any. */
+function decide(
+  alert: ReceivedAlert,
+  feed: FeedConfig,
+  assessed: readonly AssessedInfo[],
+  earlier: AlertContent | null,
+): Decision {
+  const rejection = alertRejection(alert, feed);
+  if (rejection !== null) return { content: null, isEnd: false, reason: rejection };
+  const passed = worstFirst(assessed.filter((each) => each.rejection === null));
+  const isCancel = alert.msgType === "Cancel";
+  if (passed.length > 0) return { content: contentOf(passed), isEnd: isCancel, reason: "" };
+  // Without an area of its own it concerns the areas of the alert that it refers to.
+  const refersOnly = alert.infos.length === 0 || isCancel;
+  if (refersOnly && earlier) return { content: earlier, isEnd: isCancel, reason: "" };
+  if (refersOnly && alert.infos.length === 0 && isCancel && !feed.onlyHere)
+    return { content: contentOf([]), isEnd: true, reason: "" };
+  const isOverHere = assessed.some(({ isEnded }) => isEnded);
+  if (earlier && isOverHere) return { content: earlier, isEnd: true, reason: "" };
+  return { content: null, isEnd: false, reason: assessed[0]?.rejection ?? "it says nothing about an alert known here" };
+}
+
+/** Remembered alerts: more than are in force at any time. */
+const MAX_STARTED = 500;
+const MAX_REMEMBERED_TEXT = 500;
+
+/** Alerts that have triggered an input, with what was sent; kept across restarts. */
+function createStartedAlerts(feed: string, state: Context["state"]) {
+  const key = `started:${feed}`;
+  const read = async (): Promise<[string, AlertContent][]> =>
+    ((await state.get(key)) ?? []) as [string, AlertContent][];
+  return {
+    async find(keys: readonly string[]): Promise<AlertContent | null> {
+      if (keys.length === 0) return null;
+      const wanted = new Set(keys.map(versionHash));
+      return (await read()).findLast(([hash]) => wanted.has(hash))?.[1] ?? null;
+    },
+    async add(alert: string, { values, areaOfInterestIds }: AlertContent): Promise<void> {
+      const hash = versionHash(alert);
+      const others = (await read()).filter(([each]) => each !== hash);
+      const short = Object.entries(values).map(([name, text]) => [name, text.slice(0, MAX_REMEMBERED_TEXT)]);
+      const content = { values: Object.fromEntries(short), areaOfInterestIds };
+      await state.set(key, [...others, [hash, content]].slice(-MAX_STARTED));
+    },
+  };
 }
 
 async function listAreasOfInterest({ resources }: Context): Promise<AreaOfInterest[]> {

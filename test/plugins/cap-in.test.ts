@@ -166,6 +166,133 @@ describe("cap-in", () => {
     expect(started.cap.statuses.at(-1)).toMatchObject({ state: "ok" });
   });
 
+  const square = (latitude: number, longitude: number): string => {
+    const at = (lat: number, lon: number) => `${(latitude + lat).toFixed(2)},${(longitude + lon).toFixed(2)}`;
+    return `<polygon>${at(0, 0)} ${at(0, 0.02)} ${at(-0.02, 0.02)} ${at(-0.02, 0)} ${at(0, 0)}</polygon>`;
+  };
+  const NEAR = square(48.15, 11.57);
+  const FAR = square(52, 10);
+
+  interface InfoOf {
+    headline: string;
+    area?: string;
+    severity?: string;
+    urgency?: string;
+    responseType?: string;
+    language?: string;
+  }
+  const info = ({ area = NEAR, ...of }: InfoOf): string =>
+    `<info><language>${of.language ?? "en-US"}</language><category>Met</category><event>Tornado</event>
+    ${of.responseType ? `<responseType>${of.responseType}</responseType>` : ""}
+    <urgency>${of.urgency ?? "Immediate"}</urgency><severity>${of.severity ?? "Severe"}</severity><certainty>Observed</certainty>
+    <expires>2026-01-12T09:30:00-00:00</expires><headline>${of.headline}</headline>
+    <area><areaDesc>${of.headline}</areaDesc>${area}</area></info>`;
+  const alertOf = (
+    identifier: string,
+    infos: readonly InfoOf[],
+    head: { msgType?: string; of?: string } = {},
+  ): string =>
+    `<alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>${identifier}</identifier><sender>w@example.gov</sender>
+    <sent>${SENT}</sent><status>Actual</status><msgType>${head.msgType ?? "Alert"}</msgType><scope>Public</scope>
+    ${head.of ? `<references>w@example.gov,${head.of},${SENT}</references>` : ""}${infos.map(info).join("")}</alert>`;
+  /** Reads the documents one after the other, each as the whole feed; gives what they triggered. */
+  const read = async (filter: object, ...documents: string[]): Promise<unknown[][]> => {
+    const server = await open();
+    server.pages.set("/feed", documents[0] ?? "");
+    const asked = () => server.asked.filter(({ path }) => path === "/feed").length;
+    const { triggered, until, clock } = await run([{ ...FEED, onlyHere: true, ...filter, url: server.url("/feed") }]);
+    for (const [at, document] of documents.entries()) {
+      server.pages.set("/feed", document);
+      if (at > 0) await clock.advance(60_000);
+      await until(() => asked() > at);
+      await clock.advance(100);
+    }
+    return triggered().map(({ source, values }) => [source, values.state, values.headline, values.areaOfInterestIds]);
+  };
+
+  it("judges each info by its own area, severity and end", async () => {
+    const far = { headline: "Elsewhere", area: FAR };
+    const here = { headline: "Take shelter", severity: "Extreme" };
+    const started = [["Weather", "Alert", "Take shelter", [HERE.id]]];
+    const over = { headline: "Over", urgency: "Past", severity: "Minor" };
+    const severities = ["Extreme", "Severe"];
+    for (const infos of [
+      [far, here],
+      [here, far],
+      [{ ...far, urgency: "Past" }, here],
+      [{ headline: "Be careful", severity: "Moderate" }, here],
+      [{ headline: "Mettez-vous à l'abri", language: "fr-CA", severity: "Extreme" }, here],
+    ])
+      expect(await read({ severities }, alertOf("I1", infos))).toEqual(started);
+    for (const infos of [
+      [far, over],
+      [{ ...here, responseType: "AllClear" }],
+      [far, { ...here, severity: "Minor" }],
+      [far, far],
+    ])
+      expect(await read({ severities }, alertOf("I2", infos))).toEqual([]);
+    // Ended alerts on request.
+    expect(await read({ urgencies: ["Past"] }, alertOf("I3", [over]))).toEqual([
+      ["Weather", "Alert", "Over", [HERE.id]],
+    ]);
+  });
+
+  it("joins the areas of all infos that pass", async () => {
+    const server = await open();
+    const infos = [
+      { headline: "Watch", severity: "Moderate" },
+      { headline: "Take shelter", severity: "Extreme" },
+    ];
+    server.pages.set("/feed", alertOf("J1", infos));
+    const { triggered, until } = await run([{ ...FEED, url: server.url("/feed") }]);
+    await until(() => triggered().length === 1);
+    expect(triggered()[0]?.values).toMatchObject({ headline: "Take shelter", areaDesc: "Take shelter; Watch" });
+  });
+
+  it("ends an alert by a cancellation without any info, only where the alert was started", async () => {
+    const here = alertOf("C1", [{ headline: "Take shelter" }]);
+    const cancel = alertOf("C2", [], { msgType: "Cancel", of: "C1" });
+    const alerted = ["Weather", "Alert", "Take shelter", [HERE.id]];
+    expect(await read({}, here, cancel)).toEqual([alerted, ["Weather/cancel", "Cancel", "Take shelter", [HERE.id]]]);
+    expect(await read({}, alertOf("C1", [{ headline: "Far", area: FAR }]), cancel)).toEqual([]);
+    expect(await read({ onlyHere: false }, cancel)).toEqual([["Weather/cancel", "Cancel", undefined, []]]);
+    // An update that says that it is over here.
+    const update = alertOf("C3", [{ headline: "Over", urgency: "Past" }], { msgType: "Update", of: "C1" });
+    expect(await read({}, here, update)).toEqual([alerted, ["Weather/cancel", "Cancel", "Take shelter", [HERE.id]]]);
+    const again = alertOf("C4", [], { msgType: "Update", of: "C1" });
+    expect(await read({}, here, again)).toEqual([alerted, ["Weather", "Update", "Take shelter", [HERE.id]]]);
+  });
+
+  it("reads a feed that contains the alerts themselves", async () => {
+    const alerts = [alertOf("N1", [{ headline: "Far", area: FAR }]), alertOf("N2", [{ headline: "Near" }])];
+    const feed = `<?xml version="1.0"?><ns1:alerts xmlns:ns1="http://gov.fema.ipaws.services/feed">${alerts.join("")}</ns1:alerts>`;
+    expect(await read({}, feed, feed)).toEqual([["Weather", "Alert", "Near", [HERE.id]]]);
+    expect(await read({}, '<alerts xmlns="urn:none"/>')).toEqual([]);
+  });
+
+  it("reads shapes as authorities write them, and sounds for an extreme alert that cannot be placed", async () => {
+    const blanks = "<polygon> 48.14 , 11.57\n 48.14, 11.58  48.15,11.58 48.14 ,11.57 </polygon>";
+    for (const area of [blanks, "<circle>48.1371, 11.5754 3</circle>", "<circle>48.1371,11.5754\t0.5</circle>"])
+      expect(await read({}, alertOf("S1", [{ headline: "Here", area }]))).toHaveLength(1);
+    const unreadable = [
+      "",
+      "<polygon></polygon>",
+      "<polygon>48.14,11.57 48.14</polygon>",
+      "<polygon>north,east south,west up,down</polygon>",
+      "<polygon>52,10 52,11</polygon>",
+      "<circle>52,10</circle>",
+      `${FAR}<polygon>52.0;10.0 52.0;10.1 51.9;10.1</polygon>`,
+    ];
+    for (const area of unreadable) {
+      const [extreme, minor] = [
+        alertOf("S2", [{ headline: "Somewhere", area, severity: "Extreme" }]),
+        alertOf("S3", [{ headline: "Somewhere", area, severity: "Minor" }]),
+      ];
+      expect([area, await read({}, extreme)]).toEqual([area, [["Weather", "Alert", "Somewhere", []]]]);
+      expect([area, await read({}, minor)]).toEqual([area, []]);
+    }
+  });
+
   it("starts drills for accepted exercises", async () => {
     const server = await open();
     for (const status of ["Actual", "Exercise", "Test"])
