@@ -83,7 +83,7 @@ function infoRejection(
   return mismatches.find((mismatch) => mismatch !== null) ?? null;
 }
 
-/** Authorities end an alert for some of its areas in an `info` of its own. @source CAP 1.2 §3.2.2: urgency, responseType */
+/** Authorities end an alert for some of its areas in a separate `info`. @source CAP 1.2 §3.2.2: urgency, responseType */
 function isOver({ urgency, responseTypes }: AlertInfo): boolean {
   return urgency.toLowerCase() === "past" || responseTypes.some((type) => type.toLowerCase() === "allclear");
 }

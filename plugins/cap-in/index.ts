@@ -75,7 +75,7 @@ function decide(
   const passed = worstFirst(assessed.filter((each) => each.rejection === null));
   const isCancel = alert.msgType === "Cancel";
   if (passed.length > 0) return { content: contentOf(passed), isEnd: isCancel, reason: "" };
-  // Without an area of its own it concerns the areas of the alert that it refers to.
+  // Without own areas it concerns the areas of the alert that it refers to.
   const refersOnly = alert.infos.length === 0 || isCancel;
   if (refersOnly && earlier) return { content: earlier, isEnd: isCancel, reason: "" };
   if (refersOnly && alert.infos.length === 0 && isCancel && !feed.onlyHere)
