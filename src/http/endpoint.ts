@@ -27,7 +27,7 @@ import { isBug, unauthorized } from "./error-response.ts";
 import type { IdempotentExecutor } from "./idempotency.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
 import { withCloudProxy } from "./proxy-to-cloud.ts";
-import { textParameter } from "./query/query.ts";
+import { NO_QUERY, type Query, textParameter } from "./query/query.ts";
 import { executeDryRun, isDryRun } from "./rows/dry-run.ts";
 import type { PresentationContext, Presenter } from "./rows/presenter.ts";
 import type { UntypedRow } from "./rows/representation.ts";
@@ -84,7 +84,7 @@ async function servePublic(
   try {
     const body = await readRequestBody(base, plan, base.deps);
     return await withUploadCleanup(body, base.deps, () =>
-      action.handle({ ...base, body: decodeRequestBody(base, body, plan) }),
+      action.handle({ ...base, body: decodeRequestBody(base, body, plan, NO_FIELDS) }),
     );
   } catch (error) {
     if (!action.respondToError || isBug(error)) throw error;
@@ -133,7 +133,7 @@ async function serveAuthenticated(
       const full = {
         ...request,
         ...(inBody === null ? {} : { by: actorIn(inBody) }),
-        body: decodeRequestBody(base, body, plan),
+        body: decodeRequestBody(base, body, plan, action),
       };
       const complete = action.completeRequest ? action.completeRequest(full) : full;
       if (action.completeRequest || inBody !== null) authorize(action, complete);
@@ -265,12 +265,35 @@ async function readRequestBody(base: RequestBase, plan: BodyParserPlan | null, d
   return readBody(base.raw, plan, { clock: deps.clock, files: deps.store.files });
 }
 
-/** With `_method` the fields are in the query instead of the body. */
-function decodeRequestBody(base: RequestBase, body: RawBody, plan: BodyParserPlan | null): Record<string, unknown> {
+/**
+ * The fields of the body, and those that are in the query instead, as some clients send them; the body has precedence.
+ * With `_method` all of them are in the query.
+ */
+function decodeRequestBody(
+  base: RequestBase,
+  body: RawBody,
+  plan: BodyParserPlan | null,
+  { accepts = {}, query: parameters = {} }: Pick<Action, "accepts" | "query">,
+): Record<string, unknown> {
   if (!plan) return {};
-  const given = base.overridden ? ({ ...NO_BODY, kind: "form", value: base.query } as const) : body;
-  return decodeBody(given, plan);
+  const form = (value: Query) => decodeBody({ ...NO_BODY, kind: "form", value }, plan);
+  if (base.overridden) return form(base.query);
+  if (base.method === "get" || base.query === NO_QUERY) return decodeBody(body, plan);
+  // Secrets stay out of addresses, which proxies log.
+  const isField = (name: string): boolean =>
+    Object.hasOwn(accepts, name) &&
+    accepts[name]?.kind !== "secret" &&
+    !Object.hasOwn(parameters, name) &&
+    !RESERVED_PARAMETERS.has(name);
+  const fields = Object.entries(base.query).filter(([name]) => isField(name));
+  const decoded = decodeBody(body, plan);
+  return fields.length === 0 ? decoded : { ...form(Object.fromEntries(fields)), ...decoded };
 }
+
+/** Log-in and the like take their fields, such as passwords, from the body only. */
+const NO_FIELDS = {};
+/** Query parameters of every write that could be names of fields. */
+const RESERVED_PARAMETERS: ReadonlySet<string> = new Set(["domain", "dryRun", "includeRingDiff"]);
 
 /**
  * Throws invalid-value if the body contains another parent id than the path.

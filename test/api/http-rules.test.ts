@@ -72,6 +72,48 @@ describe("conditional requests", () => {
   });
 });
 
+describe("fields in the query of a write", () => {
+  it("count like fields of the body", async () => {
+    const created = await api.call("POST", "/distribution-lists?name=In%20the%20query&isPublic=true");
+    expect([created.status, created.body]).toEqual([200, expect.objectContaining({ name: "In the query" })]);
+    const at = `/distribution-lists/${created.body.id}`;
+    const changed = await api.call("PUT", `${at}?name=Renamed`);
+    expect([changed.status, changed.body.name]).toEqual([200, "Renamed"]);
+    expect((await api.call("GET", at)).body.name).toBe("Renamed");
+    const group = await api.call(
+      "POST",
+      "/device-groups?name=Q&filterType=OR&filters[0][attribute]=Description&filters[0][comparison]=EQUALS&filters[0][value]=x&additionIds[]=A1&additionIds[]=A2",
+    );
+    expect(group.body).toMatchObject({
+      filters: [{ attribute: "Description", value: "x" }],
+      additionIds: ["A1", "A2"],
+    });
+    const snake = await api.call("PUT", `/device-groups/${group.body.id}?filter-type=AND`);
+    expect(snake.body.filterType).toBe("AND");
+  });
+
+  it("give way to fields of the body, and are checked like those", async () => {
+    const at = `/distribution-lists/${list}`;
+    const both = await api.call("PUT", `${at}?name=Query`, { json: { name: "Body" } });
+    expect(both.body.name).toBe("Body");
+    const form = await api.call("PUT", `${at}?name=Query`, { form: [["name", "Form"]] });
+    expect(form.body.name).toBe("Form");
+    expectError(await api.call("PUT", `${at}?name=`), 400, "required", "name");
+    const dry = await api.call("PUT", `${at}?name=Dry&dryRun=true`);
+    expect(dry.body).toMatchObject({ name: "Dry", dryRun: expect.anything() });
+    expect((await api.call("GET", at)).body.name).toBe("Form");
+  });
+
+  it("never hold what logs in", async () => {
+    const login = await fetch(`${api.base.replace(/\/v1$/, "")}/login?email=admin@example.org&password=x`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-carillon-console": "1" },
+      body: "{}",
+    });
+    expect(login.status).toBe(400);
+  });
+});
+
 describe("compression", () => {
   it("long answers are squeezed where that is taken", async () => {
     const plain = await raw("GET", "/distribution-lists");

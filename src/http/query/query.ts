@@ -8,7 +8,8 @@ import { parseBrackets } from "../body/bracket-parser.ts";
  */
 export type Query = Readonly<Record<string, unknown>>;
 
-const NOTHING: Query = Object.freeze({});
+/** No parameters. */
+export const NO_QUERY: Query = Object.freeze({});
 
 /**
  * Names that begin like flags but have values.
@@ -23,7 +24,7 @@ export const NON_FLAG_INCLUDES =
  * @source docs/decisions/0001-lists-and-paging.md
  */
 export function parseQuery(text: string): Query {
-  if (text === "") return NOTHING;
+  if (text === "") return NO_QUERY;
   const query: Record<string, unknown> = {};
   for (const [given, value] of Object.entries(parseBrackets(text))) {
     const name = camelCase(given);
