@@ -96,8 +96,8 @@ export function openStore(options: StoreOptions): Store {
   const secrets = createSecrets(key);
   const selects = createPreparedSelects(db, tables);
   const tokens = createPageTokens(createHmac("sha256", key).update("page tokens").digest());
-  const page = createPager(selects, tokens);
-  const reader = createStoreReader(db, selects, page);
+  const pager = createPager(selects, tokens);
+  const reader = createStoreReader(db, selects, pager);
   const searchIndex = createSearchIndex(db, tables, options.log);
   const records = createChangeRecords(db, searchIndex, clock);
   const idempotency = createIdempotencyStore(db, secrets, clock);
@@ -222,7 +222,7 @@ export function openStore(options: StoreOptions): Store {
     files: createFileStore(dataDir, options.converter, options.shared),
     secrets,
     idempotency,
-    pageInChunks: createChunkedPager({ selects, page, clock }),
+    pageInChunks: createChunkedPager({ selects, pager, clock }),
     write,
     hooksFor,
     async create<R extends AnyResource>(resource: R, input: object, by: ActorContext, system?: SystemValues<R>) {

@@ -28,10 +28,24 @@ export interface ListCondition {
   values: Record<string, unknown>;
   /** A select of all matching keys, if the rows can be counted without a scan; else null. */
   keys: SQL | null;
+  /** The part that hides rows; `where` is undefined when all are visible. */
+  visible: { key: string; where: SQL | undefined };
 }
 
-/** Hits of a search, found before the page is read: enough keys around the page, which need no further condition. */
-export interface SearchHits {
+/** A list query with its parts parsed. */
+export interface PageRequest {
+  order: SortOrder;
+  condition: ListCondition;
+  /** What page tokens of this list are bound to. */
+  listName: string;
+  start: PageStart | null;
+  backwards: boolean;
+  limit: number;
+  skip: number;
+}
+
+/** Hits of a list, found before the page is read: enough keys around the page, which need no further condition. */
+export interface PageHits {
   /** Internal keys; other rows are not read. */
   pks: readonly number[];
   /** Number of leading keys to skip. */
@@ -39,24 +53,35 @@ export interface SearchHits {
   total: number;
 }
 
-/** Selects the hits around the page that starts at `start`. */
-export type FindHitsAround = (start: PageStart | null, limit: number, order: SortOrder) => SearchHits;
+/** Lists rows, and the parts of it for lists that are read in chunks. */
+export interface Pager {
+  /** Reads a page in one go. */
+  page<R extends AnyResource>(resource: R, query: PageQuery): Page<R>;
+  parse(resource: AnyResource, query: PageQuery): PageRequest;
+  read<R extends AnyResource>(resource: R, query: PageQuery, request: PageRequest, hits: PageHits | null): Page<R>;
+}
 
-/** Creates the list function. Keyset paging never repeats or skips a row while others are inserted or deleted. */
-export function createPager(selects: PreparedSelects, tokens: PageTokens) {
-  return function page<R extends AnyResource>(resource: R, query: PageQuery, findAround?: FindHitsAround): Page<R> {
+/** Creates the list functions. Keyset paging never repeats or skips a row while others are inserted or deleted. */
+export function createPager(selects: PreparedSelects, tokens: PageTokens): Pager {
+  function parse(resource: AnyResource, query: PageQuery): PageRequest {
     const order = parseSortOrder(resource, query.sort, selects.shape(resource));
-    const requested = compileListCondition(resource, query, selects);
-    const limit = query.limit ?? DEFAULT_LIMIT;
-    const named = query.pksOf === undefined ? requested.values : { ...requested.values, pks: query.pksOf };
-    const listName = `${resource.name}|${requested.key}|${JSON.stringify(named)}|${query.sort ?? ""}`;
+    const condition = compileListCondition(resource, query, selects);
+    const named = query.pksOf === undefined ? condition.values : { ...condition.values, pks: query.pksOf };
+    const listName = `${resource.name}|${condition.key}|${JSON.stringify(named)}|${query.sort ?? ""}`;
     const start = parsePageStart(query.start, listName, tokens);
     const backwards = query.start === "end" || start?.direction === "before";
-    const around = findAround?.(start, limit, order);
-    const condition = around ? keysCondition(around.pks) : requested;
+    return { order, condition, listName, start, backwards, limit: query.limit ?? DEFAULT_LIMIT, skip: query.skip ?? 0 };
+  }
 
-    const skip = around?.skip ?? query.skip ?? 0;
-    const isPastStart = start !== null || skip > 0;
+  function read<R extends AnyResource>(
+    resource: R,
+    query: PageQuery,
+    { order, condition: requested, listName, start, backwards, limit, skip: requestedSkip }: PageRequest,
+    hits: PageHits | null,
+  ): Page<R> {
+    const condition = hits ? keysCondition(hits.pks, requested) : requested;
+    const skip = hits?.skip ?? requestedSkip;
+    const isPastStart = start !== null || requestedSkip > 0;
 
     const rowsFrom = (from: PageStart | null, back: boolean, maxRows: number, skipped = 0): AnyRow[] =>
       selects.rows(
@@ -88,12 +113,12 @@ export function createPager(selects: PreparedSelects, tokens: PageTokens) {
     const hasNext = after !== null && (backwards ? isPastStart && rowsFrom(after, false, 1).length > 0 : beyond);
     return {
       rows: rows as unknown as RowOf<R>[],
-      total: query.includeTotal === false ? null : (around?.total ?? countOf(resource, condition)),
+      total: query.includeTotal === false ? null : (hits?.total ?? countOf(resource, condition)),
       partial: hasPrevious || hasNext,
       previous: hasPrevious && before ? tokens.sign(listName, before) : null,
       next: hasNext && after ? tokens.sign(listName, after) : null,
     };
-  };
+  }
 
   function countOf(resource: AnyResource, condition: ListCondition): number {
     const { keys, values } = condition;
@@ -104,6 +129,8 @@ export function createPager(selects: PreparedSelects, tokens: PageTokens) {
     const build = (shape: RowShape): SelectClauses => ({ where: and(...condition.where(shape)) });
     return selects.value(resource, `total|${condition.key}`, sql`count(*)`, build, values) as number;
   }
+
+  return { page: (resource, query) => read(resource, query, parse(resource, query), null), parse, read };
 }
 
 function parsePageStart(start: string | undefined, listName: string, tokens: PageTokens): PageStart | null {
@@ -142,11 +169,13 @@ function sortValueOf(row: AnyRow, order: SortOrder): string | number {
   return typeof value === "boolean" ? Number(value) : (value as string | number);
 }
 
-function keysCondition(pks: readonly number[]): ListCondition {
-  const where = (shape: RowShape): SQL[] => [
+/** Rows with these keys that are still visible: others may have changed since the keys were found. */
+function keysCondition(pks: readonly number[], { visible, values }: ListCondition): ListCondition {
+  const where = (shape: RowShape): (SQL | undefined)[] => [
     sql`${shape.column("pk")} IN (SELECT value FROM json_each(${sql.placeholder("pks")}))`,
+    visible.where,
   ];
-  return { key: "found", where, values: { pks: JSON.stringify(pks) }, keys: null };
+  return { key: `found|${visible.key}`, where, values: { ...values, pks: JSON.stringify(pks) }, keys: null, visible };
 }
 
 /** Compiles the condition of a list. `scanned`: matches the search against each row instead of the full-text index. */
@@ -195,6 +224,7 @@ export function compileListCondition(
     where: (shape) => parts.map((part) => part(shape)),
     values,
     keys: searchedAlone ? search.keys : null,
+    visible: { key: seen.key, where: seen.where },
   };
 }
 
@@ -218,9 +248,9 @@ function addThrough(
   );
 }
 
-function pageClauses(
+export function pageClauses(
   shape: RowShape,
-  condition: ListCondition,
+  condition: Pick<ListCondition, "where">,
   order: SortOrder,
   keyed: boolean,
   backwards: boolean,

@@ -1,17 +1,13 @@
 import type Database from "better-sqlite3";
 import { and, type SQL, sql } from "drizzle-orm/sql";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
-import type { createPager } from "./pager.ts";
+import type { Pager } from "./pager.ts";
 import { compileVisibility, fieldIsNull, type PreparedSelects, type SelectClauses } from "./prepared-selects.ts";
 import { fieldEquals, type RowShape } from "./row-shape.ts";
 import type { SqlValue, StoreReader } from "./store.ts";
 
 /** The read side of the store. */
-export function createStoreReader(
-  db: Database.Database,
-  selects: PreparedSelects,
-  page: ReturnType<typeof createPager>,
-): StoreReader {
+export function createStoreReader(db: Database.Database, selects: PreparedSelects, pager: Pager): StoreReader {
   const raw = new Map<string, Database.Statement>();
   const statement = (text: string): Database.Statement => {
     const found = raw.get(text) ?? db.prepare(text);
@@ -65,7 +61,7 @@ export function createStoreReader(
         values,
       ) as number;
     },
-    page: (resource, query) => page(resource, query),
+    page: pager.page,
     all: <T>(text: string, ...params: SqlValue[]) => statement(text).all(...params) as T[],
     one: <T>(text: string, ...params: SqlValue[]) => (statement(text).get(...params) as T | undefined) ?? null,
   };

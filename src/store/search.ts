@@ -82,7 +82,8 @@ export function searchCondition(search: SearchQuery, layout: TableLayout, scanne
   return { ...compile(search), values, keys: null };
 }
 
-function hasOnlyTexts(part: SearchQuery): boolean {
+/** True for a search without filters, which the full-text index can answer alone. */
+export function hasOnlyTexts(part: SearchQuery): boolean {
   if ("all" in part) return part.all.every(hasOnlyTexts);
   if ("any" in part) return part.any.every(hasOnlyTexts);
   return "text" in part;

@@ -314,8 +314,8 @@ export interface Store extends StoreReader {
   readonly secrets: Secrets;
   readonly idempotency: IdempotencyStore;
   /**
-   * As `page`, for a search over an append-only resource: scans in chunks and yields to the event loop in between.
-   * Throws invalid-value on `sort` when more than 5,000 rows are found and `sort` is not by creation time.
+   * As `page`, for lists that anybody may ask for: large tables are read in chunks with a turn of the event loop in
+   * between.
    */
   pageInChunks<R extends AnyResource>(resource: R, query: PageQuery): Promise<Page<R>>;
   /**

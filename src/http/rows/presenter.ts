@@ -136,8 +136,7 @@ export function createPresenter({ catalogue, store, clock }: ApiDeps, base: stri
       if (parameters.filters && restriction.filters)
         pageQuery.filters = [...parameters.filters, ...restriction.filters];
       if (restriction.ids) pageQuery.ids = mergeIds(restriction.ids, parameters.ids);
-      const isLong = resource.appendOnly && pageQuery.search;
-      const page = isLong ? await store.pageInChunks(resource, pageQuery) : store.page(resource, pageQuery);
+      const page = await store.pageInChunks(resource, pageQuery);
       return { body: envelope(page, await textsOf(resource, page.rows as unknown as UntypedRow[], context)) };
     },
     locate(resource, ids) {
