@@ -26,7 +26,7 @@ export interface AssessedInfo {
 }
 
 /** Areas of interest that an `info` affects; null if it affects neither an area nor a configured geocode. */
-export function matchingAreas(
+function matchingAreas(
   { areas }: Pick<AlertInfo, "areas">,
   { geocodes }: Pick<FeedConfig, "geocodes">,
   own: readonly AreaOfInterest[],
