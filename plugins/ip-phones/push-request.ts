@@ -1,5 +1,5 @@
 import { isIPv4 } from "node:net";
-import type { AudioTarget, DeliveryItem, DeliveryProfile } from "#plugin-api";
+import { type AudioTarget, type DeliveryItem, type DeliveryProfile, isMulticastAddress } from "#plugin-api";
 import type { PhoneRequest } from "./phone-client.ts";
 import { escapeXml, XML_DECLARATION } from "./xml.ts";
 
@@ -50,8 +50,7 @@ export function stopSound(audio: AudioTarget): ExecuteItem {
 }
 
 function isMulticast(audio: AudioTarget): boolean {
-  const first = Number(audio.group.split(".", 1)[0]);
-  return isIPv4(audio.group) && first >= 224 && first <= 239;
+  return isIPv4(audio.group) && isMulticastAddress(audio.group);
 }
 
 /**

@@ -1,5 +1,4 @@
-import { isIPv4 } from "node:net";
-import { type AudioCodec, type DeliveryItem, isInterfaceName } from "#plugin-api";
+import { type AudioCodec, type DeliveryItem, isInterfaceName, isMulticastAddress } from "#plugin-api";
 
 export interface ZoneAddress {
   group: string;
@@ -7,7 +6,7 @@ export interface ZoneAddress {
   codec: AudioCodec;
   /** IP time to live: maximum number of routers plus one. */
   ttl: number;
-  /** Interface to send from, by name or IPv4 address; that of the plugin or the appliance if absent. */
+  /** Interface to send from, by name or address; that of the plugin or the appliance if absent. */
   networkInterface?: string;
 }
 
@@ -28,7 +27,7 @@ export interface ZoneAddressInput {
 const DEFAULT_TTL = 16;
 
 const CODECS: readonly unknown[] = ["PCMU", "PCMA", "G722"] satisfies AudioCodec[];
-const PRIORITY_LEVEL = /^(\d)(?:-(\d))?=(?:([\d.]+):)?(\d{1,5})$/;
+const PRIORITY_LEVEL = /^(\d)(?:-(\d))?=(?:([\d.]+|\[[\da-fA-F:]+\]):)?(\d{1,5})$/;
 
 /**
  * Validates a zone's values, numbers or attribute strings; codec, TTL and priorities are optional. With `priorities`
@@ -59,15 +58,14 @@ function parseLevels(given: unknown): { from: number; to: number; group: string 
   if (levels.includes(null)) return `priorities ${shown(given)} must be a list such as 0-1=239.1.2.9:50008,2-9=50000`;
   return levels.flatMap((level) => {
     const [, from, to = from, group, port = ""] = level ?? [];
-    return { from: Number(from), to: Number(to), group, port };
+    return { from: Number(from), to: Number(to), group: group?.replace(/^\[|\]$/g, ""), port };
   });
 }
 
 function parseAddress(given: ZoneAddressInput): ZoneAddressResult {
   const group = given.group;
-  if (typeof group !== "string" || !isMulticast(group)) {
-    return { error: `group ${shown(group)} must be an IPv4 multicast address (224.0.0.0 to 239.255.255.255)` };
-  }
+  if (typeof group !== "string" || !isMulticastAddress(group))
+    return { error: `group ${shown(group)} must be a multicast address such as 239.1.2.3 or ff15::1:2` };
   const port = wholeNumber(given.port);
   if (!(port >= 1 && port <= 65_535)) return { error: `port ${shown(given.port)} must be between 1 and 65535` };
   const ttl = wholeNumber(given.ttl ?? DEFAULT_TTL);
@@ -77,13 +75,8 @@ function parseAddress(given: ZoneAddressInput): ZoneAddressResult {
   const networkInterface = given.networkInterface ?? "";
   if (networkInterface === "") return { zone: { group, port, codec: codec as AudioCodec, ttl } };
   if (typeof networkInterface !== "string" || !isInterfaceName(networkInterface))
-    return { error: `interface ${shown(networkInterface)} must be the name or an IPv4 address of a network interface` };
+    return { error: `interface ${shown(networkInterface)} must be the name or an address of a network interface` };
   return { zone: { group, port, codec: codec as AudioCodec, ttl, networkInterface } };
-}
-
-function isMulticast(address: string): boolean {
-  const first = Number(address.split(".", 1)[0]);
-  return isIPv4(address) && first >= 224 && first <= 239;
 }
 
 function wholeNumber(value: unknown): number {

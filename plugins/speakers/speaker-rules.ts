@@ -1,5 +1,4 @@
-import { isIPv4 } from "node:net";
-import type { DeliveryProfile } from "#plugin-api";
+import { type DeliveryProfile, isMulticastAddress } from "#plugin-api";
 
 /** A multicast group that a speaker also plays; priority 0 is the highest. */
 export interface MonitoredZone {
@@ -102,8 +101,7 @@ function parseZones(given: unknown): MonitoredZone[] | string {
   const zones: MonitoredZone[] = [];
   for (const entry of given as unknown[]) {
     const { group, port, priority = 5 } = (entry ?? {}) as Record<string, unknown>;
-    if (typeof group !== "string" || !isIPv4(group) || !/^2(2[4-9]|3\d)\./.test(group))
-      return "group of a zone must be an IPv4 multicast address";
+    if (typeof group !== "string" || !isMulticastAddress(group)) return "group of a zone must be a multicast address";
     if (!isWhole(port, 65_535) || port < 1) return "port of a zone must be between 1 and 65535";
     if (!isWhole(priority, 9)) return "priority of a zone must be between 0 and 9";
     zones.push({ group, port, priority });

@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { type ApiClient, listAll } from "../api-client/api-client.ts";
 import { type DeviceRegistration, registerDevices } from "../api-client/register-devices.ts";
+import { isMulticastAddress } from "../lib/network-route.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { formatTable } from "../lib/text-table.ts";
-import { formatListenAddress, isMulticastRange, parseListenAddress } from "../settings/network-addresses.ts";
+import { parseListenAddress } from "../settings/network-addresses.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
 
 interface PhoneOptions extends ApplianceOptions {
@@ -86,9 +87,10 @@ function portOf(text: string): number {
 }
 
 function groupOf(text: string): ZoneOptions["group"] {
-  const group = parseListenAddress(
-    text.includes(":") ? text : formatListenAddress({ host: text, port: DEFAULT_ZONE_PORT }),
+  const isAddress = isMulticastAddress(text);
+  const group = isAddress ? { host: text, port: DEFAULT_ZONE_PORT } : parseListenAddress(text);
+  if (group && group.port > 0 && isMulticastAddress(group.host)) return group;
+  throw new InvalidArgumentError(
+    "Must be a multicast address such as 239.1.2.3, 239.1.2.3:20480 or [ff15::1:2]:20480.",
   );
-  if (group && group.port > 0 && isMulticastRange(`${group.host}/32`)) return group;
-  throw new InvalidArgumentError("Must be a multicast address such as 239.1.2.3 or 239.1.2.3:20480.");
 }

@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from "node:dgram";
-import { isIP } from "node:net";
+import { isIP, isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { UpstreamError } from "./errors.ts";
 
@@ -69,9 +69,39 @@ export function interfaceAddress(wanted: string): string {
   throw new NetworkUnreachableError(`Network unreachable: ${problem}, or its link is down.`, { wanted });
 }
 
+/**
+ * Whether packets to an address go to a group: 224.0.0.0/4, or ff00::/8 with a scope beyond the link, since groups of a
+ * link differ by interface.
+ */
+export function isMulticastAddress(address: string): boolean {
+  if (isIPv6(address)) return /^ff[0-9a-f][3-9a-e]:/i.test(address);
+  const first = Number(address.split(".", 1)[0]);
+  return isIPv4(address) && first >= 224 && first <= 239;
+}
+
+/**
+ * How sockets of IPv6 name an interface (`::%eth0`) that is up, given by its name or by one of its addresses. Throws
+ * NetworkUnreachableError when there is none.
+ */
+export function interfaceScope(wanted: string): string {
+  const found = ownAddresses().find(
+    ({ family, address, name }) => (family === "IPv6" && name === wanted) || address === wanted,
+  );
+  if (found) return `::%${found.name}`;
+  const problem =
+    isIP(wanted) === 0 ? `interface ${wanted} has no IPv6 address` : `${wanted} is not an address of this machine`;
+  throw new NetworkUnreachableError(`Network unreachable: ${problem}, or its link is down.`, { wanted });
+}
+
+/** External interfaces with an IPv6 address, as sockets name them. */
+export function externalScopes(): string[] {
+  return ownAddresses().flatMap(({ family, internal, name }) => (family === "IPv6" && !internal ? `::%${name}` : []));
+}
+
 /** Why packets to a host would not leave from this address; null when they would. */
 export function linkProblem(address: string): string | null {
-  return ownAddresses().some((own) => own.address === address) ? null : `the link of ${address} is down`;
+  const plain = address.replace(/%.*$/, "");
+  return ownAddresses().some((own) => own.address === plain) ? null : `the link of ${address} is down`;
 }
 
 /** Connects a UDP socket; rejects with the system's error, which Node passes to the callback instead of emitting it. */

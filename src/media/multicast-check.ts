@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, isIPv6 } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import { openRtpPath } from "./rtp-stream.ts";
 
@@ -28,13 +28,13 @@ const RESEND_MS = 200;
  * or route and a packet filter are found; whether a switch or a speaker gets anything is not proven. Never rejects.
  */
 export async function checkMulticast(target: MulticastTarget, clock: Clock): Promise<MulticastCheck> {
-  const receiver = createSocket({ type: "udp4", reuseAddr: true });
+  const receiver = createSocket({ type: isIPv6(target.group) ? "udp6" : "udp4", reuseAddr: true });
   try {
     await bind(receiver, target.port, target.group);
     const { port } = receiver.address() as AddressInfo;
     const path = await openRtpPath({ ...target, port, ttl: 0 });
     try {
-      receiver.addMembership(target.group, path.address);
+      receiver.addMembership(target.group, path.membership);
       if (await isReceived(path.socket, receiver, clock)) return { address: path.address, problem: null };
       const problem = `The appliance does not receive its own packets to ${target.group} from ${path.address}.`;
       return { address: null, problem };

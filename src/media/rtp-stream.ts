@@ -1,10 +1,14 @@
 import { createSocket, type Socket } from "node:dgram";
+import { isIPv6 } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import {
   addressTowards,
   connectUdp,
   externalAddresses,
+  externalScopes,
   interfaceAddress,
+  interfaceScope,
+  isMulticastAddress,
   linkProblem,
   NetworkUnreachableError,
   noRouteError,
@@ -48,6 +52,8 @@ export interface RtpPath {
   socket: Socket;
   /** The address that packets come from. */
   address: string;
+  /** What joins a group on the same interface: its IPv4 address, or `::%eth0`. */
+  membership: string;
 }
 
 /**
@@ -71,14 +77,16 @@ async function openSharedPortPath(spec: RtpDestination, port: number): Promise<R
     lookup: (address, _options, done) => done(null, address, 4),
   });
   await prepare(socket, () => new Promise<void>((resolve) => void socket.bind(port, "0.0.0.0", resolve)));
-  return { socket, address };
+  return { socket, address, membership: address };
 }
 
 /** The chosen interface is that of multicast; to a single host the system's routes lead. */
 async function openConnectedPath(spec: RtpDestination): Promise<RtpPath> {
   try {
-    if (!isMulticast(spec.group)) return await connectFrom(null, spec);
-    if (spec.networkInterface !== null) return await connectFrom(interfaceAddress(spec.networkInterface), spec);
+    if (!isMulticastAddress(spec.group)) return await connectFrom(null, spec);
+    const { networkInterface } = spec;
+    const scopeOf = isIPv6(spec.group) ? interfaceScope : interfaceAddress;
+    if (networkInterface !== null) return await connectFrom(scopeOf(networkInterface), spec);
     return await connectMulticastByRoute(spec);
   } catch (error) {
     throw isRouteError(error) ? noRouteError(spec.group, error) : error;
@@ -88,29 +96,37 @@ async function openConnectedPath(spec: RtpDestination): Promise<RtpPath> {
 async function connectMulticastByRoute(spec: RtpDestination): Promise<RtpPath> {
   const path = await connectFrom(null, spec).catch((error: unknown) => {
     // Without any route for it the first external interface is still able to send multicast.
-    const [address] = (error as NodeJS.ErrnoException).code === "ENETUNREACH" ? externalAddresses() : [];
-    if (address === undefined) throw error;
-    return connectFrom(address, spec);
+    if ((error as NodeJS.ErrnoException).code !== "ENETUNREACH") throw error;
+    const [first] = isIPv6(spec.group) ? externalScopes() : externalAddresses();
+    if (first === undefined) throw error;
+    return connectFrom(first, spec);
   });
-  const isLocal = path.address.startsWith("127.");
+  const isLocal = path.address.startsWith("127.") || path.address === "::1";
   const problem = isLocal ? "it leads to this machine only" : linkProblem(path.address);
   if (problem === null) return path;
   path.socket.close();
   throw new NetworkUnreachableError(`No network route to ${spec.group}: ${problem}.`, { group: spec.group });
 }
 
-/** `address` null: as the system's routes lead. */
-async function connectFrom(address: string | null, spec: RtpDestination): Promise<RtpPath> {
-  const socket = createSocket("udp4");
+/** `from`: IPv4 address or IPv6 scope of an interface; null: as the system's routes lead. */
+async function connectFrom(from: string | null, spec: RtpDestination): Promise<RtpPath> {
+  const isV6 = isIPv6(spec.group);
+  const socket = createSocket(isV6 ? "udp6" : "udp4");
   await prepare(socket, async () => {
-    await new Promise<void>((resolve) => void socket.bind(0, address ?? "0.0.0.0", resolve));
+    const local = isV6 ? "::" : (from ?? "0.0.0.0");
+    await new Promise<void>((resolve) => void socket.bind(0, local, resolve));
     // Before connecting: the system selects the outgoing interface on connect.
-    if (address !== null) socket.setMulticastInterface(address);
+    if (from !== null) socket.setMulticastInterface(from);
     socket.setMulticastTTL(spec.ttl);
     socket.setMulticastLoopback(true);
     await connectUdp(socket, spec.port, spec.group);
   });
-  return { socket, address: address ?? socket.address().address };
+  if (!isV6) {
+    const address = from ?? socket.address().address;
+    return { socket, address, membership: address };
+  }
+  const { address } = socket.address();
+  return { socket, address, membership: from ?? interfaceScope(address.replace(/%.*$/, "")) };
 }
 
 /** Closes the socket when it cannot be prepared. */
@@ -132,11 +148,6 @@ const ROUTE_ERRORS: ReadonlySet<unknown> = new Set(["ENETUNREACH", "EHOSTUNREACH
 
 function isRouteError(error: unknown): boolean {
   return ROUTE_ERRORS.has((error as NodeJS.ErrnoException).code);
-}
-
-function isMulticast(address: string): boolean {
-  const first = Number(address.split(".", 1)[0]);
-  return first >= 224 && first <= 239;
 }
 
 /** `given` null: nothing can leave yet. */

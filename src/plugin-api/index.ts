@@ -12,6 +12,7 @@ export {
   addressTowards,
   interfaceAddress,
   isInterfaceName,
+  isMulticastAddress,
   isNetworkUnreachable,
   isOwnAddress,
   NetworkUnreachableError,

@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from "node:dgram";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, isIPv6 } from "node:net";
 import { UpstreamError } from "../lib/errors.ts";
 import { PAYLOAD_TYPE_PCMU, parseRtpPacket } from "../media/rtp.ts";
 
@@ -35,12 +35,12 @@ export function groupKey({ group, port }: MulticastGroup): string {
 /** Opens the unicast port (0: chosen by the system); rejects with UpstreamError if that fails. */
 export async function openRtpReceiver(port: number, onPacket: (packet: ReceivedPacket) => void): Promise<RtpReceiver> {
   const own = await openSocket(port, null, onPacket);
-  const zones = new Map<string, Socket>();
+  const zones = new Map<string, { socket: Socket; at: MulticastGroup }>();
   return {
     port: (own.address() as AddressInfo).port,
     joinGroups(groups) {
       const wanted = new Map(groups.map((each) => [groupKey(each), each]));
-      for (const [key, socket] of zones) {
+      for (const [key, { socket }] of zones) {
         if (wanted.has(key)) continue;
         zones.delete(key);
         socket.close();
@@ -48,19 +48,19 @@ export async function openRtpReceiver(port: number, onPacket: (packet: ReceivedP
       for (const [key, each] of wanted) {
         if (zones.has(key)) continue;
         openSocket(each.port, each.group, onPacket).then(
-          (socket) => void zones.set(key, socket),
+          (socket) => void zones.set(key, { socket, at: each }),
           // Retried after the next poll.
           () => undefined,
         );
       }
     },
     rejoin() {
-      for (const [key, socket] of zones) {
-        const [group = "", port] = key.split(":");
-        openSocket(Number(port), group, onPacket).then(
+      for (const [key, known] of zones) {
+        const { at, socket } = known;
+        openSocket(at.port, at.group, onPacket).then(
           (fresh) => {
-            const isWanted = zones.get(key) === socket;
-            if (isWanted) zones.set(key, fresh);
+            const isWanted = zones.get(key) === known;
+            if (isWanted) zones.set(key, { socket: fresh, at });
             (isWanted ? socket : fresh).close();
           },
           // There is no route; the next change tries again.
@@ -70,13 +70,14 @@ export async function openRtpReceiver(port: number, onPacket: (packet: ReceivedP
     },
     close() {
       own.close();
-      for (const socket of zones.values()) socket.close();
+      for (const { socket } of zones.values()) socket.close();
     },
   };
 }
 
 function openSocket(port: number, group: string | null, onPacket: (packet: ReceivedPacket) => void): Promise<Socket> {
-  const socket = createSocket({ type: "udp4", reuseAddr: group !== null });
+  const type = group !== null && isIPv6(group) ? "udp6" : "udp4";
+  const socket = createSocket({ type, reuseAddr: group !== null });
   return new Promise((resolve, reject) => {
     socket.once("error", (error) => reject(new UpstreamError("upstream", `port ${port}: ${error.message}`, {}, error)));
     socket.on("message", (datagram) => {

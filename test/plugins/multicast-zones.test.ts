@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/multicast-zones/index.ts";
+import { parseZoneDevice } from "../../plugins/multicast-zones/zone-address.ts";
 import { createZoneNetwork } from "../../plugins/multicast-zones/zone-network.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { NetworkUnreachableError } from "../../src/lib/network-route.ts";
@@ -48,15 +49,16 @@ describe("multicast-zones", () => {
 
   it.each([
     [{ Port: "20480" }, /group \(none\)/],
-    [{ Group: "10.0.0.7", Port: "20480" }, /10\.0\.0\.7 must be an IPv4 multicast address/],
-    [{ Group: "ff02::1", Port: "20480" }, /must be an IPv4 multicast address/],
+    [{ Group: "10.0.0.7", Port: "20480" }, /10\.0\.0\.7 must be a multicast address such as/],
+    [{ Group: "ff02::1", Port: "20480" }, /ff02::1 must be a multicast address/],
+    [{ Group: "fe80::1", Port: "20480" }, /must be a multicast address/],
     [{ Group: "239.1.2.3" }, /port \(none\)/],
     [{ Group: "239.1.2.3", Port: "0" }, /port 0/],
     [{ Group: "239.1.2.3", Port: "70000" }, /port 70000/],
     [{ Group: "239.1.2.3", Port: "20480", TTL: "256" }, /TTL 256/],
     [{ Group: "239.1.2.3", Port: "20480", Codec: "opus" }, /codec opus/],
     [{ Group: "239.1.2.3", Port: "20480", Priorities: "high=1" }, /priorities high=1/],
-    [{ Group: "239.1.2.3", Port: "20480", Priorities: "5=10.0.0.1:5000" }, /10\.0\.0\.1 must be an IPv4 multicast/],
+    [{ Group: "239.1.2.3", Port: "20480", Priorities: "5=10.0.0.1:5000" }, /10\.0\.0\.1 must be a multicast/],
   ])("fails permanently with the attributes %j", async (attributes: Record<string, string>, words) => {
     const zones = await run();
     zones.deliver(zoneItem(attributes));
@@ -64,6 +66,15 @@ describe("multicast-zones", () => {
     expect(details.reason).toMatch(words);
     expect(details.retryable).toBe(false);
     expect(zones.calls).toEqual([]);
+  });
+
+  it("sends to IPv6 groups, also by priority", async () => {
+    const zones = await run();
+    const attributes = { Group: "ff15::1:2", Port: "20480", Priorities: "0-1=[ff18::9]:50008" };
+    zones.deliver(zoneItem(attributes));
+    await zones.outcome(1, "sent");
+    expect(zones.calls[0]?.args[0]).toMatchObject({ group: "ff15::1:2", port: 20480 });
+    expect(parseZoneDevice({ attributes }, 0).zone).toMatchObject({ group: "ff18::9", port: 50008 });
   });
 
   it("cannot show a message without audio", async () => {
