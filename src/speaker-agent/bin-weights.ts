@@ -7,6 +7,8 @@ export interface BinWeights {
   weights: Float64Array;
   /** Score of the evidence of each bin, NaN where there is none, with mean and variance of recordings without the audio. */
   score(evidence: Float64Array): Score;
+  /** Natural logarithm of the chance that the notes that are left out match; 0 if none are. */
+  lnLeftOut: number;
 }
 
 /** Bins that would stand out of the noise by 16 dB less than the best ones say nothing. */
@@ -18,6 +20,10 @@ const LIMIT_OF_ALL = 300;
 /** Notes are groups of bins, of which the best ones are left out: other music shares some of them by chance. */
 const MAX_NOTE_BINS = 16;
 const LEFT_OUT = 0.3;
+/** Chance that a given one is shared: of single notes, one in a hundred matches other music of the appliance. */
+const SHARED_NOTE = 0.05;
+/** Music on the same scale shares several notes at once. */
+const MIN_SHARED = 0.01;
 /** Smaller groups are side lobes and distortion. */
 const MIN_NOTE_SHARE = 0.2;
 /** Noise and speech with more bins than this share none. */
@@ -64,8 +70,11 @@ function createWeights(weights: Float64Array): BinWeights {
   const mean = 1 - beyond;
   const variance = 1 - 2 * limit * beyond - beyond * beyond;
   const scores = new Float64Array(notes.length);
+  let lnLeftOut = 0;
+  for (let n = 0; n < leftOut; n++) lnLeftOut += Math.log((SHARED_NOTE * (notes.length - n)) / (n + 1));
   return {
     weights,
+    lnLeftOut: Math.min(0, Math.max(Math.log(MIN_SHARED), lnLeftOut)),
     score(evidence) {
       const total = { score: 0, mean: 0, variance: 0, sharpness: 0 };
       notes.forEach((note, n) => {

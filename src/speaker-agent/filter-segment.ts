@@ -52,6 +52,8 @@ export interface FilterSegment {
   correlate(lag: number): boolean;
   /** Score of the last correlation with the drift removed. */
   score(drift: number): Score;
+  /** Natural logarithm of the chance that other music shares the notes that don't count. */
+  readonly lnLeftOut: number;
   /** Highest frequency that counts. */
   readonly highestHz: number;
   /** The best score at implausible delays that this match does not explain, in standard deviations. */
@@ -306,6 +308,9 @@ export function createFilterSegment(): FilterSegment {
         (bin) => weighting && weighting.weights[bin] !== 0,
       );
       return weighting !== null;
+    },
+    get lnLeftOut() {
+      return weighting?.lnLeftOut ?? 0;
     },
     get highestHz() {
       return binHz(bins.at(-1) ?? 0);

@@ -65,6 +65,7 @@ export function createMatchedFilter(): MatchedFilter {
   let first = 0;
   let looks = 0;
   let highestHz = 0;
+  let lnLeftOut = Number.NEGATIVE_INFINITY;
   let coincidence = 0;
   let detection: Detection | null = null;
 
@@ -110,10 +111,11 @@ export function createMatchedFilter(): MatchedFilter {
     highestHz = Math.max(highestHz, segment.highestHz);
     const turns = highestHz * (driftOf(DRIFTS - 1) - driftOf(0)) * startOf(recorded.count);
     const lnTried = Math.log(lags * Math.min(DRIFTS, 1 + turns) * looks * (looks + 1));
+    lnLeftOut = Math.max(lnLeftOut, segment.lnLeftOut);
     // The costly comparison is only made where it may matter.
-    if (lnPOf(best, 1) + lnTried < Math.log(NOTABLE_P_VALUE))
+    if (lnPOf(best, 1) + lnTried + lnLeftOut < Math.log(NOTABLE_P_VALUE))
       coincidence = Math.max(coincidence, segment.coincidence(best));
-    const lnP = lnPOf(best, Math.max(1, coincidence / CHANCE_DEVIATIONS)) + lnTried;
+    const lnP = lnPOf(best, Math.max(1, coincidence / CHANCE_DEVIATIONS)) + lnTried + lnLeftOut;
     const pValue = Math.min(1, Math.exp(lnP));
     if (detection && pValue > detection.pValue) return;
     const { lag } = best;

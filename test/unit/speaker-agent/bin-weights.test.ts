@@ -25,6 +25,14 @@ describe("weights of the bins", () => {
     expect(deviations(energy, [50, 150])).toBeGreaterThan(10);
   });
 
+  it("know the chance that what they leave out is shared", () => {
+    const lnLeftOut = (...centres: number[]) => weighBins(notesAt(...centres), noise)?.lnLeftOut;
+    expect(lnLeftOut(50)).toBe(0);
+    expect(lnLeftOut(50, 150, 250)).toBeCloseTo(Math.log(3 * 0.05), 9);
+    expect(lnLeftOut(50, 100, 150, 200, 250)).toBeCloseTo(Math.log(10 * 0.05 ** 2), 9);
+    expect(lnLeftOut(...Array.from({ length: 20 }, (_, n) => 20 * n + 10))).toBeCloseTo(Math.log(0.01), 9);
+  });
+
   it("count a single note, and neither side lobes nor distortion", () => {
     const energy = notesAt(50);
     energy[300] = 10;
