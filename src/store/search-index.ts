@@ -54,23 +54,27 @@ export function searchTable(layout: TableLayout): string {
   return `${layout.table}__search`;
 }
 
-/** Creates missing indexes and recreates those whose columns changed; all their rows become pending. */
+/**
+ * The statement that creates an index. Without an index of prefixes, a search for one letter merges the entries of all
+ * words that begin with it: 13 ms for 100,000 rows, for each such word of a search.
+ */
+function indexDefinition(layout: TableLayout): string {
+  const columns = searchedColumns(layout).map(({ name }) => `"${name}"`);
+  return `CREATE VIRTUAL TABLE ${searchTable(layout)} USING fts5(${columns.join(", ")}, content='', contentless_delete=1, detail=column, prefix='1 2 3', tokenize='unicode61 remove_diacritics 2')`;
+}
+
+/** Creates missing indexes and recreates those whose definition changed; all their rows become pending. */
 function createSearchTables(db: Database.Database, tables: Tables): void {
   db.exec(
     "CREATE TABLE IF NOT EXISTS search_pending (type TEXT NOT NULL, pk INTEGER NOT NULL, PRIMARY KEY (type, pk)) STRICT, WITHOUT ROWID",
   );
-  const present = db
-    .prepare("SELECT group_concat(name, ',') FROM (SELECT name FROM pragma_table_info(?) ORDER BY cid)")
-    .pluck();
+  const present = db.prepare("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?").pluck();
   for (const layout of tables.layouts.filter(isIndexed)) {
     const index = searchTable(layout);
-    const columns = searchedColumns(layout).map(({ name }) => name);
-    if (present.get(index) === columns.join(",")) continue;
+    const definition = indexDefinition(layout);
+    if (present.get(index) === definition) continue;
     db.exec(`DROP TABLE IF EXISTS ${index}`);
-    db.exec(
-      `CREATE VIRTUAL TABLE ${index} USING fts5(${columns.map((name) => `"${name}"`).join(", ")},
-        content='', contentless_delete=1, detail=column, tokenize='unicode61 remove_diacritics 2')`,
-    );
+    db.exec(definition);
     db.prepare(`INSERT OR IGNORE INTO search_pending SELECT ?, pk FROM ${layout.table}`).run(layout.table);
   }
 }

@@ -40,7 +40,7 @@ export const notificationProgressActions: readonly Action[] = [
       const { deps, by } = request;
       const row = requireVisibleRow(request, notifications, request.params.notificationId ?? "");
       if (!by.scope.allows("get", `/notifications/${row.id}`)) throw forbidden();
-      const points = progressOverTime(row, deps.store, deps.clock.now());
+      const points = await progressOverTime(row, deps.store, deps.clock);
       const seconds = expectedAndActualSeconds(row, deps.store);
       return jsonResponse({
         ...seconds,

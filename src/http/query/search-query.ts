@@ -50,7 +50,9 @@ export function compileSearchQuery(
 
   function tree(value: unknown, level: number, budget: { clauses: number }): SearchQuery {
     budget.clauses += 1;
-    if (budget.clauses > MAX_CLAUSES || level > MAX_DEPTH) throw invalidValue("q", "The search is too complex.");
+    if (budget.clauses > MAX_CLAUSES)
+      throw invalidValue("q", `Must have at most ${MAX_CLAUSES} strings and groups; remove some.`);
+    if (level > MAX_DEPTH) throw invalidValue("q", `Groups must be nested at most ${MAX_DEPTH - 1} deep.`);
     if (typeof value === "string") return leaf(value);
     const [[kind, clauses] = ["", null], ...more] =
       typeof value === "object" && value !== null ? Object.entries(value) : [];

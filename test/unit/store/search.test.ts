@@ -130,6 +130,27 @@ it("finds rows of a database without an index at once and indexes them during la
   expect(found(text("filler 29 m"))).toEqual(["Filler 29 more"]);
 });
 
+it("recreates an index of an earlier form and finds rows meanwhile", async () => {
+  const dataDir = makeTempDir();
+  open(dataDir);
+  await make(["Zoë", ...filler]);
+  await store.close();
+  const db = new Database(join(dataDir, "carillon.db"));
+  db.exec(`DROP TABLE keepers__search; DELETE FROM search_pending;
+    CREATE VIRTUAL TABLE keepers__search USING fts5("name",
+        content='', contentless_delete=1, detail=column, tokenize='unicode61 remove_diacritics 2');
+    INSERT INTO keepers__search (rowid, name) SELECT pk, name FROM keepers`);
+  db.close();
+  open(dataDir);
+  expect(pending()).toBe(301);
+  expect(found(text("z"))).toEqual(["Zoë"]);
+  while (pending() >= 256) await store.write(() => undefined);
+  expect(found(text("z"))).toEqual(["Zoë"]);
+  await store.close();
+  open(dataDir);
+  expect(pending()).toBeLessThan(256);
+});
+
 it("searches only the fields of the resource", async () => {
   open();
   await store.create(rooms, { name: "Hall", kind: "hall", pin: "secret-pin", tags: ["tag"] }, everybody);

@@ -110,6 +110,15 @@ describe("list parameters", () => {
     expect(() => ask(text)).toThrow(expect.objectContaining({ type: "invalid-value" }));
   });
 
+  it.each([
+    [`q=${"a".repeat(1_001)}`, "1000 characters"],
+    [`q=${"a ".repeat(21)}`, "20 words"],
+    [`q=${JSON.stringify({ or: Array.from({ length: 20 }, () => "a") })}`, "20 strings and groups"],
+    ['q={"and":[{"or":[{"and":[{"or":["a"]}]}]}]}', "nested at most 3 deep"],
+  ])("says which limit %s exceeds", (text, limit) => {
+    expect(() => ask(text)).toThrow(limit);
+  });
+
   it("filters by one of several values and by presence", () => {
     const lists = compileListParameters(keepers);
     const ids = `roomIds[]=${ID}&roomIds[]=${ID.replace("3F", "4F")}`;

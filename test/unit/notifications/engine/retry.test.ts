@@ -306,11 +306,12 @@ describe("a follow-up", () => {
 });
 
 describe("progress over time", () => {
+  const progress = (id: string) => progressOverTime(row(id) as NotificationRow, fixture.store, fixture.clock);
+
   it("grows to the numbers of the ledger, and restarts with a retry", async () => {
     air.channels.manners.set(ONE, REFUSED);
     const id = await settled();
-    const now = fixture.clock.now();
-    const points = progressOverTime(row(id) as NotificationRow, fixture.store, now);
+    const points = await progress(id);
     expect(points.length).toBeLessThanOrEqual(61);
     expect(points[0]?.at).toBe(row(id)?.createdAt);
     expect(points.at(-1)).toMatchObject({ sent: 3, accepted: 3 - 1, playing: 2, missed: 1 });
@@ -319,7 +320,7 @@ describe("progress over time", () => {
       expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
     }
     await retry(id);
-    const again = progressOverTime(row(id) as NotificationRow, fixture.store, fixture.clock.now());
+    const again = await progress(id);
     expect(again[0]).toMatchObject({ at: row(id)?.retriedAt, playing: 2, missed: 0 });
     expect(again.at(-1)).toMatchObject({ playing: 3, missed: 0 });
   });
