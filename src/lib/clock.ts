@@ -46,6 +46,18 @@ export function yieldToEventLoop(clock: Pick<Clock, "defer">): Promise<void> {
   return new Promise((resolve) => clock.defer(resolve));
 }
 
+/**
+ * As `yieldToEventLoop` for work that many do at the same time, such as requests: each turn of the event loop continues
+ * only one of them. Otherwise a turn would take as many chunks of work as there are callers.
+ */
+export function createTurnQueue(clock: Pick<Clock, "defer">): () => Promise<void> {
+  let last: Promise<void> = Promise.resolve();
+  return () => {
+    last = last.then(() => yieldToEventLoop(clock));
+    return last;
+  };
+}
+
 /** Resolves after `delayMs` of `clock` time, or rejects with the signal's reason as soon as `signal` aborts. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 import { and, type SQL, sql } from "drizzle-orm/sql";
-import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import { type Clock, createTurnQueue } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { PageStart } from "./page-token.ts";
@@ -55,11 +55,15 @@ interface Scan {
  * @source docs/decisions/0411-expensive-reads.md
  */
 export function createChunkedPager({ selects, pager, clock }: ChunkedPagerDeps): PageInChunks {
+  const nextTurn = createTurnQueue(clock);
+
   return async (resource, query) => {
     const request = pager.parse(resource, query);
     if (isCheap(resource, query, request)) return pager.read(resource, query, request, null);
-    const pks = await findKeys(resource, query);
-    return pager.read(resource, query, request, await selectHits(resource, pks, request));
+    await nextTurn();
+    const hits = await selectHits(resource, await findKeys(resource, query), request);
+    await nextTurn();
+    return pager.read(resource, query, request, hits);
   };
 
   /** True for lists that an index gives in their order, for small tables, and for rows named by the caller. */
@@ -113,7 +117,7 @@ export function createChunkedPager({ selects, pager, clock }: ChunkedPagerDeps):
     const rows = sql`SELECT k.rowid AS pk FROM (${keys}) k WHERE k.rowid > ${sql.placeholder("above")}
       ORDER BY 1 LIMIT ${sql.raw(String(INDEX_CHUNK_SIZE))}`;
     const what = sql`(SELECT json_group_array(pk) FROM (${rows}))`;
-    for (let above = 0; ; await yieldToEventLoop(clock)) {
+    for (let above = 0; ; await nextTurn()) {
       const text = selects.value(resource, `index|${key}`, what, () => ({ limit: 1 }), { ...values, above });
       const more = JSON.parse((text ?? "[]") as string) as number[];
       for (const pk of more) found.push(pk);
@@ -132,7 +136,7 @@ export function createChunkedPager({ selects, pager, clock }: ChunkedPagerDeps):
     const found: number[] = [];
     const build = (shape: RowShape): SelectClauses => ({ where: and(...condition.where(shape), isAmong(shape)) });
     for (let from = 0; from < candidates.length; from += chunkSize) {
-      if (from > 0) await yieldToEventLoop(clock);
+      if (from > 0) await nextTurn();
       const among = JSON.stringify(candidates.slice(from, from + chunkSize));
       found.push(...keysWhere(resource, `among|${condition.key}`, build, { ...condition.values, among }));
     }
@@ -159,7 +163,7 @@ export function createChunkedPager({ selects, pager, clock }: ChunkedPagerDeps):
     });
     const build = (shape: RowShape): SelectClauses => ({ where: and(...condition.where(shape), between(shape)) });
     const found: number[] = [];
-    for (let above = 0; ; await yieldToEventLoop(clock)) {
+    for (let above = 0; ; await nextTurn()) {
       const values = { ...condition.values, above, skip: chunkSize - 1 };
       const end = selects.value(resource, `slice|${parents.join()}`, sql`t."pk"`, last, values) as number | undefined;
       const upTo = end ?? Number.MAX_SAFE_INTEGER;
@@ -220,7 +224,7 @@ export function createChunkedPager({ selects, pager, clock }: ChunkedPagerDeps):
     let places: Place[] = [];
     let bound: Place | null = null;
     for (let at = 0; at < pks.length; at += CHUNK_SIZE) {
-      if (at > 0) await yieldToEventLoop(clock);
+      if (at > 0) await nextTurn();
       for (const place of select(pks.slice(at, at + CHUNK_SIZE), bound)) places.push(place);
       const isOver = at + CHUNK_SIZE >= pks.length;
       if (!isOver && places.length < limit + CHUNK_SIZE) continue;

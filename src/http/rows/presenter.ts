@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from "../../lib/clock.ts";
+import { createTurnQueue } from "../../lib/clock.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
 import { canonicalPath, methodsOf, pathParams } from "../../schema/catalogue.ts";
 import type { AnyResource, Method, ResourcePath } from "../../schema/resource.ts";
@@ -54,6 +54,7 @@ const NO_FILE_URL = undefined;
 /** Compiles representations, embeds and list parameters of all resources. */
 export function createPresenter({ catalogue, store, clock }: ApiDeps, base: string): Presenter {
   const isoText = createIsoFormatter();
+  const nextTurn = createTurnQueue(clock);
   const compiled = new Map<string, Compiled>();
   const representationOf = (resource: AnyResource): Pick<Compiled, "write" | "hide"> => of(resource);
   const of = (resource: AnyResource): Compiled => compiled.get(resource.name) as Compiled;
@@ -83,7 +84,7 @@ export function createPresenter({ catalogue, store, clock }: ApiDeps, base: stri
     const withUrls = query.includeBinaryUrls === true;
     const texts: string[] = [];
     for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
-      if (from > 0) await yieldToEventLoop(clock);
+      if (from > 0) await nextTurn();
       const chunk = rows.slice(from, from + CHUNK_ROWS);
       const extras = present?.(chunk as never, {
         reader: store,

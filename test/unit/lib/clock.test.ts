@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sleep, systemClock } from "../../../src/lib/clock.ts";
+import { createTurnQueue, sleep, systemClock } from "../../../src/lib/clock.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 describe("sleep", () => {
@@ -89,4 +89,19 @@ describe("system clock", () => {
     });
     expect(runs).toBe(3);
   });
+});
+
+it("continues one of many callers per turn of the event loop", async () => {
+  const turns: (() => void)[] = [];
+  const nextTurn = createTurnQueue({ defer: (fn) => void turns.push(fn) });
+  const continued: number[] = [];
+  for (const caller of [1, 2, 3]) void nextTurn().then(() => continued.push(caller));
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  for (const expected of [[1], [1, 2], [1, 2, 3]]) {
+    await settled();
+    expect(turns).toHaveLength(1);
+    turns.shift()?.();
+    await settled();
+    expect(continued).toEqual(expected);
+  }
 });

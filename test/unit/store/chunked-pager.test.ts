@@ -186,6 +186,12 @@ describe("a large list", () => {
     expect(await turnsDuring(() => store.pageInChunks(rooms, query))).toBeGreaterThanOrEqual(ROWS / 2_000);
   });
 
+  it("takes one chunk per turn, however many lists are read at the same time", async () => {
+    const query: PageQuery = { filters: [kindIs("hall")], sort: "seats", limit: 1 };
+    const read = () => Promise.all(Array.from({ length: 20 }, () => store.pageInChunks(rooms, query)));
+    expect(await turnsDuring(read)).toBeGreaterThanOrEqual((20 * ROWS) / 2_000);
+  });
+
   it("never shows a row that is hidden meanwhile", async () => {
     const [first] = store.page(rooms, { scope, sort: "seats", limit: 1 }).rows;
     const reading = store.pageInChunks(rooms, { scope, sort: "seats", limit: 1_000 });
