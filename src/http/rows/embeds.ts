@@ -1,4 +1,3 @@
-import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import type { AccessScope, PresentContext, Store } from "../../store/store.ts";
@@ -37,7 +36,8 @@ export function compileEmbed(
   deps: {
     catalogue: Catalogue;
     store: Store;
-    clock: Clock;
+    /** Resolves in the next turn of the event loop that belongs to this work. */
+    nextTurn(): Promise<void>;
     representationOf(resource: AnyResource): { write: RowWriter; hide: HideReferences };
   },
 ): Embed {
@@ -92,11 +92,12 @@ async function addRelation(
 /** Reads related rows by id and serializes each once. */
 function createRelatedReader({
   store,
-  clock,
+  nextTurn,
   representationOf,
 }: {
   store: Store;
-  clock: Clock;
+  /** Resolves in the next turn of the event loop that belongs to this work. */
+  nextTurn(): Promise<void>;
   representationOf(resource: AnyResource): { write: RowWriter; hide: HideReferences };
 }): RelatedTexts {
   /** A single row needs no page query. */
@@ -119,7 +120,7 @@ function createRelatedReader({
     const hideIn: PresentContext["hide"] = ((resource: AnyResource, related: readonly UntypedRow[]) =>
       representationOf(resource).hide(related, scope)) as PresentContext["hide"];
     for (let from = 0; from < ids.length; from += CHUNK_ROWS) {
-      if (from > 0) await yieldToEventLoop(clock);
+      if (from > 0) await nextTurn();
       const chunk = ids.slice(from, from + CHUNK_ROWS);
       const rows = hide(rowsOf(target, chunk, visibleOnly ? { scope } : {}), scope);
       // The `present` hook may hide stored values (such as plugin secrets), so it also runs for related rows.

@@ -62,7 +62,7 @@ export function createPresenter({ catalogue, store, clock }: ApiDeps, base: stri
     compiled.set(resource.name, {
       write: compileRowWriter(resource, isoText),
       hide: compileReferenceHiding(resource, { catalogue, store }),
-      embed: compileEmbed(resource, { catalogue, store, clock, representationOf }),
+      embed: compileEmbed(resource, { catalogue, store, nextTurn, representationOf }),
       listQuery: compileListParameters(resource),
     });
   }
