@@ -1,6 +1,5 @@
 import { and, type SQL, sql } from "drizzle-orm/sql";
 import { type Clock, createTurnQueue } from "../lib/clock.ts";
-import { invalidValue } from "../lib/errors.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { PageStart } from "./page-token.ts";
 import {
@@ -188,11 +187,6 @@ export function createChunkedPager({ selects, pager, clock }: ChunkedPagerDeps):
     const { start, backwards, limit, skip, order } = request;
     const total = pks.length;
     if (total <= MAX_SORTED) return { pks, skip, total };
-    // Append-only rows get their keys in the order of their creation.
-    if (resource.appendOnly && order.field === "createdAt") {
-      const ordered = order.descending ? pks.toReversed() : pks;
-      return selectKeysAround(ordered, request, start && keyOf(resource, start.id));
-    }
     const nearest = (from: SortKey | null, back: boolean, count: number): Promise<Place[]> =>
       findNearest(resource, pks, { order, from, back, count });
     const named = start && keyOf(resource, start.id);
@@ -314,23 +308,4 @@ function intersect(some: readonly number[], others: readonly number[]): number[]
     while (at < others.length && (others[at] as number) < pk) at++;
     return others[at] === pk;
   });
-}
-
-/** The keys of the page plus one beyond each end. `from`: key of the row that the page token names. */
-function selectKeysAround(
-  ordered: readonly number[],
-  { start, backwards, limit, skip }: PageRequest,
-  from: number | null,
-): PageHits {
-  const total = ordered.length;
-  const part = (first: number, end: number, passed: number): PageHits => ({
-    pks: ordered.slice(Math.max(0, first), end),
-    skip: passed,
-    total,
-  });
-  if (start === null && backwards) return part(total - skip - limit - 2, total, skip);
-  if (start === null) return part(skip - 1, skip + limit + 2, Math.min(skip, 1));
-  const at = from === null ? -1 : ordered.indexOf(from);
-  if (at < 0) throw invalidValue("start", "The row that this page token refers to no longer exists.");
-  return part(at - limit - skip - 2, at + limit + skip + 3, skip);
 }
