@@ -1,8 +1,8 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { REPOSITORY_ROOT } from "../support/carillon-process.ts";
 import { externalProgram } from "../support/external-programs.ts";
+import { runInOwnNetwork } from "../support/own-network.ts";
 
 const { describe, it } = externalProgram("ip");
 
@@ -41,25 +41,8 @@ receiver.close();
 process.exit(0);
 `;
 
-/** In network namespaces of this test. */
-function play(): Promise<string> {
-  const asRoot = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
-  const node = [
-    process.execPath,
-    "--disable-warning=ExperimentalWarning",
-    "--input-type=module-typescript",
-    "-e",
-    SCENE,
-  ];
-  return new Promise((resolve, reject) => {
-    execFile("unshare", [...asRoot, "--net", ...node], (error, stdout, stderr) =>
-      error ? reject(new Error(`${error.message} ${stderr}`)) : resolve(stdout),
-    );
-  });
-}
-
 describe("a network that changes under an agent", () => {
   it("is followed: the groups are joined where the route leads", async () => {
-    expect((await play()).trim().split("\n")).toEqual(["one", "two", "one"]);
+    expect((await runInOwnNetwork(SCENE)).trim().split("\n")).toEqual(["one", "two", "one"]);
   });
 });

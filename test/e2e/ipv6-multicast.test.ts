@@ -1,8 +1,8 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { REPOSITORY_ROOT } from "../support/carillon-process.ts";
 import { externalProgram } from "../support/external-programs.ts";
+import { runInOwnNetwork } from "../support/own-network.ts";
 
 const { describe, it } = externalProgram("ip");
 
@@ -40,26 +40,9 @@ clearInterval(sending);
 process.exit(0);
 `;
 
-/** In a network namespace of this test. */
-function play(): Promise<string> {
-  const asRoot = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
-  const node = [
-    process.execPath,
-    "--disable-warning=ExperimentalWarning",
-    "--input-type=module-typescript",
-    "-e",
-    SCENE,
-  ];
-  return new Promise((resolve, reject) => {
-    execFile("unshare", [...asRoot, "--net", ...node], (error, stdout, stderr) =>
-      error ? reject(new Error(`${error.message} ${stderr}`)) : resolve(stdout),
-    );
-  });
-}
-
 describe("multicast over IPv6", () => {
   it("leaves from the chosen interface, is proven there, and is heard by an agent", async () => {
-    expect((await play()).trim().split("\n")).toEqual([
+    expect((await runInOwnNetwork(SCENE)).trim().split("\n")).toEqual([
       "Network unreachable: interface one has no IPv6 address, or its link is down.",
       "null null null",
       "fd70::1 ::%one ff15::7:7:20480 77",
