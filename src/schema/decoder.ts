@@ -9,8 +9,8 @@ import { UploadedFile } from "./uploaded-file.ts";
  */
 export interface Decoder {
   /**
-   * From parsed JSON: values stay unchanged, including free-form JSON in `json` fields. Throws for anything but an
-   * object.
+   * From parsed JSON: values stay unchanged, including free-form JSON in `json` fields; objects may be JSON text. Throws
+   * for anything but an object.
    */
   json(body: unknown): Record<string, unknown>;
   /** From a form with nested names: strings become values of the field types; an empty string clears. */
@@ -71,8 +71,13 @@ function compileMembers(
 function jsonConverter(field: Field): Convert {
   if (field.kind === "object") {
     const members = compileMembers(field.fields, jsonConverter, false);
-    return (value, name) => (isObject(value) ? members(value, `${name}.`) : value);
+    return (given, name) => {
+      const value = parsedText(given, name);
+      return isObject(value) ? members(value, `${name}.`) : value;
+    };
   }
+  if (field.kind === "json" && field.items) return itemsConverter(UNCHANGED);
+  if (field.kind === "json" && field.fromText) return parsedText;
   // The size shown for a file may be sent back and means no change.
   if (field.kind === "file") return (value) => (Number.isInteger(value) ? OMITTED : value);
   return (value) => value;
@@ -83,7 +88,8 @@ function formConverter(field: Field): Convert {
     case "object":
       return objectConverter(field.fields);
     case "json":
-      return (value, name) => (typeof value === "string" ? jsonOf(value, name) : value);
+      if (field.items) return itemsConverter(compileMembers(field.items, formConverter, true));
+      return parsedText;
     case "many":
       return (value) => elementsOf(value);
     case "list":
@@ -104,10 +110,31 @@ function objectConverter(fields: Readonly<Record<string, Field>>): Convert {
   const fromJson = compileMembers(fields, jsonConverter, false);
   return (value, name) => {
     if (isObject(value)) return fromForm(value, `${name}.`);
-    const parsed = typeof value === "string" ? jsonOf(value, name) : value;
+    const parsed = parsedText(value, name);
     return isObject(parsed) ? fromJson(parsed, `${name}.`) : parsed;
   };
 }
+
+/**
+ * A list of objects, of which each, or the whole list, may be JSON text.
+ * @source docs/decisions/0042-api-contract.md, `/v1/notifications` (`additionalDeviceRecipients`)
+ */
+function itemsConverter(members: ReturnType<typeof compileMembers>): Convert {
+  return (given, name) => {
+    const value = parsedText(given, name);
+    if (typeof given === "string" || !Array.isArray(value)) return value;
+    if (value.length === 1 && value[0] === "") return [];
+    return value.map((item: unknown, at) => {
+      const place = `${name}[${at}]`;
+      return isObject(item) ? members(item, `${place}.`) : parsedText(item, place);
+    });
+  };
+}
+
+/** Some clients send objects in JSON as JSON text. */
+const parsedText: Convert = (value, name) => (typeof value === "string" ? jsonOf(value, name) : value);
+
+const UNCHANGED: ReturnType<typeof compileMembers> = (item) => item;
 
 function listConverter(field: ListField): Convert {
   const item = scalarConverter(field.item);

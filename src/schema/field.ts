@@ -113,6 +113,10 @@ export interface JsonField extends Base {
   kind: "json";
   maxBytes: number;
   default?: unknown;
+  /** Fields of the elements if it is a list of objects; forms convert their values, and JSON text is parsed. */
+  items?: Readonly<Record<string, Field>>;
+  /** True if it is an object that is also accepted as a string with JSON text. */
+  fromText?: boolean;
   /** Query flags that include the field; the `present` hook omits it otherwise. */
   when?: string | readonly string[];
   /** Query flag that omits the field when false, by the same hook. */

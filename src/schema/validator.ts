@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { FieldError } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
 import type { Field, ListField, ObjectField, ScalarField, TextField } from "./field.ts";
+import { isDate, parseTimestamp } from "./timestamp.ts";
 import { UploadedFile } from "./uploaded-file.ts";
 
 /** Validates input against compiled fields. */
@@ -19,8 +20,6 @@ export interface Validator {
 
 const EMAIL = /^[^\s@<>"(),:;[\]\\]+@[^\s@<>"(),:;[\]\\]+$/;
 const COLOR = /^#[0-9a-fA-F]{6}$/;
-const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Compiles the validator of fields. */
 export function compileValidator(fields: Readonly<Record<string, Field>>): Validator {
@@ -154,9 +153,9 @@ function scalarType(field: ScalarField): z.ZodType {
       return z
         .string()
         .refine(isInstant, "Must be an ISO 8601 date and time with a zone, such as 2026-01-31T07:10:00.000Z.")
-        .transform((iso) => Date.parse(iso));
+        .transform((iso) => parseTimestamp(iso) as number);
     case "date":
-      return z.string().refine(isDay, "Must be a date as YYYY-MM-DD.");
+      return z.string().refine(isDate, "Must be a date as YYYY-MM-DD.");
     case "option":
       return z.enum([...field.values] as [string, ...string[]]);
     case "uuid":
@@ -197,16 +196,7 @@ function isWebAddress(value: string): boolean {
 
 /** True for an ISO 8601 instant of the years 1970 to 9999 with an existing date. */
 function isInstant(value: string): boolean {
-  const match = INSTANT.exec(value);
-  if (!match || !isDay(match[1] as string)) return false;
-  const at = Date.parse(value);
-  return Number.isFinite(at) && at >= 0;
-}
-
-function isDay(value: string): boolean {
-  if (!DAY.test(value) || value < "0001-01-01") return false;
-  const at = Date.parse(`${value}T00:00:00Z`);
-  return Number.isFinite(at) && new Date(at).toISOString().startsWith(value);
+  return (parseTimestamp(value) ?? -1) >= 0;
 }
 
 function uuidType(): z.ZodType<string> {

@@ -271,6 +271,26 @@ const CUSTOMIZABLE = CUSTOMIZABLE_FIELDS.map(
 
 const NOTIFICATIONS: readonly Row[] = [
   [
+    "customVars, extensionSettingsOverrides and each additionalDeviceRecipients may be JSON text",
+    async () => {
+      const users = { userIds: [people[0]?.id], draft: true };
+      const sent = await create("/notifications", {
+        ...users,
+        subject: "Meet at {{place}}",
+        customVars: '{"place":"Gym"}',
+        extensionSettingsOverrides: "{}",
+      });
+      expect(sent).toMatchObject({ subject: "Meet at Gym", customVars: { place: "Gym" } });
+      expect(await refusal("POST", "/notifications", { ...users, subject: "s", customVars: "{" })).toBe(
+        "400 invalid-value customVars",
+      );
+      const additionalDeviceRecipients = ['{"type":"device","lookupValue":"zone:none"}'];
+      expect(await refusal("POST", "/notifications", { ...users, subject: "s", additionalDeviceRecipients })).toBe(
+        "400 invalid-value additionalDeviceRecipients[0].lookupValue",
+      );
+    },
+  ],
+  [
     "no recipient at all is a 400; no subject is a 400; subject <= 255, body <= 10000",
     async () => {
       const users = [people[0]?.id];

@@ -8,6 +8,7 @@ import { readVerdicts } from "../../notifications/engine/counters.ts";
 import bellSchedules from "../../resources/bells/bell-schedules.ts";
 import { REACH_VERDICTS } from "../../resources/notifications/device-outcomes.ts";
 import { boolean, computed, date, integer, option, text, timestamp, uuid } from "../../schema/field.ts";
+import { parseQueryTimestamp } from "../../schema/timestamp.ts";
 import { type Action, type ApiRequest, jsonResponse, requireVisibleRow } from "../action.ts";
 import { limitOf, MAX_PAGE_ROWS } from "../query/list-query.ts";
 import { type Query, textParameter } from "../query/query.ts";
@@ -178,8 +179,7 @@ function timeRange({ query, deps }: Pick<ApiRequest, "query" | "deps">, maxDays:
 function momentIn(query: Query, name: string): number | null {
   const given = textParameter(query, name);
   if (given === null || given === "") return null;
-  const isMoment = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(given);
-  const ms = isMoment ? Date.parse(given) : Number.NaN;
-  if (Number.isNaN(ms)) throw invalidValue(name, "Must be a date and time such as 2031-09-01T00:00:00Z, or a date.");
+  const ms = parseQueryTimestamp(given);
+  if (ms === null) throw invalidValue(name, "Must be a date and time such as 2031-09-01T00:00:00Z, or a date.");
   return ms;
 }

@@ -16,7 +16,8 @@ interface Values {
 
 /**
  * Nests the bracketed names of a query or form: `a[b]=1` is `{a: {b: "1"}}`, `a[]=1&a[]=2` and `a=1&a=2` are `{a:
- * ["1", "2"]}`, `a[0][b]=1` is `{a: [{b: "1"}]}`. Values stay strings. Throws CallerError invalid-value for a name
+ * ["1", "2"]}`, `a[0][b]=1` is `{a: [{b: "1"}]}`, `a[][b]=1&a[][c]=2&a[][b]=3` is `{a: [{b: "1", c: "2"}, {b: "3"}]}`: a
+ * name that the current element has begins the next one. Values stay strings. Throws CallerError invalid-value for a name
  * that is both string and object, too many pairs or too deep nesting.
  */
 export function parseBrackets(text: string): Record<string, unknown> {
@@ -44,19 +45,19 @@ function nestValues(values: ReadonlyMap<string, string | string[]>): Record<stri
     const nested = qs.parse(Object.fromEntries(values) as unknown as Record<string, string>, options);
     return Object.fromEntries(Object.entries(nested).map(([name, value]) => [name, withLists(value)]));
   } catch (error) {
-    if (error instanceof RangeError)
-      throw tooComplex(`Parameter names may be nested at most ${MAX_DEPTH} levels deep.`);
-    throw error;
+    throw error instanceof RangeError ? tooDeep() : error;
   }
 }
 
 function groupByName(pairs: Iterable<readonly [name: string, value: string]>): Values {
   const values: Values = { plain: new Map(), bracketed: new Map() };
+  const numbered = createListNumbering();
   let count = 0;
   let objects = 0;
-  for (const [given, value] of pairs) {
+  for (const [raw, value] of pairs) {
     count += 1;
     if (count > MAX_PAIRS) throw tooComplex(`At most ${MAX_PAIRS} parameters are allowed.`);
+    const given = raw.includes("[][") ? numbered(raw) : raw;
     const name = given.endsWith("[]") ? given.slice(0, -2) : given;
     const group = name.includes("[") ? values.bracketed : values.plain;
     const existing = group.get(name);
@@ -71,6 +72,27 @@ function groupByName(pairs: Iterable<readonly [name: string, value: string]>): V
   return values;
 }
 
+/** Replaces `[]` before further brackets by the number of the element: `a[][b]` becomes `a[0][b]`. */
+function createListNumbering(): (name: string) => string {
+  const lists = new Map<string, { at: number; names: Set<string> }>();
+  return (name) => {
+    const [head = "", ...parts] = name.split("[][");
+    if (parts.length > MAX_DEPTH) throw tooDeep();
+    return parts.reduce((prefix, part, level) => {
+      const list = lists.get(prefix) ?? { at: 0, names: new Set() };
+      lists.set(prefix, list);
+      // Names of a list within the element repeat without a new element.
+      const rest = level < parts.length - 1 || part.endsWith("[]") ? "" : part;
+      if (rest !== "" && list.names.has(rest)) {
+        list.at += 1;
+        list.names.clear();
+      }
+      list.names.add(rest);
+      return `${prefix}[${list.at}][${part}`;
+    }, head);
+  };
+}
+
 /** Objects whose keys are all numbers become lists, in numeric order. */
 function withLists(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
@@ -79,6 +101,10 @@ function withLists(value: unknown): unknown {
   const members = Object.entries(value).map(([name, member]) => [name, withLists(member)] as const);
   const numbered = members.length > 0 && members.every(([name]) => /^\d{1,6}$/.test(name));
   return numbered ? members.map(([, member]) => member) : Object.fromEntries(members);
+}
+
+function tooDeep(): CallerError {
+  return tooComplex(`Parameter names may be nested at most ${MAX_DEPTH} levels deep.`);
 }
 
 function tooComplex(message: string): CallerError {

@@ -65,8 +65,20 @@ function requestSchema(field: Field, op: "create" | "update"): JsonSchema {
   const schema = schemaOf(field);
   // Sending the size back means no change; the content is sent as multipart.
   if (field.kind === "file") return { ...schema, type: ["integer", "string", "null"] };
-  const given = field.kind === "object" ? { ...schema, ...objectSchema(requestMembers(field.fields, op)) } : schema;
+  const given = { ...schema, ...requestShape(field, op) };
   return field.required ? given : nullableSchema(given);
+}
+
+function requestShape(field: Field, op: "create" | "update"): JsonSchema {
+  if (field.kind === "object") return objectSchema(requestMembers(field.fields, op));
+  // Elements are always given whole.
+  if (field.kind === "json" && field.items) return itemsSchema(requestMembers(field.items, "create"));
+  return {};
+}
+
+function itemsSchema({ properties, required }: SchemaMembers): JsonSchema {
+  const id = { type: "string", format: "uuid", description: "Id within the list." };
+  return { type: "array", items: objectSchema({ properties: { id, ...properties }, required }) };
 }
 
 /** @source src/schema/resource.ts */
@@ -77,6 +89,8 @@ function isAlwaysSet(field: Field): boolean {
 
 function innerSchema(field: Field): JsonSchema {
   if (field.kind === "object") return objectSchema(responseMembers((field as ObjectField).fields));
+  // Elements are returned with further members.
+  if (field.kind === "json" && field.items) return { type: "array", items: { type: "object" } };
   if (field.kind === "computed" && field.of) return computedSchema(field.type, field.of);
   return {};
 }

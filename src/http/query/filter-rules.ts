@@ -2,6 +2,7 @@ import { invalidValue } from "../../lib/errors.ts";
 import { isUuid } from "../../lib/ids.ts";
 import type { Field } from "../../schema/field.ts";
 import type { AnyResource } from "../../schema/resource.ts";
+import { parseQueryTimestamp } from "../../schema/timestamp.ts";
 import type { FieldFilter } from "../../store/store.ts";
 import { NON_FLAG_INCLUDES, type Query, textParameter } from "./query.ts";
 
@@ -161,9 +162,7 @@ function numberReader(pattern: RegExp): FilterRule["read"] {
 
 /** Epoch ms of an ISO 8601 timestamp with a zone, or of the start of a date in UTC. */
 function timestampOf(text: string, name: string): number {
-  const at = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
-    ? Date.parse(text)
-    : Number.NaN;
-  if (!Number.isFinite(at)) throw invalidValue(name, "Must be a timestamp such as 2026-01-12T09:00:00.000Z.");
+  const at = parseQueryTimestamp(text);
+  if (at === null) throw invalidValue(name, "Must be a timestamp such as 2026-01-12T09:00:00.000Z.");
   return at;
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { invalidValue } from "../../lib/errors.ts";
 import { integer, timestamp } from "../../schema/field.ts";
+import { parseQueryTimestamp } from "../../schema/timestamp.ts";
 import type { FieldFilter } from "../../store/store.ts";
 import { idListParameter, type Query, textParameter } from "../query/query.ts";
 
@@ -31,8 +32,8 @@ function boundsOf(query: Query): FieldFilter[] {
   return Object.entries(bounds).flatMap(([name, op]) => {
     const text = textParameter(query, name);
     if (!text) return [];
-    const at = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
-    if (!Number.isFinite(at)) throw invalidValue(name, "Must be a timestamp such as 2026-03-01T08:00:00Z.");
+    const at = parseQueryTimestamp(text);
+    if (at === null) throw invalidValue(name, "Must be a timestamp such as 2026-03-01T08:00:00Z.");
     return [{ field: "createdAt", op, value: at }];
   });
 }

@@ -1,5 +1,6 @@
 import { boolean, date, integer, json, many, option, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { BELL_SCHEDULE_ENTRY_FIELDS, BELL_SCHEDULE_EXCEPTION_FIELDS } from "./bell-fields.ts";
 import { TIME_ZONES } from "./time-zones.ts";
 
 /**
@@ -36,11 +37,11 @@ export default defineResource({
     ),
     bellScheduleEntries: json(
       "The cycle: `[{entryNum, ringListId}]`, entryNum 0 for the Monday of week 1 to 7 * numWeeks - 1. A missing day, or one without a ring list, is silent. Returned with `ringListName`.",
-      { maxBytes: 65_536, default: [] },
+      { maxBytes: 65_536, default: [], items: BELL_SCHEDULE_ENTRY_FIELDS },
     ),
     bellScheduleExceptions: json(
       "Days that differ from the cycle: `[{id, startDate, endDate, ringListId, description, ringListChanges}]`; both dates inclusive, null ringListId for no bells, no overlaps, at most 1000. Returned in chronological order with `ringListName`. ringListChanges (`delay 60`, `earlier 30`, `end 12:30:00`, `mute 08:00:00 11:00:00`, `move <ring of the list> 08:05:00`) modify the ring list on these days only. Exceptions of a day change carry its dayChangeId.",
-      { maxBytes: 1_048_576, default: [] },
+      { maxBytes: 1_048_576, default: [], items: BELL_SCHEDULE_EXCEPTION_FIELDS },
     ),
     ringListIds: many("Ring lists in use; these cannot be deleted.", "ring-lists", {
       readOnly: true,

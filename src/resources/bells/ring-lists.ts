@@ -1,5 +1,6 @@
 import { boolean, json, many, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { RING_LIST_ENTRY_FIELDS } from "./bell-fields.ts";
 
 /**
  * Rings of one type of day.
@@ -20,7 +21,7 @@ export default defineResource({
     description: text("Purpose.", { max: 255 }),
     entries: json(
       "Rings: `[{id, time, messageTemplateId, deviceGroupIds, distributionListIds}]`, `time` as local `HH:mm:ss`; the groups and lists of a ring replace the recipients of its message. At most 500. Returned in chronological order with `messageTemplate`, `deviceGroups` and `distributionLists`. A ring sent without `id` keeps the id of the ring at the same time.",
-      { maxBytes: 1_048_576, default: [] },
+      { maxBytes: 1_048_576, default: [], items: RING_LIST_ENTRY_FIELDS },
     ),
     messageTemplateIds: many("Message templates in use; these cannot be deleted.", "message-templates", {
       readOnly: true,

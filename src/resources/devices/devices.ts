@@ -55,6 +55,7 @@ export default defineResource({
     description: text("Description of the device, at most 255 characters.", { required: true }),
     type: option("Device type.", DEVICE_TYPES, { required: true }),
     attributes: json("Properties by name. All values are strings, because group filters compare them.", {
+      fromText: true,
       default: {},
     }),
     zoneId: ref(

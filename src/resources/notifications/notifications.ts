@@ -69,7 +69,7 @@ export default defineResource({
     additionalDeviceIds: many("Additional single devices that play and display it.", "devices", { maxItems: 1_000 }),
     additionalDeviceRecipients: json(
       "Additional devices by name: `[{type, lookupValue}]`, where type is ip-speaker, phone or device and lookupValue is an id or a deviceIdentifier.",
-      { maxBytes: 262_144 },
+      { maxBytes: 262_144, items: { type: text("Type."), lookupValue: text("Id or identifier.", { max: 4_096 }) } },
     ),
     confirmationRequestId: ref("Confirmation request with the possible answers.", "confirmation-requests", {
       embed: "confirmationRequest",
@@ -101,7 +101,9 @@ export default defineResource({
       embed: "notificationProfile",
       embedUnless: "raw",
     }),
-    extensionSettingsOverrides: json("Settings by extension id that override those of the profile."),
+    extensionSettingsOverrides: json("Settings by extension id that override those of the profile.", {
+      fromText: true,
+    }),
     incidentPlanId: ref("Incident plan; the message starts an incident of it.", "incident-plans", {
       embed: "incidentPlan",
       embedUnless: "raw",
@@ -121,7 +123,7 @@ export default defineResource({
       { nullable: true },
     ),
     priority: option("Priority; critical is the emergency class.", MESSAGE_PRIORITIES),
-    customVars: json("Values of the `{{name}}` placeholders in subject, body and spoken text."),
+    customVars: json("Values of the `{{name}}` placeholders in subject, body and spoken text.", { fromText: true }),
     draft: boolean("Preview: returns who and what would be reached; nothing is sent.", { default: false }),
     drill: boolean("Drill: marked as such everywhere, and inherited by everything that follows from it.", {
       createOnly: true,

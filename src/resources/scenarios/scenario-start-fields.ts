@@ -1,4 +1,5 @@
-import { boolean, json, object, option, ref, secret, text } from "../../schema/field.ts";
+import { boolean, json, object, option, ref, secret, text, uuid } from "../../schema/field.ts";
+import { ADDITIONAL_RECIPIENT_FIELDS } from "./scenario-fields.ts";
 
 /** Start parameters allowed in the query instead of a body; a PIN must never be part of a URL. */
 export const SCENARIO_START_QUERY = {
@@ -7,6 +8,7 @@ export const SCENARIO_START_QUERY = {
   fields: json("Answers: `[{fieldId | fieldVariable, answer}]`.", { maxBytes: 262_144 }),
   location: json(
     "Location: `{site, building, floor, zone}`, each an object with id, externalId or name; the most specific one is enough.",
+    { fromText: true },
   ),
   initiationDevice: object("Device that starts the scenario; provides the location unless `location` is given.", {
     type: option("Device type.", ["api-device"], { default: "api-device" }),
@@ -14,6 +16,7 @@ export const SCENARIO_START_QUERY = {
   }),
   messages: json("Additional recipients of single messages: `[{messageId, distributionListIds, userIds, …}]`.", {
     maxBytes: 262_144,
+    items: { messageId: uuid("Message."), ...ADDITIONAL_RECIPIENT_FIELDS },
   }),
 } as const;
 

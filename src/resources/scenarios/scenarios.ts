@@ -1,6 +1,7 @@
 import { boolean, computed, json, many, object, option, ref, secret, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { LOCATION_FIELDS } from "./location-fields.ts";
+import { SCENARIO_MESSAGE_FIELDS, SCENARIO_QUESTION_FIELDS } from "./scenario-fields.ts";
 
 /**
  * Prepared situations: questions, messages, a location.
@@ -31,11 +32,11 @@ export default defineResource({
     customConfirm: text("Confirmation prompt before the start.", { max: 255 }),
     fields: json(
       "Questions in order of rank: `[{id, name, variable, type, options, rank, required}]`, at most 50. Variables begin with a letter and have 3 to 32 letters, digits and underscores. For scenarios with a location, a question about the site with a fixed id is returned in addition and is not stored.",
-      { maxBytes: 262_144, default: [] },
+      { maxBytes: 262_144, default: [], items: SCENARIO_QUESTION_FIELDS },
     ),
     messages: json(
       "Messages, 1 to 50: `[{id, name, messageTemplateId, subject, body, ttsCustomContent, confirmationRequestId, siteRoleIds}]`. Returned with `messageTemplate` and `siteRoles`.",
-      { required: true, maxBytes: 1_048_576 },
+      { required: true, maxBytes: 1_048_576, items: SCENARIO_MESSAGE_FIELDS },
     ),
     messageTemplateIds: many("Message templates in use; these cannot be deleted.", "message-templates", {
       readOnly: true,

@@ -30,6 +30,10 @@ const decoder = compileDecoder({
     deep: object("Deep.", { level: integer("L.") }),
   }),
   notes: json("Notes."),
+  values: json("Values.", { fromText: true }),
+  rings: json("Rings.", {
+    items: { at: integer("At."), isLate: boolean("Late."), groupIds: many("Groups.", "groups"), label: text("Label.") },
+  }),
   photo: file("Photo.", ["image/png"]),
   syncId: text("Sync.", { readOnly: true }),
   marker: internal("Marker.", "text"),
@@ -60,6 +64,19 @@ describe("JSON bodies", () => {
     expect(decoder.json({ photo: 1_234 })).toEqual({});
     expect(decoder.json({ photo: null })).toEqual({ photo: null });
     expect(decoder.json({ photo: "x" })).toEqual({ photo: "x" });
+  });
+  it("reads objects from JSON text, but not free-form values", () => {
+    const read = decoder.json({
+      place: '{"floor":2,"other":1}',
+      values: '{"a":1}',
+      rings: ['{"at":1}', { at: "2" }],
+      notes: '{"a":1}',
+    });
+    expect(read).toEqual({ place: { floor: 2 }, values: { a: 1 }, rings: [{ at: 1 }, { at: "2" }], notes: '{"a":1}' });
+    expect(decoder.json({ rings: '[{"at":1}]', values: null })).toEqual({ rings: [{ at: 1 }], values: null });
+    expect(() => decoder.json({ rings: ["{"] })).toThrow(
+      expect.objectContaining({ faults: [expect.objectContaining({ field: "rings[0]" })] }),
+    );
   });
   it.each([[[]], [null], ["text"], [1]])("refuses %j", (body) => {
     expect(() => decoder.json(body)).toThrow(expect.objectContaining({ type: "invalid-value" }));
@@ -94,6 +111,17 @@ describe("forms", () => {
     ["place", "", null],
     ["notes", '{"a":[1]}', { a: [1] }],
     ["notes", "", null],
+    ["values", '{"a":1}', { a: 1 }],
+    [
+      "rings",
+      [{ at: "0", "is-late": "true", "group-ids": "g", label: "7", id: "i", other: "1" }],
+      [{ at: 0, isLate: true, groupIds: ["g"], label: "7", id: "i" }],
+    ],
+    ["rings", ['{"at":0}'], [{ at: 0 }]],
+    ["rings", '[{"at":0}]', [{ at: 0 }]],
+    ["rings", [""], []],
+    ["rings", "", null],
+    ["rings", { at: "0" }, { at: "0" }],
     ["notes", { a: "1" }, { a: "1" }],
     ["photo", "", null],
   ])("%s=%j", (name, given, value) => {

@@ -21,6 +21,13 @@ describe("parseBrackets", () => {
     ["a[0]=1&a[b]=2", { a: { 0: "1", b: "2" } }],
     ["a[b][]=1&a[b][]=2", { a: { b: ["1", "2"] } }],
     ["a.b=1", { "a.b": "1" }],
+    ["a[][b]=1&a[][c]=2&a[][b]=3", { a: [{ b: "1", c: "2" }, { b: "3" }] }],
+    ["a[][b]=1&a[][b]=2&a[][c]=3", { a: [{ b: "1" }, { b: "2", c: "3" }] }],
+    ["a[][b][]=1&a[][b][]=2&a[][c]=3&a[][c]=4", { a: [{ b: ["1", "2"], c: "3" }, { c: "4" }] }],
+    ["a[][b][c]=1&a[][b][d]=2&a[][b][c]=3", { a: [{ b: { c: "1", d: "2" } }, { b: { c: "3" } }] }],
+    ["x[a][][b]=1&x[a][][b]=2&a[][b]=3", { x: { a: [{ b: "1" }, { b: "2" }] }, a: [{ b: "3" }] }],
+    ["a[][b][][c]=1&a[][b][][c]=2&a[][d]=3", { a: [{ b: [{ c: "1" }, { c: "2" }], d: "3" }] }],
+    ["a[][__proto__][x]=1&a[][x]=2", { a: [{ x: "2" }] }],
     ["__proto__[x]=1&a=2", { a: "2" }],
     ["a[__proto__][x]=1", {}],
     ["a[constructor][prototype][x]=1&__proto__=2", {}],
@@ -33,6 +40,7 @@ describe("parseBrackets", () => {
     ["deep", (at: number) => `a${at}${"[b]".repeat(10)}=1`, 450],
     ["numbered", (at: number) => `a[${at}]=1`, 2_500],
     ["of objects in a list", (at: number) => `a[${at}][b]=1`, 1_600],
+    ["of objects in a list without numbers", () => "a[][b]=1", 1_600],
   ])("refuses too many of %s", (_what, name, most) => {
     const pairs = Array.from({ length: most }, (_, at) => name(at));
     expect(Object.keys(parseBrackets(pairs.join("&"))).length).toBeGreaterThan(0);
@@ -60,6 +68,7 @@ describe("parseBrackets", () => {
   it.each([
     ["more than 10,000", "a=1&".repeat(10_001)],
     ["more than ten levels", `a${"[b]".repeat(11)}=1`],
+    ["more than ten levels of lists", `a${"[][b]".repeat(100_000)}=1`],
     ["a text that is an object too", "a=1&a[b]=2"],
     ["an object that is a text too", "a[b]=2&a=1"],
     ["an object that is a list too", "a[b]=2&a[]=1"],
