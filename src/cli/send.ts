@@ -16,6 +16,7 @@ import {
   VERDICT_NAMES,
 } from "../resources/notifications/device-outcomes.ts";
 import { countOutcomes, reachVerdict } from "../resources/notifications/outcome-counts.ts";
+import { REACH_WARNING_CODES } from "../resources/notifications/reach-warnings.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
 
 interface SendOptions extends ApplianceOptions {
@@ -76,9 +77,10 @@ export function addSend(program: Command, terminal: Terminal, finish: (exitCode:
       const audio = await audioFor(api, options, deviceGroupIds);
       const message = { subject, body, ...audio, priority, drill, deviceGroupIds };
       const { id, approval, warnings = [] } = await api.postIdempotent<Sent>("/notifications", message);
+      const reachesNoOne = warnings.some(({ code }) => (REACH_WARNING_CODES as readonly string[]).includes(code));
       for (const warning of warnings) terminal.err(`Warning: ${warning.message}`);
       if (approval === "waiting") {
-        if (warnings.length > 0) finish(EXIT.failure);
+        if (reachesNoOne) finish(EXIT.failure);
         terminal.err(`A second person must approve the message first: ${options.url}/broadcasts/${id}`);
         return terminal.out(json ? JSON.stringify({ id, approval, warnings, devices: [] }) : id);
       }
@@ -90,7 +92,7 @@ export function addSend(program: Command, terminal: Terminal, finish: (exitCode:
       for (const problem of problems) terminal.err(problem);
       if (json) terminal.out(JSON.stringify({ id, approval, warnings, verdict, devices: devices.map(brief) }));
       else for (const line of [...tableOf(devices), ...summaryOf(devices, verdict)]) terminal.out(line);
-      const isMissing = devices.some(isMissed) || problems.length > 0 || warnings.length > 0;
+      const isMissing = devices.some(isMissed) || problems.length > 0 || reachesNoOne;
       finish(isMissing ? EXIT.failure : EXIT.ok);
     });
 }

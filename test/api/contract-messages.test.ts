@@ -271,6 +271,38 @@ const CUSTOMIZABLE = CUSTOMIZABLE_FIELDS.map(
 
 const NOTIFICATIONS: readonly Row[] = [
   [
+    "variables without value are removed with a warning, or refused if the template says so",
+    async () => {
+      const userIds = [people[0]?.id];
+      const texts = { subject: "Meet {{who}} at {{place}}", body: "{{what}}", ttsCustomContent: "At {{place}}." };
+      const template = await create("/message-templates", { name: "Variables", ...texts, userIds });
+      expect(template.unfilledVariablesPolicy).toBe("remove");
+      const sent = await create("/notifications", { messageTemplateId: template.id, customVars: { who: "Ann" } });
+      expect(sent).toMatchObject({
+        ...{ subject: "Meet Ann at", body: "", ttsCustomContent: "At." },
+        unfilledVariables: ["place", "what"],
+        warnings: [
+          { code: "not-deliverable" },
+          {
+            code: "unfilled-variables",
+            message: "Variables without value were removed from the message: place, what.",
+          },
+        ],
+      });
+      expect((await call("GET", `/notifications/${sent.id}`)).body.unfilledVariables).toEqual(["place", "what"]);
+      const bare = await create("/message-templates", { name: "Bare", subject: "{{title}}", userIds });
+      expect((await create("/notifications", { messageTemplateId: bare.id })).subject).toBe("Bare");
+
+      await call("PUT", `/message-templates/${template.id}`, { unfilledVariablesPolicy: "refuse" });
+      const input = { messageTemplateId: template.id, customVars: { who: "Ann", what: "x" } };
+      expect(await refusal("POST", "/notifications", input)).toBe("400 required customVars.place");
+      const draft = await create("/notifications", { ...input, draft: true });
+      expect(draft.unfilledVariables).toEqual(["place"]);
+      const full = await create("/notifications", { ...input, customVars: { who: "A", what: "", place: "B" } });
+      expect(full).toMatchObject({ subject: "Meet A at B", body: "", unfilledVariables: [] });
+    },
+  ],
+  [
     "customVars, extensionSettingsOverrides and each additionalDeviceRecipients may be JSON text",
     async () => {
       const users = { userIds: [people[0]?.id], draft: true };

@@ -1,17 +1,18 @@
 import { forbidden } from "../../lib/errors.ts";
 import notifications from "../../resources/notifications/notifications.ts";
-import { REACH_WARNING_CODES } from "../../resources/notifications/reach-warnings.ts";
+import { SEND_WARNING_CODES } from "../../resources/notifications/reach-warnings.ts";
 import { computed, option, text } from "../../schema/field.ts";
+import type { RowOf } from "../../schema/resource.ts";
 import type { AccessScope } from "../../store/store.ts";
 import type { Action } from "../action.ts";
 import { addMembers } from "./add-members.ts";
 
 const WARNINGS = computed(
-  "Why the notification would reach no device and no person; empty if it reaches any. It is sent all the same.",
+  "Why the notification would reach no device and no person, and which variables have no value. It is sent all the same.",
   "array",
   {
     of: {
-      code: option("Type of the reason.", REACH_WARNING_CODES, { required: true }),
+      code: option("Type of the reason.", SEND_WARNING_CODES, { required: true }),
       message: text("The reason.", { required: true, max: 1_000 }),
     },
   },
@@ -35,11 +36,18 @@ export const notificationActions: readonly Action[] = [
       const source = body.incidentId ? "incident" : "api";
       const row = await deps.notificationService.send({ ...body }, by, { source });
       // Stored and under way: the check delays the response only.
-      const warnings = await deps.notificationService.findReachWarnings(row);
+      const warnings = [...(await deps.notificationService.findReachWarnings(row)), ...unfilledWarnings(row)];
       return addMembers(await request.respondWithRow(notifications, row), { warnings });
     },
   },
 ];
+
+function unfilledWarnings({ unfilledVariables: names }: RowOf<typeof notifications>) {
+  if (names === null || names.length === 0) return [];
+  const listed = names.slice(0, 5).join(", ");
+  const message = `Variables without value were removed from the message: ${listed}${names.length > 5 ? ", …" : ""}.`;
+  return [{ code: "unfilled-variables", message }] as const;
+}
 
 /**
  * Users who may only send drills have the permission to post `/drill-notifications`.

@@ -6,7 +6,7 @@ import notifications from "../../resources/notifications/notifications.ts";
 import type { StoredFile } from "../../schema/field.ts";
 import type { RowOf } from "../../schema/resource.ts";
 import { compileValidator } from "../../schema/validator.ts";
-import { interpolate, parseVariables, type Variables } from "./interpolation.ts";
+import { interpolateAll, parseVariables, type Variables } from "./interpolation.ts";
 import { escapeMarkup, splitSsml } from "./ssml.ts";
 
 export type NotificationRow = RowOf<typeof notifications>;
@@ -60,10 +60,14 @@ export function parseMessageInput(input: Readonly<Record<string, unknown>>): Mes
   return { values: values as Partial<NotificationRow>, given: new Set(given) };
 }
 
+/** Stored names of unfilled variables; the log of a mistake need not be complete. */
+const MAX_UNFILLED = 50;
+
 /**
  * The message to send: the sender's values over the template's, placeholders filled. Throws CallerError for a value
- * that the template does not let senders change (unless `overrules`), for a message without subject or recipients, and
- * for texts that became too long. @source docs/decisions/0008-notifications-and-templates.md
+ * that the template does not let senders change (unless `overrules`), for a message without subject or recipients, for
+ * texts that became too long, and for variables without value if the template says so.
+ * @source docs/decisions/0008-notifications-and-templates.md; docs/decisions/0417-unfilled-variables.md
  */
 export function buildMessage(
   { values, given }: MessageInput,
@@ -77,7 +81,12 @@ export function buildMessage(
   }
   message.priority ??= "normal";
   message.ttsType ??= "none";
-  fillPlaceholders(message, values.customVars, overrules);
+  const unfilled = fillPlaceholders(message, values.customVars, overrules);
+  if (template?.unfilledVariablesPolicy === "refuse" && !overrules && !values.draft) refuseUnfilled(unfilled);
+  message.unfilledVariables = unfilled.slice(0, MAX_UNFILLED);
+  // A message without subject could not be sent: the name of the template says what it is about.
+  if (unfilled.length > 0 && String(message.subject).trim() === "")
+    message.subject = template?.name ?? unfilled.join(" ").slice(0, 255);
   const composed = message as Partial<NotificationRow>;
   if (!overrules) requireValidSsml(composed);
   if (!composed.subject) throw requiredValue("subject");
@@ -126,19 +135,31 @@ function isFile(value: unknown): value is StoredFile {
   return typeof value === "object" && value !== null && "sha256" in value && "contentType" in value;
 }
 
-function fillPlaceholders(message: Record<string, unknown>, customVars: unknown, cuts: boolean): void {
+function refuseUnfilled(names: readonly string[]): void {
+  if (names.length === 0) return;
+  const faults = names.slice(0, MAX_UNFILLED).map((name): FieldError => {
+    const field = `customVars.${name}`;
+    return { field, type: "required", message: `Field ${field} is required: the template uses it in a text.` };
+  });
+  throw validationError(faults);
+}
+
+/** Returns the names of variables without value, whose placeholders are removed. */
+function fillPlaceholders(message: Record<string, unknown>, customVars: unknown, cuts: boolean): string[] {
   const variables = parseVariables(customVars);
+  const unfilled = new Set<string>();
   for (const [field, most] of Object.entries(INTERPOLATED)) {
     const text = message[field];
     if (typeof text !== "string") continue;
     const isMarkup = field === "ttsCustomContent" && message.ttsType === "custom-ssml";
-    const filled = interpolate(text, isMarkup ? escapeVariables(variables) : variables);
+    const filled = interpolateAll(text, isMarkup ? escapeVariables(variables) : variables, unfilled);
     const tooLong = filled.length > most && [...filled].length > most;
     if (tooLong && !cuts) {
       throw invalidValue("customVars", `The values make ${field} longer than ${most} characters.`);
     }
     message[field] = tooLong ? [...filled].slice(0, most).join("") : filled;
   }
+  return [...unfilled];
 }
 
 function noRecipients(): Error {

@@ -3,7 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 import { ALERT_TONE_NAMES } from "./alert-tones.ts";
 import { ALL_CLEAR_FIELDS } from "./all-clear-fields.ts";
 import { AUDIO_TYPES, IMAGE_TYPES } from "./media-types.ts";
-import { MESSAGE_PRIORITIES, TTS_SPEEDS, TTS_TYPES } from "./message-options.ts";
+import { MESSAGE_PRIORITIES, TTS_SPEEDS, TTS_TYPES, UNFILLED_VARIABLES_POLICIES } from "./message-options.ts";
 import { CUSTOMIZABLE_FIELDS, customizableFlag, customizationFlags, displayFlag } from "./template-customization.ts";
 
 /**
@@ -73,6 +73,11 @@ export default defineResource({
     ),
     priority: option("Priority of the message.", MESSAGE_PRIORITIES, { default: "normal" }),
     ...ALL_CLEAR_FIELDS,
+    unfilledVariablesPolicy: option(
+      "What happens to a user's message in which a `{{name}}` placeholder has no value: it is sent without the placeholder, with a warning, or refused. Messages of bells, scenarios, inputs and alarms are always sent.",
+      UNFILLED_VARIABLES_POLICIES,
+      { default: "remove" },
+    ),
     metadata: json("Free-form data for clients."),
     metadataCustomizable: customizableFlag("metadata"),
     followUp: boolean("Offered only as a follow-up to an earlier notification.", { default: false }),

@@ -5,6 +5,7 @@ import {
   integer,
   internal,
   json,
+  list,
   many,
   option,
   ref,
@@ -124,6 +125,11 @@ export default defineResource({
     ),
     priority: option("Priority; critical is the emergency class.", MESSAGE_PRIORITIES),
     customVars: json("Values of the `{{name}}` placeholders in subject, body and spoken text.", { fromText: true }),
+    unfilledVariables: list(
+      "Variables without value; their placeholders were removed from the texts. At most 50 are listed.",
+      text("Name of a variable.", { max: 140 }),
+      { readOnly: true, default: [] },
+    ),
     draft: boolean("Preview: returns who and what would be reached; nothing is sent.", { default: false }),
     drill: boolean("Drill: marked as such everywhere, and inherited by everything that follows from it.", {
       createOnly: true,

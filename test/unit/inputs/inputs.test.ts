@@ -290,7 +290,7 @@ describe("a call", () => {
         deviceGroupIds: [hall],
         distributionListIds: [],
       },
-      { subject: "Trunk is {{state}}", messageTemplateId: template, deviceGroupIds: [hall] },
+      { subject: "Trunk is", messageTemplateId: template, deviceGroupIds: [hall] },
     ]);
     expect(room.listed().map(({ reason }) => reason)).toEqual([
       "The PIN entered does not match.",

@@ -1,6 +1,6 @@
 import type { components } from "#client";
 import type { DeviceState } from "../../../resources/devices/device-states.ts";
-import type { ReachWarningCode } from "../../../resources/notifications/reach-warnings.ts";
+import type { ReachWarningCode, SEND_WARNING_CODES } from "../../../resources/notifications/reach-warnings.ts";
 import type {
   BuildingOutcomes,
   PlacedDevice,
@@ -43,8 +43,10 @@ export interface Reach {
 /** A message that is or was sent. */
 export type NotificationRow = RowOf<"Notification", "initiator" | "distributionLists" | "deviceGroups" | "users">;
 
-/** A message or preview as it was accepted, with the reason why it would reach no one. */
-export type AcceptedNotification = NotificationRow & { warnings?: readonly ReachWarning[] };
+/** A message or preview as it was accepted, with the reason why it would reach no one, and other warnings. */
+export type AcceptedNotification = NotificationRow & {
+  warnings?: readonly { code: (typeof SEND_WARNING_CODES)[number]; message: string }[];
+};
 
 export interface ReachWarning {
   code: ReachWarningCode;

@@ -81,6 +81,7 @@ export const MESSAGE_FAMILIES = [
   "sync-outcome",
   "theme",
   "type",
+  "unfilled",
   "upgrade-state",
   "upgrade-step",
   "upload-line",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deliveryText } from "../../../../src/notifications/compose/delivery-text.ts";
-import { interpolate, parseVariables } from "../../../../src/notifications/compose/interpolation.ts";
+import { interpolate, interpolateAll, parseVariables } from "../../../../src/notifications/compose/interpolation.ts";
 import { parseSendingProfile, priorityLevelOf } from "../../../../src/notifications/compose/sending-profile.ts";
 import { ONPREM_EXTENSION_ID } from "../../../../src/resources/devices/on-premises-extension.ts";
 
@@ -25,6 +25,27 @@ describe("interpolate", () => {
     expect(interpolate(text, new Map([["a", "b"]]))).toBe(text);
     // Square time would take many seconds.
     expect(process.cpuUsage(began).user / 1_000).toBeLessThan(2_000);
+  });
+});
+
+describe("interpolateAll", () => {
+  it.each([
+    ["{{a}} and {{b}}", { a: "1", b: "2" }, "1 and 2", []],
+    ["Meet at {{place}} now", {}, "Meet at now", ["place"]],
+    ["Meet at {{place}}.", {}, "Meet at.", ["place"]],
+    ["Meet at {{ place }}", {}, "Meet at", ["place"]],
+    ["{{who}}: come", {}, ": come", ["who"]],
+    ["Room {{a}}{{b}}!", { b: "7" }, "Room 7!", ["a"]],
+    ["{{a}} {{a}} {{c}}", {}, "", ["a", "c"]],
+    ["{{who}} come\n{{who}} now", {}, "come\nnow", ["who"]],
+    ["{{a}}", { a: "{{b}}" }, "{{b}}", []],
+    ["{{a}}", { a: "" }, "", []],
+    ["{a} {{}}", {}, "{a} {{}}", []],
+    ["{{toString}}x", {}, "x", ["toString"]],
+  ])("turns %j with %j into %j without %j", (text, vars, expected, names) => {
+    const unfilled = new Set<string>();
+    expect(interpolateAll(text, parseVariables(vars), unfilled)).toBe(expected);
+    expect([...unfilled]).toEqual(names);
   });
 });
 

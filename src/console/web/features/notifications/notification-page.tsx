@@ -128,6 +128,12 @@ function MessageCard({ row }: { row: NotificationRow }) {
       <h2>{t("notification.message")}</h2>
       {row.body && <p style={{ whiteSpace: "pre-wrap" }}>{row.body}</p>}
       <dl className="facts">
+        {row.unfilledVariables.length > 0 && (
+          <>
+            <dt>{t("field.unfilledVariables")}</dt>
+            <dd>{row.unfilledVariables.join(", ")}</dd>
+          </>
+        )}
         <dt>{t("field.alertTone")}</dt>
         <dd>{row.alertTone ?? "–"}</dd>
         <dt>{t("field.deviceGroupIds")}</dt>

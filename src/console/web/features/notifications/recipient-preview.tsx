@@ -4,7 +4,7 @@ import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { type NotificationDraft, notificationBody, notificationFormData, recordingOf } from "./notification-draft.ts";
-import { reachWarningText } from "./reach-warning-text.ts";
+import { reachWarningOf, reachWarningText } from "./reach-warning-text.ts";
 
 interface RecipientPreviewProps {
   message: NotificationDraft;
@@ -126,7 +126,7 @@ function useReach(message: NotificationDraft, template: TemplateRow | null) {
           {},
           audio ? notificationFormData(body, audio) : body,
         );
-        const [warning = null] = draft.warnings ?? [];
+        const warning = reachWarningOf(draft);
         if (wantedStill) setState({ reach: draft.progress.preview ?? null, warning, error: null, pending: false });
         // A preview is a row like any other and is no longer needed.
         await client.remove("notifications/{notificationId}", { notificationId: draft.id });

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { EMERGENCY_FLAG } from "../../../../resources/messages/emergency-template.ts";
-import { MESSAGE_PRIORITIES } from "../../../../resources/messages/message-options.ts";
+import { MESSAGE_PRIORITIES, UNFILLED_VARIABLES_POLICIES } from "../../../../resources/messages/message-options.ts";
 import type { ConfirmationRequestRow, DistributionListRow, GroupRow, TemplateRow } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
@@ -80,6 +80,11 @@ function TemplateSheet({ id, onClose }: { id: string; onClose: () => void }) {
           kind: "rows",
           from: "message-templates",
           shown: ({ cancelNotificationsType }) => cancelNotificationsType === "specific",
+        },
+        {
+          name: "unfilledVariablesPolicy",
+          hint: t("templates.unfilled-hint"),
+          choices: UNFILLED_VARIABLES_POLICIES.map((value) => ({ value, label: name("unfilled", value) })),
         },
         { name: "subjectCustomizable" },
         { name: "bodyCustomizable" },

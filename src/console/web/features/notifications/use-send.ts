@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from "react";
 import { UpstreamError } from "../../../../lib/errors.ts";
 import type { RouteFor, RouteParams } from "../../api/routes.ts";
-import type { NotificationRow, ReachWarning } from "../../api/rows.ts";
+import type { AcceptedNotification, NotificationRow } from "../../api/rows.ts";
 import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
-import { reachWarningText } from "./reach-warning-text.ts";
+import { reachWarningOf, reachWarningText } from "./reach-warning-text.ts";
 
 interface Sending {
   body: object;
@@ -50,8 +50,11 @@ export function useSend<T = NotificationRow>(of: unknown = null) {
       {
         onSuccess(row) {
           setSent(true);
-          const [warning] = (row as { warnings?: readonly ReachWarning[] }).warnings ?? [];
+          const accepted = row as Partial<AcceptedNotification>;
+          const warning = reachWarningOf(accepted);
           if (warning) notify(`${t("live.no-one-why")}: ${reachWarningText(warning, t)}`);
+          const unfilled = accepted.unfilledVariables ?? [];
+          if (unfilled.length > 0) notify(t("live.unfilled", { names: unfilled.join(", ") }));
           onSent(row);
         },
         onError: onFault,
