@@ -97,9 +97,9 @@ const LAB = "North.Annex.Attic.Lab";
 
 /** Where a start takes place, as a path of names; null for nowhere. */
 const PLACED: [scenario: Scenario, told: Told, place: string | null, words: string][] = [
-  ["plain", {}, null, "At {{where}}"],
-  ["plain", { location: null }, null, "At {{where}}"],
-  ["plain", { device: "unheard-of" }, null, "At {{where}}"],
+  ["plain", {}, null, "At"],
+  ["plain", { location: null }, null, "At"],
+  ["plain", { device: "unheard-of" }, null, "At"],
   ["asking", { location: { site: { id: "@North" } } }, "North", "At North"],
   ["asking", { location: { site: { externalId: "North-id" } } }, "North", "At North"],
   ["asking", { location: { site: { name: "south" } } }, "South", "At South"],
@@ -141,7 +141,7 @@ const PLACED: [scenario: Scenario, told: Told, place: string | null, words: stri
   ["narrow", {}, LOBBY, "At Lobby, Ground, Main, North"],
   ["narrow", { device: "south-button" }, "South.Main", "At Main, South"],
   ["narrow", { location: { site: { id: "@North" } } }, "North", "At North"],
-  ["plain", { device: "lab-button" }, LAB, "At {{where}}"],
+  ["plain", { device: "lab-button" }, LAB, "At"],
 ];
 
 const REFUSED: [scenario: Scenario, told: Told, type: "required" | "invalid-value", field: string][] = [
