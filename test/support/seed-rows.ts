@@ -66,8 +66,8 @@ function seedDevices(database: Database.Database, count: number): void {
 
 function seedDeliveries(database: Database.Database, count: number): void {
   database.exec(
-    `INSERT INTO notifications (id, created_at, updated_at, domain_pk, subject, draft, drill, stage, stage_at, settled_at)
-     SELECT '${SEEDED_NOTIFICATION_ID}', ${MADE_AT}, ${MADE_AT}, min(pk), 'Assembly', 0, 0, 'settled', ${MADE_AT}, ${MADE_AT} + 9000 FROM domains`,
+    `INSERT INTO notifications (id, created_at, updated_at, domain_pk, subject, unfilled_variables, draft, drill, stage, stage_at, settled_at)
+     SELECT '${SEEDED_NOTIFICATION_ID}', ${MADE_AT}, ${MADE_AT}, min(pk), 'Assembly', '[]', 0, 0, 'settled', ${MADE_AT}, ${MADE_AT} + 9000 FROM domains`,
   );
   database
     .prepare(

@@ -85,7 +85,7 @@ describe("login", () => {
     const began = performance.now();
     expect(await verifyPassword(PASSWORD, null)).toBe(false);
     // Without a hash it takes microseconds.
-    expect(performance.now() - began).toBeGreaterThan(5);
+    expect(performance.now() - began).toBeGreaterThan(1);
     expect(await verifyPassword(PASSWORD, await hashPassword(PASSWORD))).toBe(true);
   });
 
