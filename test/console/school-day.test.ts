@@ -75,7 +75,7 @@ function keyboardOf(page: Page): Keyboard {
     },
     async goTo(place, heading) {
       await press("Control+k");
-      await page.locator("[role=dialog] [role=combobox]:focus").waitFor();
+      await page.locator("dialog [role=combobox]:focus").waitFor();
       await type(place);
       await page.getByRole("option", { name: `${place} Page`, selected: true }).waitFor();
       await press("Enter");

@@ -66,7 +66,7 @@ const SEEN = `(() => {
   const place = document.querySelector(".launch") ?? document.querySelector("main");
   const head = place.querySelector("h1");
   const faults = [...place.querySelectorAll("[role=alert]")].filter((each) => !each.closest(".sound") && each.innerText.trim());
-  const parts = [document.documentElement, ...document.querySelectorAll("[role=dialog], main")];
+  const parts = [document.documentElement, ...document.querySelectorAll("[role=dialog], dialog, main")];
   return {
     head: head && { text: head.textContent, top: Math.round(head.getBoundingClientRect().top) },
     text: place.innerText,

@@ -38,7 +38,7 @@ async function faultsOf({ page, axe, idle }: ConsolePage, where: string): Promis
   await idle();
   const onPhone = await axe("others");
   // A sheet lies above the page, so its own body is what must not be wider than the window.
-  const parts = "[document.documentElement, ...document.querySelectorAll('[role=dialog], main')]";
+  const parts = "[document.documentElement, ...document.querySelectorAll('[role=dialog], dialog, main')]";
   if (await page.evaluate(`${parts}.some((part) => part.scrollWidth > innerWidth)`)) {
     onPhone.push("is wider than the window");
   }

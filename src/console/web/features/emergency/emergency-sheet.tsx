@@ -1,10 +1,9 @@
-import { Modal } from "@mantine/core";
-import { useMediaQuery } from "@mantine/hooks";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { TemplateRow } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { HoldButton } from "../../ui/hold-button.tsx";
 import { ModeBar } from "../../ui/mode-bar.tsx";
@@ -13,8 +12,6 @@ import { useSend } from "../notifications/use-send.ts";
 import { useEmergencyScenarios, useEmergencyTemplates } from "./emergency-templates.ts";
 import { ReachNote } from "./reach-note.tsx";
 import { ScenarioTiles } from "./scenario-tiles.tsx";
-
-const NARROW = "(max-width: 48rem)";
 
 /** Big tiles: holding one sends a template or starts a scenario; a scenario that asks something leads to its questions. */
 export default function EmergencySheet(props: SheetProps) {
@@ -33,37 +30,33 @@ function Sheet({ onClose }: SheetProps) {
   const { t } = useTranslation();
   const templates = useEmergencyTemplates();
   const [drill, setDrill] = useState(false);
-  const isNarrow = useMediaQuery(NARROW) ?? false;
   const rows = templates.data ?? [];
   const started = useEmergencyScenarios();
   const scenarios = started.data?.data ?? [];
   const count = rows.length + scenarios.length;
   const isKnown = templates.data !== undefined && started.data !== undefined;
   return (
-    <Modal.Root opened onClose={onClose} size="60rem" fullScreen={isNarrow}>
-      <Modal.Overlay />
-      <Modal.Content bg="var(--card)" className={drill ? "emergency-sheet in-drill" : "emergency-sheet"}>
-        <div className="sheet-head">
-          <Modal.Title>
-            {t("emergency.title")} {drill && <span className="chip drill">{t("drill.word")}</span>}
-          </Modal.Title>
-          <Modal.CloseButton size="xl" aria-label={t("close")} />
-        </div>
-        <Modal.Body>
-          <div className="stack">
-            <ModeBar drill={drill} onChange={setDrill} />
-            <PageStatus />
-            {isKnown && count === 0 && <NoTiles onClose={onClose} />}
-            {count > 0 && <p>{drill ? t("emergency.drill") : t("emergency.live")}</p>}
-            <section className="emergency-tiles" aria-label={t("emergency.tiles")}>
-              <ScenarioTiles rows={scenarios} drill={drill} onClose={onClose} />
-              <Tiles rows={rows} drill={drill} onClose={onClose} />
-            </section>
-            <MissingPermissions />
-          </div>
-        </Modal.Body>
-      </Modal.Content>
-    </Modal.Root>
+    <Dialog
+      title={
+        <>
+          {t("emergency.title")} {drill && <span className="chip drill">{t("drill.word")}</span>}
+        </>
+      }
+      className={drill ? "emergency-sheet in-drill" : "emergency-sheet"}
+      onClose={onClose}
+    >
+      <div className="stack">
+        <ModeBar drill={drill} onChange={setDrill} />
+        <PageStatus />
+        {isKnown && count === 0 && <NoTiles onClose={onClose} />}
+        {count > 0 && <p>{drill ? t("emergency.drill") : t("emergency.live")}</p>}
+        <section className="emergency-tiles" aria-label={t("emergency.tiles")}>
+          <ScenarioTiles rows={scenarios} drill={drill} onClose={onClose} />
+          <Tiles rows={rows} drill={drill} onClose={onClose} />
+        </section>
+        <MissingPermissions />
+      </div>
+    </Dialog>
   );
 }
 
