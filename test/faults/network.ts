@@ -39,6 +39,7 @@ const MAX_HEALTH_MS = 7_000;
 /** How long a fault lasts. */
 const FAULT_MS = 3_000;
 const PACKET_SILENCE_MS = 500;
+const MAX_SILENCE_WAIT_MS = 10_000;
 const AUDIO_S = 40;
 const POLL_MS = 20;
 
@@ -63,6 +64,13 @@ const DEVICES = {
   sip: { type: "speakers", deviceIdentifier: "sip:gym@10.77.0.9", description: "Gym", attributes: {} },
 } as const;
 type Device = keyof typeof DEVICES;
+const EARS_OF: Record<Device, readonly Ear[]> = {
+  A: ["a0", "a1"],
+  B: ["b1"],
+  C: ["c0", "c1"],
+  D: ["c0", "c1"],
+  sip: ["sip"],
+};
 
 interface Scene {
   name: string;
@@ -74,7 +82,7 @@ interface Scene {
 /** What scenes work with. */
 interface Stage {
   ip(words: string): void;
-  /** Sends a message with a long sound; resolves with its id. */
+  /** Sends a message with a long sound, once an earlier one is silent at its devices; resolves with its id. */
   send(...devices: Device[]): Promise<string>;
   /** The sound arrives there now; broken otherwise. */
   plays(...ears: Ear[]): Promise<void>;
@@ -240,6 +248,18 @@ const SCENES: readonly Scene[] = [
       for (const [port, values] of Object.entries(expected))
         if (JSON.stringify(marks[port]) !== JSON.stringify(values))
           stage.broken(`packets to port ${port} are marked ${JSON.stringify(marks[port])}, not ${values}`);
+    },
+  },
+  {
+    name: "address lost while a call is placed",
+    async play(stage) {
+      const id = await stage.send("sip");
+      stage.ip("addr flush dev eth0");
+      await stage.isRed();
+      await pause(FAULT_MS);
+      await stage.restore(["addr add 10.77.0.7/24 dev eth0"], "sip");
+      await stage.delivery(id, "sip", { levels: ["accepted", "playing"] });
+      await stage.end(id);
     },
   },
 ];
@@ -424,6 +444,9 @@ function createStage({ api, groups, dataDir, ears, result }: StageParts): Stage 
   return {
     ip,
     async send(...devices) {
+      const which = devices.flatMap((name) => EARS_OF[name]);
+      const isSilent = () => which.every((ear) => ears.lastAt(ear) < performance.now() - PACKET_SILENCE_MS);
+      if ((await until(isSilent, MAX_SILENCE_WAIT_MS)) === null) breaks("the message before does not fall silent");
       const form = new FormData();
       form.append("subject", `Network ${result.scene}`);
       form.append("alertTone", "silent");

@@ -19,7 +19,10 @@ export interface ScriptedSipSpeaker {
   close(): Promise<void>;
 }
 
-/** Answers every INVITE with the next of these statuses, 200 once they are used up; 0 stays silent. */
+/**
+ * Answers every INVITE with the next of these statuses, 200 once they are used up; 0 stays silent. A negative one is the
+ * answer to the repeated INVITE: the first one or its answer was lost.
+ */
 export async function openScriptedSipSpeaker(...statuses: number[]): Promise<ScriptedSipSpeaker> {
   const socket = createSocket("udp4").bind(0, "127.0.0.1");
   await once(socket, "listening");
@@ -62,8 +65,9 @@ export async function openScriptedSipSpeaker(...statuses: number[]): Promise<Scr
     const branch = `${method} ${field(request, "Via")}`;
     const isNew = !seen.has(branch);
     if (isNew) asked.push(method);
-    const status = method === "INVITE" ? (seen.get(branch) ?? statuses.shift() ?? 200) : 200;
-    seen.set(branch, status);
+    const scripted = method === "INVITE" ? (seen.get(branch) ?? statuses.shift() ?? 200) : 200;
+    const status = isNew && scripted < 0 ? 0 : Math.abs(scripted);
+    seen.set(branch, scripted);
     for (const look of waiting) look();
     if (method === "ACK" || status === 0) return;
     const isTaken = method === "INVITE" && status === 200;

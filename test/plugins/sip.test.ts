@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/sip/index.ts";
+import { NetworkUnreachableError } from "../../src/lib/network-route.ts";
 import type { AudioTarget, DeliveryItem } from "../../src/plugin-api/index.ts";
-import { type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import { type HandleHostCall, type InlineOptions, type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { openScriptedSipSpeaker, type ScriptedSipSpeaker } from "./sip-speaker.ts";
 import { itemOf } from "./test-appliance.ts";
 
@@ -19,9 +21,13 @@ describe("a call to a SIP device", () => {
   });
 
   async function open(...statuses: number[]): Promise<{ sip: InlinePlugin; speaker: ScriptedSipSpeaker }> {
+    return openWith({}, ...statuses);
+  }
+
+  async function openWith(more: Partial<InlineOptions>, ...statuses: number[]) {
     const speaker = await openScriptedSipSpeaker(...statuses);
     closing.push(speaker.close);
-    const sip = await runInline(plugin, { config: CONFIG });
+    const sip = await runInline(plugin, { config: CONFIG, ...more });
     closing.push(sip.close);
     return { sip, speaker };
   }
@@ -132,6 +138,97 @@ describe("a call to a SIP device", () => {
     await speaker.came(5);
     expect(speaker.asked).toEqual(["INVITE", "ACK", "BYE", "INVITE", "ACK"]);
     expect(sip.levels(1)).not.toContain("failed");
+  });
+
+  it.each([
+    ["the answer", -200, ["INVITE", "ACK", "BYE", "INVITE", "ACK"]],
+    ["a refusal", -486, ["INVITE", "ACK", "INVITE", "ACK"]],
+    ["a redirection", -302, ["INVITE", "ACK", "INVITE", "ACK"]],
+  ])("ends a call first of which %s was lost with the own address", async (_, status, asked) => {
+    const clock = createFakeClock();
+    const { sip, speaker } = await openWith({ clock }, status);
+    sip.deliver(itemFor(speaker));
+    await speaker.came(1);
+    sip.event("network.changed", { addresses: [] });
+    // For the limit of calls per second; an INVITE is repeated after half a second, or because of the change.
+    await clock.advance(10);
+    await speaker.came(asked.length);
+    await sip.called(1);
+    expect(speaker.asked).toEqual(asked);
+    await clock.advance(100);
+    expect(sip.levels(1)).toEqual(["accepted"]);
+  });
+
+  it("repeats an INVITE after each change until its answer arrives", async () => {
+    const clock = createFakeClock();
+    const { sip, speaker } = await openWith({ clock }, 0, 0, 200);
+    sip.deliver(itemFor(speaker));
+    await speaker.came(1);
+    for (const asks of [2, 3]) {
+      sip.event("network.changed", { addresses: [] });
+      // The device never answers the lost call: it is called again all the same.
+      await clock.advance(10);
+      await clock.advance(2_000);
+      await speaker.came(asks);
+    }
+    await sip.called(1);
+    await clock.advance(100);
+    expect(sip.levels(1)).toEqual(["accepted"]);
+  });
+
+  it.each([408, 480, 500, 503])("calls a device that had answered until it no longer says %i", async (status) => {
+    const clock = createFakeClock();
+    const { sip, speaker } = await openWith({ clock }, 200, status, status, 200);
+    sip.deliver(itemFor(speaker));
+    await sip.called(1);
+    sip.event("network.changed", { addresses: [] });
+    await expect.poll(() => clock.advance(500).then(() => speaker.asked.length)).toBeGreaterThanOrEqual(9);
+    expect(speaker.asked.filter((method) => method === "INVITE")).toHaveLength(4);
+    expect(new Set(sip.levels(1))).toEqual(new Set(["accepted"]));
+  });
+
+  it.each([486, 600])(
+    "calls a device again that is busy (%i) with the call that the own address took along",
+    async (busy) => {
+      const clock = createFakeClock();
+      const { sip, speaker } = await openWith({ clock }, 200, busy, busy, 200);
+      const profile = { ...itemOf(1).profile, skipPhonesInUse: true };
+      sip.deliver(itemFor(speaker, { profile }));
+      await sip.called(1);
+      sip.event("network.changed", { addresses: [] });
+      await speaker.came(5);
+      for (const asks of [7, 9]) {
+        await expect.poll(() => clock.advance(1_000).then(() => speaker.asked.length)).toBeGreaterThanOrEqual(asks);
+      }
+      expect(speaker.asked.slice(0, 9)).toEqual(["INVITE", "ACK", "BYE", ...Array(3).fill(["INVITE", "ACK"]).flat()]);
+      expect(sip.levels(1)).not.toContain("failed");
+      expect(sip.levels(1)).not.toContain("skipped");
+    },
+  );
+
+  it("takes a device for busy that is so half a minute after a change", async () => {
+    const clock = createFakeClock();
+    const { sip, speaker } = await openWith({ clock }, 0, ...Array(60).fill(486));
+    sip.deliver(itemFor(speaker));
+    await speaker.came(1);
+    sip.event("network.changed", { addresses: [] });
+    await expect.poll(() => clock.advance(1_000).then(() => sip.levels(1))).toContain("failed");
+    expect(speaker.asked.filter((method) => method === "INVITE").length).toBeGreaterThan(20);
+  });
+
+  it("places a call again whose stream found no route, without a word of the device or the machine", async () => {
+    const clock = createFakeClock();
+    let opened = 0;
+    const answer: HandleHostCall = ({ method }) =>
+      method === "stream.open" && ++opened < 3
+        ? new NetworkUnreachableError("No network route to 127.0.0.1.")
+        : undefined;
+    const { sip, speaker } = await openWith({ clock, answer });
+    sip.deliver(itemFor(speaker));
+    await expect.poll(() => clock.advance(100).then(() => opened)).toBe(3);
+    expect(speaker.asked.filter((method) => method !== "ACK")).toEqual(["INVITE", "BYE", "INVITE", "BYE", "INVITE"]);
+    expect(new Set(sip.levels(1))).toEqual(new Set(["accepted"]));
+    expect(sip.outcomes.filter(({ details }) => details.reason)).toEqual([]);
   });
 
   it("keeps the call when another address changed", async () => {

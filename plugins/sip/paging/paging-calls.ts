@@ -49,7 +49,10 @@ export interface PagingCallsDeps {
 export interface PagingCalls {
   start(items: readonly DeliveryItem[]): void;
   stop(request: StopRequest): void;
-  /** The machine's addresses changed: calls from an address that is gone are placed again once the device has a route. */
+  /**
+   * The machine's addresses changed: calls from an address that is gone are placed again once the device has a route.
+   * Those that were not answered yet fail until then.
+   */
   networkChanged(addresses: readonly OwnAddress[]): void;
   /** Ends calls that were never stopped, long after `notAfter`. */
   sweep(): void;
@@ -61,6 +64,8 @@ export interface PagingCalls {
 interface PagingCall {
   readonly item: DeliveryItem;
   state: "waiting" | "calling" | "accepted" | "playing" | "over";
+  /** Only the plugin calls the device again then: the appliance counts it as reached. */
+  wasAnswered: boolean;
   /** Set when the delivery is cancelled. */
   cancelReason: StopRequest["reason"] | null;
   call: SipCall | null;
@@ -77,6 +82,8 @@ interface PagingCall {
   /** Decrypts the device's reports. */
   decryptor: MediaDecryptor;
   ringing: Timer | null;
+  /** The next look for a route by which the call can be placed again. */
+  routeCheck: Timer | null;
   redials: number;
   /** The last closing of a stream: a device often names the same port again, whose stream opens only afterwards. */
   closing: Promise<void>;
@@ -93,6 +100,8 @@ const MAX_REDIALS = 3;
 const REDIAL_MS = 1_000;
 /** A host call times out after 5 s, but a stream may wait longer for its start time. */
 const MAX_STREAM_OPEN_ATTEMPTS = 60;
+/** A device that gets no ACK gives its call up after this time. @source RFC 3261 §13.3.1.4 */
+const UNACKNOWLEDGED_MS = 32_000;
 const RETENTION_MS = 3_600_000;
 const NO_BYTES = Buffer.alloc(0);
 
@@ -102,6 +111,11 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
   const pages = new Map<number, PagingCall>();
   /** Hang-ups in progress by device, which cannot be called in the meantime. */
   const hangingUp = new Map<string, Promise<void>>();
+  /**
+   * Devices of calls whose address was lost: until this monotonic time they may be busy with them, and what fails is called
+   * again.
+   */
+  const lostCalls = new Map<string, number>();
 
   const end = (
     page: PagingCall,
@@ -120,6 +134,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
   const hangUp = async (page: PagingCall): Promise<void> => {
     const { call, media } = page;
     page.ringing?.cancel();
+    page.routeCheck?.cancel();
     closeStream(page);
     if (call) {
       const { id } = page.item.device;
@@ -200,6 +215,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
 
   const handleAnswer = (page: PagingCall, description: string): void => {
     page.ringing?.cancel();
+    page.wasAnswered = true;
     const { media, error } = parseSdpAnswer(description, CODECS, page.srtpOffer);
     if (!media) {
       end(page, "failed", error);
@@ -231,13 +247,17 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     };
     await stream.open(where, item.notificationId).catch((error: Error) => {
       if (tries > 1 && /no answer within/.test(error.message)) void openStream(page, target, tries - 1);
-      else if (page.target === target) end(page, "failed", `failed to open the stream: ${error.message}`, OURS);
+      else if (page.target !== target) return;
+      else if (isNetworkUnreachable(error)) awaitRoute(page);
+      else end(page, "failed", `failed to open the stream: ${error.message}`, OURS);
     });
   };
 
   const handleFailure = (page: PagingCall, failure: CallFailure): void => {
     const { reason, busy, ...flags } = explainCallFailure(failure);
-    if (busy && page.item.profile.skipPhonesInUse) end(page, "skipped", reason);
+    const isLost = (lostCalls.get(page.item.device.id) ?? 0) > clock.monotonicMs();
+    if (isLost && (busy || (page.wasAnswered && flags.retryable))) dialLater(page);
+    else if (busy && page.item.profile.skipPhonesInUse) end(page, "skipped", reason);
     else end(page, "failed", reason, flags);
   };
 
@@ -248,9 +268,8 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
       return;
     }
     const mayCallAgain = page.item.class === "emergency" && page.redials < MAX_REDIALS && !page.cancelReason;
-    void hangUp(page);
-    page.media = null;
     if (!mayCallAgain) {
+      void hangUp(page);
       const { deliveryId } = page.item;
       // The proven level stays.
       const proven = page.state === "playing" ? "playing" : "accepted";
@@ -260,33 +279,61 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
       return;
     }
     page.redials++;
-    page.ringing = null;
+    dialLater(page);
+  };
+
+  const dialLater = (page: PagingCall): void => {
+    abandonCall(page);
     clock.after(REDIAL_MS, () => scheduleDial(page));
+  };
+
+  /** Ends the call, if there is one, but not the delivery. */
+  const abandonCall = (page: PagingCall): void => {
+    void hangUp(page);
+    page.call = null;
+    page.media = null;
+    page.ringing = null;
+    page.path = null;
   };
 
   const scheduleDial = (page: PagingCall): void =>
     rateLimiter.schedule(page.item.priority, () => {
       if (page.cancelReason || page.state === "over") return;
-      dial(page).catch((error: Error) =>
+      dial(page).catch((error: Error) => {
+        if (isNetworkUnreachable(error)) return failWithoutNetwork(page, error.message);
         end(page, "failed", error.message, {
           retryable: true,
-          ...(isNetworkUnreachable(error) && { noNetwork: true }),
           ...(error instanceof LocalError && { inconclusive: true }),
-        }),
-      );
+        });
+      });
     });
 
   /** The device still has the old call: it is freed from the new address before it is called again. */
   const placeAgain = async (page: PagingCall): Promise<void> => {
     const { path } = page;
-    const address = path && (await userAgent.addressTo(path.host).catch(() => null));
-    if (!address || page.path !== path || page.cancelReason || page.state === "over") return;
-    page.path = null;
-    void hangUp(page);
-    page.call = null;
-    page.media = null;
-    page.ringing = null;
-    scheduleDial(page);
+    if (!path) return;
+    lostCalls.set(page.item.device.id, clock.monotonicMs() + UNACKNOWLEDGED_MS);
+    const problem = await userAgent.addressTo(path.host).then(
+      () => null,
+      (error: Error) => error,
+    );
+    if (page.path !== path || page.cancelReason || page.state === "over") return;
+    if (!problem) {
+      abandonCall(page);
+      scheduleDial(page);
+    } else if (page.state === "calling") failWithoutNetwork(page, problem.message);
+    else awaitRoute(page);
+  };
+
+  const failWithoutNetwork = (page: PagingCall, reason: string): void => {
+    if (page.wasAnswered) dialLater(page);
+    else end(page, "failed", reason, { retryable: true, noNetwork: true });
+  };
+
+  /** An answered call without a route is placed again when there is one. */
+  const awaitRoute = (page: PagingCall): void => {
+    page.routeCheck?.cancel();
+    page.routeCheck = clock.after(REDIAL_MS, () => void placeAgain(page));
   };
 
   const cancel = async (page: PagingCall, reason: StopRequest["reason"]): Promise<void> => {
@@ -319,6 +366,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     const page: PagingCall = {
       item,
       state: "waiting",
+      wasAnswered: false,
       cancelReason: null,
       call: null,
       media: null,
@@ -329,6 +377,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
       remoteSrtpKey: undefined,
       decryptor: createMediaDecryptor(null),
       ringing: null,
+      routeCheck: null,
       redials: 0,
       closing: Promise.resolve(),
     };
@@ -351,6 +400,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     },
     sweep() {
       const before = clock.now() - RETENTION_MS;
+      for (const [device, until] of lostCalls) if (until <= clock.monotonicMs()) lostCalls.delete(device);
       for (const page of pages.values()) if (page.item.notAfter < before) void cancel(page, "expired");
     },
     async close() {

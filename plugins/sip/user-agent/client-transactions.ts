@@ -25,6 +25,8 @@ export interface ClientTransactions {
   start(hop: Hop, request: SipRequest, handlers: ResponseHandlers): void;
   /** Dispatches a response; false if no transaction matches. */
   handleResponse(response: SipResponse): boolean;
+  /** Retransmits what has no response yet at once: earlier responses may have gone to an address that is lost. */
+  retransmit(): void;
   stop(): void;
 }
 
@@ -122,6 +124,16 @@ export function createClientTransactions(deps: {
         entry.handlers.onProvisional?.(response);
       }
       return true;
+    },
+    retransmit() {
+      for (const [key, entry] of pending) {
+        if (entry.hop.protocol !== "udp" || entry.state === "completed") continue;
+        // A provisional response ends the retransmission of an INVITE. @source RFC 3261 §17.1.1.2
+        if (entry.state === "proceeding" && entry.request.method === "INVITE") continue;
+        entry.again?.cancel();
+        send(entry.hop, entry.bytes).catch(() => {});
+        scheduleRetransmission(key, entry, T1_MS);
+      }
     },
     stop() {
       for (const [key, entry] of pending) remove(key, entry);

@@ -17,7 +17,7 @@ export interface SipUserAgent {
   readonly ports: SipTransports["ports"];
   /** Local address as seen by a host. */
   addressTo(host: string): Promise<string>;
-  /** The machine's addresses or routes changed. */
+  /** The machine's addresses or routes changed: unanswered requests are sent again from the new ones. */
   networkChanged: SipTransports["networkChanged"];
   call(callee: CallParameters, handlers: CallHandlers): SipCall;
   /** Sends OPTIONS; rejects with SipError. */
@@ -86,7 +86,10 @@ export async function openSipUserAgent(deps: SipUserAgentDeps): Promise<SipUserA
   return {
     ports: transports.ports,
     addressTo: transports.localAddressFor,
-    networkChanged: transports.networkChanged,
+    networkChanged(addresses) {
+      transports.networkChanged(addresses);
+      clientTransactions.retransmit();
+    },
     call(callee, handlers) {
       const call = placeCall(callee, handlers, {
         clock,
