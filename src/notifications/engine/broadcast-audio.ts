@@ -83,6 +83,9 @@ interface OpenAudioStream {
   /** It started on its own, not with the others. */
   startsAlone: boolean;
   started: Promise<void>;
+  /** It was asked to end. */
+  ending: boolean;
+  ended: Promise<void>;
   hasStarted(): void;
   hasEnded(error: UpstreamError): void;
 }
@@ -230,8 +233,10 @@ export function createBroadcastAudio(deps: BroadcastAudioDeps): BroadcastAudio {
     },
     durationMs: renderedAudio.closed ? null : renderedAudio.durationMs,
     async openStream(target) {
-      if (over) throw soundIsOver();
       const streamId = idOf(target);
+      // A device that is called again names the same target before the streamer has ended the former stream.
+      for (let former = streams.get(streamId); former?.ending; former = streams.get(streamId)) await former.ended;
+      if (over) throw soundIsOver();
       if (streams.has(streamId)) return;
       const stream = createOpenStream();
       streams.set(streamId, stream);
@@ -247,6 +252,7 @@ export function createBroadcastAudio(deps: BroadcastAudioDeps): BroadcastAudio {
         await streamer.open(place.spec);
       } catch (error) {
         if (streams.get(streamId) === stream) streams.delete(streamId);
+        stream.hasEnded(soundIsOver());
         finishIfDone();
         throw error;
       }
@@ -272,7 +278,9 @@ export function createBroadcastAudio(deps: BroadcastAudioDeps): BroadcastAudio {
     },
     closeStream(target) {
       const streamId = idOf(target);
-      if (streams.get(streamId)?.requested === false) streams.delete(streamId);
+      const stream = streams.get(streamId);
+      if (stream?.requested === false) streams.delete(streamId);
+      else if (stream) stream.ending = true;
       streamer.end(streamId);
     },
     stop() {
@@ -284,14 +292,22 @@ export function createBroadcastAudio(deps: BroadcastAudioDeps): BroadcastAudio {
 
 function createOpenStream(): OpenAudioStream {
   let hasStarted = (): void => {};
-  let hasEnded = (_error: UpstreamError): void => {};
+  let fail = (_error: UpstreamError): void => {};
+  let end = (): void => {};
   const started = new Promise<void>((resolve, reject) => {
     hasStarted = resolve;
-    hasEnded = reject;
+    fail = reject;
+  });
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
   });
   // A caller that awaits it gets the error; often nothing does.
   started.catch(() => {});
-  return { requested: false, opened: false, startsAlone: false, started, hasStarted, hasEnded };
+  const hasEnded = (error: UpstreamError): void => {
+    fail(error);
+    end();
+  };
+  return { requested: false, opened: false, startsAlone: false, ending: false, started, ended, hasStarted, hasEnded };
 }
 
 function soundIsOver(): UpstreamError {

@@ -7,6 +7,8 @@ import { createFakeClock } from "../../../support/fake-clock.ts";
 const GYM = { group: "10.0.0.1", port: 6_000, ttl: 1 };
 const HALL = { group: "10.0.0.2", port: 6_000, ttl: 1 };
 const SECONDS = 2;
+/** The streamer tells the end of a stream so much later. */
+const END_MS = 3;
 
 /** A sound of two seconds over a streamer that ends each stream after its last packet. */
 function open(
@@ -45,7 +47,7 @@ function open(
           expectLast();
         }
       },
-      end: () => {},
+      end: (streamId) => void clock.after(END_MS, () => tellEnded({ streamId, reason: "stopped" } as StreamEnded)),
       on: ((name: string, listener: (event: StreamEnded) => void) => {
         if (name === "ended") tellEnded = listener;
         return () => {};
@@ -145,4 +147,32 @@ it("joins a live page at its current position, since it ends for all at once", a
   await clock.advance(1_000);
   await sound.openStream(GYM);
   expect(starts[0]?.offsetPackets).toBeGreaterThan(40);
+});
+
+it.each([true, false])(
+  "sends again to a target that was closed just before (synchronized: %s)",
+  async (synchronized) => {
+    const { clock, sound, starts } = open(synchronized);
+    await sound.openStream(GYM);
+    sound.start();
+    await clock.advance(500);
+    for (const again of [1, 2, 3]) {
+      sound.closeStream(GYM);
+      const both = [sound.openStream(GYM), sound.openStream(GYM)];
+      await clock.advance(END_MS);
+      await Promise.all(both);
+      expect(starts.filter(({ target }) => target === "n/10.0.0.1:6000")).toHaveLength(1 + again);
+    }
+  },
+);
+
+it("opens no stream any more when the audio is over before the former one has ended", async () => {
+  const { clock, sound } = open(true);
+  await sound.openStream(GYM);
+  sound.start();
+  await clock.advance(500);
+  sound.closeStream(GYM);
+  const again = sound.openStream(GYM);
+  sound.stop();
+  await expect(again).rejects.toThrow("The audio of the message is over.");
 });
