@@ -10,7 +10,10 @@ export default {
       "(accept only alerts for areas of interest or these geocodes, default false).",
     { default: [] },
   ),
-  tokens: secret("Bearer tokens of feeds, one line name=token each.", { max: 65_536 }),
+  tokens: secret("Bearer tokens of feeds, one line name=token each.", {
+    max: 65_536,
+    boundTo: ["feeds.url"],
+  }),
   trustedCertificates: text("Certificates in PEM that sign alerts, or CAs that issued those certificates.", {
     max: 65_536,
   }),

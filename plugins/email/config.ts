@@ -17,7 +17,7 @@ export default {
     max: 65_536,
   }),
   username: text("User name at the mail server. Empty: no authentication.", { max: 255 }),
-  password: secret("Password at the mail server."),
+  password: secret("Password at the mail server.", { boundTo: ["host", "port", "security", "username"] }),
   from: text("Sender address.", { max: 254 }),
   fromName: text("Sender name.", { max: 140, default: "Carillon" }),
   replyTo: text("Reply address. Default: the sender address.", { max: 254 }),

@@ -11,6 +11,6 @@ export default {
   ),
   secrets: secret(
     "One line name=secret each: {{secret.name}} in templates; algo:<name>=<password> for one Algo device, algo=<password> for all.",
-    { max: 65_536 },
+    { max: 65_536, boundTo: ["templates.hosts"] },
   ),
 };

@@ -4,7 +4,7 @@ import { json, secret, text } from "#plugin-api";
 export default {
   brokerUrl: text("URL of the broker: mqtt://host:1883, or mqtts://host:8883 for TLS.", { max: 1_000 }),
   username: text("User name at the broker."),
-  password: secret("Password at the broker."),
+  password: secret("Password at the broker.", { boundTo: ["brokerUrl", "username"] }),
   clientId: text(
     "Client id, unique per appliance. The broker keeps messages for it while the appliance is disconnected.",
     { min: 1, max: 64, default: "carillon" },

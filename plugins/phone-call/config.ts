@@ -6,7 +6,7 @@ export default {
     max: 255,
   }),
   user: text("User name at the trunk, if it requires authentication.", { max: 128 }),
-  password: secret("Password at the trunk."),
+  password: secret("Password at the trunk.", { boundTo: ["trunk", "user"] }),
   register: boolean("Register with the trunk, as required by providers of single lines.", {
     default: false,
   }),

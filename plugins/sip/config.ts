@@ -27,7 +27,7 @@ export default {
     "User name for devices and servers that require authentication. A registered device uses its own account.",
     { max: 128 },
   ),
-  password: secret("Password of this user."),
+  password: secret("Password of this user.", { boundTo: ["user"] }),
   realm: text("Digest realm of the registrar.", { min: 1, max: 64, without: '"', default: "carillon" }),
   digest: option(
     "Digest algorithm of registrations. Many devices support only MD5 and fail if both are offered.",

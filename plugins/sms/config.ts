@@ -19,7 +19,7 @@ export default {
     max: 65_536,
   }),
   systemId: text("SMPP: account (system_id).", { max: 15 }),
-  password: secret("SMPP: password of the account."),
+  password: secret("SMPP: password of the account.", { boundTo: ["host", "port", "tls", "systemId"] }),
   systemType: text("SMPP: system_type, required by some providers.", { max: 12, default: "" }),
   receipts: boolean("SMPP: request delivery receipts.", { default: true }),
   longTexts: option(
@@ -41,7 +41,7 @@ export default {
   gatewayType: option("HTTP: content type of the body.", ["application/json", "application/x-www-form-urlencoded"], {
     default: "application/json",
   }),
-  gatewayAuthorization: secret("HTTP: value of the Authorization header."),
+  gatewayAuthorization: secret("HTTP: value of the Authorization header.", { boundTo: ["gatewayUrl"] }),
   gatewayAnswerId: text(
     "HTTP: path of the message id in the gateway's JSON response (`messages.0.id`), which receipts refer to. Default: receipts refer to the value of `{{id}}`.",
     { max: 100 },

@@ -1,5 +1,6 @@
-import { CallerError, invalidValue, validationError } from "../lib/errors.ts";
+import { CallerError, type FieldError, invalidValue, validationError } from "../lib/errors.ts";
 import type { ConfigFields } from "../plugin-api/index.ts";
+import { secretsOfOtherTargets } from "../schema/secret-binding.ts";
 import { compileValidator, defaultOf, type Validator } from "../schema/validator.ts";
 import type { Secrets } from "../store/store.ts";
 import { createRedact, type Redact } from "./redaction.ts";
@@ -10,7 +11,7 @@ type Values = Record<string, unknown>;
 export interface PluginConfig {
   /**
    * The values to store for `input`: validated, with sealed secrets. A secret that is not given keeps the stored value;
-   * null clears it. Throws CallerError with errors for `config.<field>`.
+   * null clears it. It must be given again when what decides who receives it changes. Throws CallerError with errors for `config.<field>`.
    */
   toStored(input: unknown, stored: unknown): Values;
   /** Names of the non-secret values. */
@@ -27,6 +28,8 @@ export function createPluginConfig(fields: ConfigFields, secrets: Secrets): Plug
   const secretNames = Object.entries(fields)
     .filter(([, field]) => field.kind === "secret")
     .map(([name]) => name);
+  const withDefaults = (values: Values): Values =>
+    Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, values[name] ?? defaultOf(field)]));
   return {
     publicNames: Object.keys(fields).filter((name) => !secretNames.includes(name)),
     toStored(input, stored) {
@@ -39,6 +42,13 @@ export function createPluginConfig(fields: ConfigFields, secrets: Secrets): Plug
       // A secret that keeps its stored value must not count as missing.
       const asked = { ...given, ...Object.fromEntries(kept.map((name) => [name, "kept"])) };
       const values = checkValues(checker, asked);
+      const target = { before: withDefaults(before), after: withDefaults(values) };
+      throwConfigErrors(
+        secretsOfOtherTargets(fields, {
+          ...target,
+          isGiven: (name) => secretNames.includes(name) && !kept.includes(name),
+        }),
+      );
       for (const name of secretNames)
         if (typeof values[name] === "string") values[name] = secrets.seal(values[name] as string);
       for (const name of kept) values[name] = before[name];
@@ -65,7 +75,12 @@ export function createPluginConfig(fields: ConfigFields, secrets: Secrets): Plug
 
 function checkValues(checker: Validator, input: Values): Values {
   const { values, faults } = checker.validate(input, "create");
-  if (faults.length === 0) return values;
+  throwConfigErrors(faults);
+  return values;
+}
+
+function throwConfigErrors(faults: readonly FieldError[]): void {
+  if (faults.length === 0) return;
   throw validationError(
     faults.map(({ field, type, message }) => ({
       field: `config.${field}`,

@@ -136,6 +136,11 @@ export interface FileFieldData extends Base {
 export interface SecretField extends Base {
   kind: "secret";
   max: number;
+  /**
+   * Fields that decide who receives it: with a change of one it must be given again. `feeds.url` is the member `url` of
+   * the elements of the list `feeds`.
+   */
+  boundTo?: readonly string[];
 }
 /** An internal value, never part of the API. */
 export interface InternalField extends Base {

@@ -4,6 +4,7 @@ import { BugError, forbidden, notFound, validationError } from "../lib/errors.ts
 import { newId } from "../lib/ids.ts";
 import { visibilityReferences } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
+import { secretsOfOtherTargets } from "../schema/secret-binding.ts";
 import type { ChangeRecords } from "./change-records.ts";
 import type { Tables } from "./drizzle-tables.ts";
 import { createRowLimits } from "./row-limits.ts";
@@ -165,6 +166,10 @@ export function createWriter(options: WriterDeps): Writer {
     keepHiddenReferences(resource, before, given, by);
     const after: AnyRow = { ...before, ...mergeObjects(resource, before, sealSecrets(secrets, given)), ...system };
     runHook("beforeWrite", resource, before, after, input, by);
+    if (secrets.length > 0 && !by.replicated) {
+      const isGiven = (secret: string): boolean => given[secret] !== undefined || secret in system;
+      throwFieldErrors(secretsOfOtherTargets(resource.fields, { before, after, isGiven }));
+    }
     if (after.updatedAt === before.updatedAt && JSON.stringify(after) === JSON.stringify(before)) return before;
     // Strictly increasing, because If-Match uses it as the row version.
     if (!by.replicated) after.updatedAt = Math.max(clock.now(), before.updatedAt + 1);

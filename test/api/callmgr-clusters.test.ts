@@ -49,6 +49,26 @@ describe("call-manager clusters and activation groups", () => {
     expect((await change(V3)).body).toMatchObject({ snmpVersion: "3", snmpUsername: "watcher" });
   });
 
+  it("ask for their passwords again when they would go to another host or user", async () => {
+    const { id } = (await post({ ...BASE, ...V3, name: "Annexe" })).body;
+    const change = (input: object) => api.call("PUT", `/callmgr-clusters/${id}`, { json: input });
+    const elsewhere = { axlAddress: "evil.example.org" };
+    const refused = await change(elsewhere);
+    expectError(refused, 400, "required", "axlPassword");
+    expect(refused.body.errors.map(({ field }: { field: string }) => field)).toEqual([
+      "axlPassword",
+      "snmpAuthPassword",
+      "snmpEncryptPassword",
+    ]);
+    expectError(await change({ axlUser: "root" }), 400, "required", "axlPassword");
+    expectError(await change({ snmpUsername: "root" }), 400, "required", "snmpAuthPassword");
+    expect((await change({ name: "Annexe 2", axlAddress: BASE.axlAddress })).status).toBe(200);
+    const { axlPassword } = BASE;
+    const { snmpAuthPassword, snmpEncryptPassword } = V3;
+    const all = { axlPassword, snmpAuthPassword, snmpEncryptPassword };
+    expect((await change({ ...elsewhere, ...all })).body).toMatchObject(elsewhere);
+  });
+
   it("never show or keep a secret in clear, under either path", async () => {
     const made = await api.call("POST", "/callmgr-clusters", { json: { ...BASE, ...V3, ...V2, snmpVersion: "3" } });
     const server = { endpointId: here[0], cmAddress: "192.0.2.1", cmUsername: "cti", cmPassword: "jtapi-4714" };

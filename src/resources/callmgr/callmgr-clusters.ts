@@ -27,7 +27,10 @@ export default defineResource({
       min: 1,
     }),
     axlUser: text("User of the administration interface.", { required: true, min: 1, max: 20 }),
-    axlPassword: secret("Password of the AXL user.", { max: 64 }),
+    axlPassword: secret("Password of the AXL user.", {
+      max: 64,
+      boundTo: ["axlAddress", "axlUser", "axlFingerprint"],
+    }),
     axlFingerprint: text(
       "SHA-256 of the certificate that the host must present, as hex with or without colons. Without it the certificate must be signed by a certificate authority that the appliance trusts.",
       { min: 64, max: 95, search: false },
@@ -36,10 +39,16 @@ export default defineResource({
     nextAuthenticationUrl: text("URL that authenticates pushes to phones that Carillon does not serve.", {
       format: "url",
     }),
-    snmpCommunity: secret("SNMP version 2 community.", { max: 20 }),
+    snmpCommunity: secret("SNMP version 2 community.", { max: 20, boundTo: ["axlAddress"] }),
     snmpUsername: text("SNMP version 3 user.", { max: 32 }),
-    snmpAuthPassword: secret("SNMP version 3 authentication password.", { max: 255 }),
-    snmpEncryptPassword: secret("SNMP version 3 privacy password.", { max: 255 }),
+    snmpAuthPassword: secret("SNMP version 3 authentication password.", {
+      max: 255,
+      boundTo: ["axlAddress", "snmpUsername"],
+    }),
+    snmpEncryptPassword: secret("SNMP version 3 privacy password.", {
+      max: 255,
+      boundTo: ["axlAddress", "snmpUsername"],
+    }),
     secureConnection: boolean("CTI connections use TLS.", { default: false }),
     capfAddress: text("CAPF server that issues certificates."),
     capfPort: port("Port of this server."),

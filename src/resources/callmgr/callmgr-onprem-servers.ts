@@ -23,7 +23,7 @@ export default defineResource({
       min: 1,
     }),
     cmUsername: text(`CTI user. ${JTAPI_NOTE}`, { required: true, min: 1 }),
-    cmPassword: secret("Password of the CTI user.", { max: 64 }),
+    cmPassword: secret("Password of the CTI user.", { max: 64, boundTo: ["cmAddress", "cmUsername"] }),
     jtapiPhoneActivationEnabled: boolean(
       `Phones are activated over CTI instead of HTTP. ${JTAPI_NOTE} Phones are still activated over HTTP, and an activity records this.`,
       { default: false },

@@ -39,7 +39,9 @@ export default defineResource({
       format: "url",
     }),
     clientId: text("OpenID Connect: client id of this appliance.", { max: 255, search: false }),
-    clientSecret: secret("OpenID Connect: client secret; none for a public client."),
+    clientSecret: secret("OpenID Connect: client secret; none for a public client.", {
+      boundTo: ["issuer", "clientId"],
+    }),
     scope: text("OpenID Connect: requested scopes, separated by spaces; default: `openid email profile`.", LONG_TEXT),
     logOut: boolean("OpenID Connect: logging out also logs the user out at the provider.", {
       default: false,
@@ -47,7 +49,7 @@ export default defineResource({
     url: text("LDAP: ldap:// or ldaps:// URL with host and optional port; default ports: 389 and 636.", LONG_TEXT),
     startTls: boolean("LDAP: uses StartTLS on the plain port.", { default: false }),
     bindDn: text("LDAP: bind DN for searches; anonymous by default.", LONG_TEXT),
-    bindPassword: secret("LDAP: bind password."),
+    bindPassword: secret("LDAP: bind password.", { boundTo: ["url", "startTls", "bindDn"] }),
     userBase: text("LDAP: search base of users, such as ou=people,dc=example,dc=org.", LONG_TEXT),
     userFilter: text(
       "LDAP: filter that finds a user by the login name `{login}`; default: by mail, uid and sAMAccountName.",

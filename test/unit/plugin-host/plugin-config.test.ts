@@ -11,6 +11,7 @@ const config = createPluginConfig(
     port: integer("Port.", { min: 1, max: 65_535, default: 80 }),
     names: list("Names.", text("Name.", { max: 5 }), { default: ["a"] }),
     password: secret("Password."),
+    bound: secret("Password of the host.", { boundTo: ["host", "port"] }),
   },
   secrets,
 );
@@ -30,7 +31,13 @@ describe("a plugin's configuration", () => {
   it("stores given values with sealed secrets and fills in defaults at runtime", () => {
     const stored = config.toStored({ host: "a", password: "open sesame" }, {});
     expect(stored).toEqual({ host: "a", password: "v1:open sesame" });
-    expect(config.toRuntime(stored).config).toEqual({ host: "a", port: 80, names: ["a"], password: "open sesame" });
+    expect(config.toRuntime(stored).config).toEqual({
+      host: "a",
+      port: 80,
+      names: ["a"],
+      password: "open sesame",
+      bound: null,
+    });
   });
 
   it("never shows secrets", () => {
@@ -43,6 +50,16 @@ describe("a plugin's configuration", () => {
     expect(config.toStored({ host: "b" }, stored)).toEqual({ host: "b", password: "v1:x" });
     expect(config.toStored({ host: "b", password: null }, stored)).toEqual({ host: "b" });
     expect(config.toStored({ host: "b", password: "y" }, stored)).toEqual({ host: "b", password: "v1:y" });
+  });
+
+  it("asks for a secret again that would go to another host or port", () => {
+    const stored = { host: "a", bound: "v1:x" };
+    expect(faultsOf({ host: "b" }, stored)).toEqual(["config.bound: required"]);
+    expect(faultsOf({ host: "a", port: 81 }, stored)).toEqual(["config.bound: required"]);
+    // The default written out is no change.
+    expect(config.toStored({ host: "a", port: 80 }, stored)).toEqual({ host: "a", port: 80, bound: "v1:x" });
+    expect(config.toStored({ host: "b", bound: "y" }, stored)).toEqual({ host: "b", bound: "v1:y" });
+    expect(config.toStored({ host: "b", bound: null }, stored)).toEqual({ host: "b" });
   });
 
   it("seals input that looks sealed already", () => {
