@@ -70,6 +70,7 @@ const NOTIFICATION_SOURCES: Readonly<Record<AlarmType, NotificationSource>> = {
   scenario_device_resolution_failed: "alarm",
   silent_devices: "alarm",
   missed_bells: "alarm",
+  security_change: "alarm",
 };
 
 /** Titles of alarms in notifications without a template. */
@@ -85,6 +86,7 @@ const ALARM_TITLES: Readonly<Record<AlarmType, string>> = {
   scenario_device_resolution_failed: "A scenario was started by an unknown device",
   silent_devices: "Devices do not respond",
   missed_bells: "Bells were missed",
+  security_change: "The highest rights or the trust were changed",
 };
 
 /**

@@ -32,6 +32,8 @@ const SHORT_INTERVAL_MS = 5_000;
 const LONG_INTERVAL_MS = 30_000;
 /** Warn this long before a token expires. @source docs/decisions/0013-other-resources.md, Alarms */
 const TOKEN_EXPIRY_WARNING_MS = 14 * 24 * 3_600_000;
+/** How long a change of trust is an alarm. @source docs/decisions/0401-permission-rules.md, Trust */
+const TRUST_CHANGE_SHOWN_MS = 24 * 3_600_000;
 /** Hysteresis, as a fraction of the threshold. @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
 const CLEAR_MARGIN = 0.1;
 /** Most findings per detector. @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
@@ -46,6 +48,7 @@ export function createDetectors(deps: DetectorDeps): AlarmDetector[] {
     [["speakers_unregistered"], LONG_INTERVAL_MS, detectUnregisteredSpeakers],
     [["silent_devices"], LONG_INTERVAL_MS, detectSilentDevices],
     [["missed_bells"], LONG_INTERVAL_MS, detectMissedBells],
+    [["security_change"], LONG_INTERVAL_MS, detectTrustChanges],
     [["token_expiration"], LONG_INTERVAL_MS, detectExpiringTokens],
     [
       ["license_violation", "phone_cache_update_failed", "onprem_delta_sync_error_event"],
@@ -175,6 +178,21 @@ function detectMissedBells(now: number, { reader, endpointId }: DetectorDeps): A
   ].filter(Boolean);
   const reason = `Bells of the last 24 hours: ${parts.join(", ")}. The threshold is ${threshold}.`;
   return [{ alarm: "missed_bells", endpointId: endpoint, code: "bells", reason }];
+}
+
+/** Changes of the last day of whom the appliance trusts and of the highest rights. */
+function detectTrustChanges(now: number, { reader, endpointId }: DetectorDeps): AlarmFinding[] {
+  const lines = reader.all<{ id: string; at: number; who: string; details: string | null }>(
+    `SELECT id, created_at AS at, actor_name AS who, details FROM audit_entries
+     WHERE op = 'trust-change' ORDER BY pk DESC LIMIT ${MAX_FINDINGS}`,
+  );
+  const endpoint = endpointId();
+  return lines.flatMap(({ id, at, who, details }) => {
+    if (at <= now - TRUST_CHANGE_SHOWN_MS) return [];
+    const { change, request } = JSON.parse(details ?? "{}") as { change?: string; request?: string };
+    const reason = `${who}: ${change ?? request ?? "change"}`;
+    return [{ alarm: "security_change" as const, endpointId: endpoint, code: id, reason, certain: true }];
+  });
 }
 
 /** Permanent tokens that expire soon. */

@@ -34,6 +34,7 @@ import {
   readUserRights,
 } from "./rights.ts";
 import { presentScimGroupLinks } from "./scim-group-hooks.ts";
+import { auditBreakGlassChange, auditGroupChange, auditMemberChange, auditScimLinkChange } from "./trust-changes.ts";
 import { createUserPresenter } from "./user-presenter.ts";
 
 /** Hooks with the resource that they are bound to. */
@@ -61,20 +62,26 @@ export function accessHooks(clock: Clock, catalogue: Catalogue): readonly BoundH
     bind(applications, applicationHooks(assertCanDelegate)),
     bind(securityGroups, {
       beforeWrite: checkGroup,
-      afterWrite: (change, tx) => {
+      afterWrite: (change, tx, by) => {
+        auditGroupChange(change, tx, by);
         assertAdministratorLeft(change, tx);
         if (change.before?.superGroup) assertBreakGlassAccount(tx, clock.now());
       },
     }),
     bind(securityGroupMembers, {
       beforeWrite: checkMember,
-      afterWrite: (change, tx) => {
+      afterWrite: (change, tx, by) => {
+        auditMemberChange(change, tx, by);
         assertAdministratorLeft(change, tx);
         if (change.op === "delete") assertBreakGlassAccount(tx, clock.now());
       },
     }),
     bind(securityGroupPermissions, { beforeWrite: ({ after }, tx, by) => checkGroupPermission(after, tx, by) }),
-    bind(securityGroupScimGroups, { beforeWrite: checkScimGroupLink, present: presentScimGroupLinks }),
+    bind(securityGroupScimGroups, {
+      beforeWrite: checkScimGroupLink,
+      afterWrite: auditScimLinkChange,
+      present: presentScimGroupLinks,
+    }),
     bind(scimGroupMembers, { beforeWrite: checkScimMember }),
     bind(scimTokens, { beforeWrite: checkScimToken }),
     bind(userPermissions, { beforeWrite: ({ after }, tx, by) => checkUserPermission(after, tx, by) }),
@@ -108,10 +115,19 @@ function checkUser({ before, after, given }: RowMutation<typeof users>, tx: Stor
   if (start !== null && end !== null && end <= start) throw invalidValue("lock", "The end must be after the start.");
   // A break-glass account logs in with its local password only.
   if (after.breakGlass) after.providerKey = null;
+  if (after.breakGlass && !before?.breakGlass) assertMayBreakGlass(before, tx, by);
+}
+
+/** Such an account stays open when all others are closed, so only super users make one, of super users. */
+function assertMayBreakGlass(before: RowOf<typeof users> | null, tx: StoreReader, by: ActorContext): void {
+  assertSuperUser(by);
+  if (by.replicated || (before && readUserRights(tx, before.pk).superUser)) return;
+  throw invalidValue("breakGlass", "Only a member of a super group can be a break-glass account.");
 }
 
 function applyUserChange(change: RowMutation<typeof users>, tx: Transaction, by: ActorContext, now: number): void {
   const { before, after } = change;
+  auditBreakGlassChange(change, tx, by);
   assertAdministratorLeft(change, tx);
   if (before?.breakGlass) assertBreakGlassAccount(tx, now);
   if (before && after && canLogIn(before, now) && !canLogIn(after, now)) assertAdministratorCanLogIn(after, tx, now);

@@ -33,7 +33,7 @@ describe("alarms", () => {
 
   it("have fixed ids, shown without thresholds and actions unless asked for", async () => {
     const { body } = await api.call("GET", "/alarms");
-    expect(body.total).toBe(11);
+    expect(body.total).toBe(12);
     expect(Object.fromEntries(body.data.map(({ type, id }: Record<string, string>) => [type, id]))).toEqual(ALARM_IDS);
     for (const alarm of body.data) {
       expect(alarm).toMatchObject({ status: "OK", muted: false, reasons: [], permissions: ["get", "put"] });

@@ -5,6 +5,7 @@ import auditEntries from "../../src/resources/security/audit-entries.ts";
 import identityProviders from "../../src/resources/security/identity-providers.ts";
 import scimGroupMembers from "../../src/resources/security/scim-group-members.ts";
 import scimGroups from "../../src/resources/security/scim-groups.ts";
+import securityGroups from "../../src/resources/security/security-groups.ts";
 import { type BrowserSession, createBrowserSession, type VisitedPage } from "../support/browser-session.ts";
 import { type OpenIdPeer, startOpenIdPeer } from "../support/openid-peer.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
@@ -88,9 +89,17 @@ describe("log-in by OpenID Connect", () => {
     expect(await read()).toBe(404);
   });
 
+  async function makeBreakGlass(userId: string): Promise<void> {
+    const [group] = api.store.find(securityGroups, { superGroup: true });
+    const at = `/security-groups/${group?.id}/members`;
+    expect((await api.call("POST", at, { json: { userId } })).status).toBe(200);
+    expect((await api.call("PUT", `/users/${userId}`, { json: { breakGlass: true } })).status).toBe(200);
+  }
+
   it("takes over the account with the address, but for one that the provider does not vouch for", async () => {
     const bob = await api.call("POST", "/users", { json: { name: "Robert", email: "bob@example.org" } });
-    const cat = await api.call("POST", "/users", { json: { name: "Cat", email: "cat@example.org", breakGlass: true } });
+    const cat = await api.call("POST", "/users", { json: { name: "Cat", email: "cat@example.org" } });
+    await makeBreakGlass(cat.body.id);
     peer.people.set("bob", { email: "BOB@example.org", name: "Bob" });
     peer.people.set("cat", { email: "cat@example.org" });
     peer.people.set("eve", { email: "bob@example.org" });
@@ -126,8 +135,7 @@ describe("log-in by OpenID Connect", () => {
   it("takes back the word of a provider for an account that gets breakGlass", async () => {
     const [bob] = api.store.find(users, { email: "bob@example.org" });
     expect(bob?.providerKey).toBe(`${providerId} bob`);
-    const at = `/users/${bob?.id}`;
-    expect((await api.call("PUT", at, { json: { breakGlass: true } })).status).toBe(200);
+    await makeBreakGlass(bob?.id as string);
     expect(api.store.get(users, bob?.id as string)?.providerKey).toBeNull();
     expect((await logIn(createBrowserSession(), "bob")).status).toBe(403);
   });

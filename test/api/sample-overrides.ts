@@ -15,6 +15,7 @@ export const SAMPLE_OVERRIDES = {
   "device-groups.filters": [
     { attribute: "Name", comparison: "EQUALS", value: "a", complement: false, caseSensitive: true },
   ],
+  "users.breakGlass": false,
   "bulk-uploads.endpointId": null,
   "load-definitions.schedule": "30 4 * * 1-5",
   "load-definitions.path": "people.csv",

@@ -1,6 +1,6 @@
 /**
  * Fixed ids of the alarms by type. @source docs/decisions/0014-enumerations.md; docs/decisions/0042-api-contract.md;
- * docs/decisions/0440-device-outcomes.md
+ * docs/decisions/0440-device-outcomes.md; docs/decisions/0401-permission-rules.md, Trust
  */
 export const ALARM_IDS = {
   onprem_server_red: "dcaca6f6-9d71-11eb-b775-0242ac110003",
@@ -14,6 +14,7 @@ export const ALARM_IDS = {
   scenario_device_resolution_failed: "e91f7c07-c9cc-11ee-9e02-51949edf0286",
   silent_devices: "5f2f2c1e-cad1-4b0e-9d6b-3a1f6a7c0440",
   missed_bells: "b3c0d7a4-1e7f-4a54-8f2e-90b6c2d50441",
+  security_change: "2a62a19a-334d-449d-8d30-52e8a2ba77c5",
 } as const;
 
 /** Type of an alarm. */

@@ -111,7 +111,7 @@ export default defineResource({
       embed: "loadSource",
     }),
     breakGlass: boolean(
-      "Break-glass account: may log in with its password while the built-in identity provider is disabled; no other provider authenticates it.",
+      "Break-glass account: may log in with its password while the built-in identity provider is disabled; no other provider authenticates it. Only super users can make a member of a super group one.",
       { default: false },
     ),
     providerIdpId: computed("Identity provider of the user.", "text", { of: uuid("Id."), nullable: true }),

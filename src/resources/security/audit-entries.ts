@@ -1,7 +1,7 @@
 import { json, option, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Operations of audit entries: the three writes, logins and denied requests. */
+/** Operations of audit entries: the three writes, logins, denied requests, and changes of whom the appliance trusts. */
 export const AUDIT_OPS = ["create", "update", "delete", "log-in", "log-in-refused", "refused", "trust-change"] as const;
 
 /**
@@ -19,7 +19,7 @@ export default defineResource({
   replicate: "local",
   appendOnly: true,
   fullTextSearched: true,
-  indexes: [["rowId"], ["actorId"]],
+  indexes: [["rowId"], ["actorId"], ["op"]],
   fields: {
     op: option("Operation.", AUDIT_OPS, { readOnly: true }),
     resource: text("Name of the resource.", { readOnly: true, max: 140 }),
@@ -34,7 +34,7 @@ export default defineResource({
     actingDomainId: uuid("Acting domain.", { readOnly: true }),
     before: json("The row before the change; null for a new row. Secrets are masked.", { readOnly: true }),
     after: json("The row after the change; null for a deleted row. Secrets are masked.", { readOnly: true }),
-    details: json("Details of a login or a denied request.", { readOnly: true }),
+    details: json("Details of a login, a denied request or a change of trust.", { readOnly: true }),
     hash: text("SHA-256 (hex) over the previous entry and this one (hash chain).", { readOnly: true, max: 64 }),
   },
 });

@@ -346,6 +346,24 @@ describe("alarms", () => {
     expect(scene.statusOf("missed_bells")).toBe("OK");
   });
 
+  it("of security changes last a day and name who changed what", async () => {
+    await scene.pass(30_000);
+    expect(scene.statusOf("security_change")).toBe("OK");
+    const actor = { kind: "user", userId: null, name: "Eve", address: "192.0.2.7" } as const;
+    const details = { change: "Ann is now a break-glass account." };
+    await scene.store.write((tx) => {
+      tx.addAuditEvent({ op: "trust-change", resource: "users", rowId: null, details }, { ...scene.by, actor });
+      const request = { request: "POST /link" };
+      tx.addAuditEvent({ op: "trust-change", resource: "link", rowId: null, details: request }, { ...scene.by, actor });
+    });
+    await scene.pass(30_000);
+    expect(scene.eventsOf("security_change")).toEqual([
+      { status: "ACTIVE", reasons: ["Eve: POST /link", "Eve: Ann is now a break-glass account."] },
+    ]);
+    await scene.pass(86_400_000 + 120_000);
+    expect(scene.statusOf("security_change")).toBe("OK");
+  });
+
   it("of unregistered speakers clear with hysteresis", async () => {
     const ids: string[] = [];
     for (let at = 0; at < 11; at++) ids.push(await scene.zone(`z${at}`, { attributes: { IsRegistered: "false" } }));

@@ -1,0 +1,75 @@
+import users from "../resources/people/users.ts";
+import securityGroupMembers from "../resources/security/security-group-members.ts";
+import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
+import securityGroups from "../resources/security/security-groups.ts";
+import type { AnyResource, RowOf } from "../schema/resource.ts";
+import type { ActorContext, RowMutation, StoreReader, Transaction } from "../store/store.ts";
+
+/**
+ * Audits changes of the highest rights beside the changed row: super groups, their members and links, and break-glass
+ * accounts. They raise the alarm `security_change`. @source docs/decisions/0401-permission-rules.md, Trust
+ */
+export function auditGroupChange(change: RowMutation<typeof securityGroups>, tx: Transaction, by: ActorContext): void {
+  const [was, is] = [change.before?.superGroup ?? false, change.after?.superGroup ?? false];
+  const row = change.after ?? change.before;
+  if (was === is || !row) return;
+  // Set-up makes the first one.
+  if (is && tx.count(securityGroups, { superGroup: true }) === 1) return;
+  const what = is ? "is now a super group" : change.after ? "is no longer a super group" : "was deleted, a super group";
+  audit(securityGroups, row.id, `Security group ${row.name} ${what}.`, tx, by);
+}
+
+export function auditMemberChange(
+  { op, before, after }: RowMutation<typeof securityGroupMembers>,
+  tx: Transaction,
+  by: ActorContext,
+): void {
+  const row = after ?? before;
+  const group = row && superGroupOf(row.securityGroupId, tx);
+  if (!group || op === "update" || (op === "create" && isOnlyMember(tx))) return;
+  const name = tx.get(users, row.userId)?.name ?? row.userId;
+  const what = op === "create" ? "is now a member" : "is no longer a member";
+  audit(securityGroupMembers, row.id, `${name} ${what} of the super group ${group.name}.`, tx, by);
+}
+
+export function auditScimLinkChange(
+  { op, before, after }: RowMutation<typeof securityGroupScimGroups>,
+  tx: Transaction,
+  by: ActorContext,
+): void {
+  const row = after ?? before;
+  const group = row && superGroupOf(row.securityGroupId, tx);
+  if (!group || op === "update") return;
+  const what = op === "create" ? "now fills" : "no longer fills";
+  audit(securityGroupScimGroups, row.id, `A group of a directory ${what} the super group ${group.name}.`, tx, by);
+}
+
+export function auditBreakGlassChange(
+  { before, after }: RowMutation<typeof users>,
+  tx: Transaction,
+  by: ActorContext,
+): void {
+  const row = after ?? before;
+  if (!row || (before?.breakGlass ?? false) === (after?.breakGlass ?? false)) return;
+  const what = after?.breakGlass ? "is now a break-glass account" : "is no longer a break-glass account";
+  audit(users, row.id, `${row.name} ${what}.`, tx, by);
+}
+
+/** Set-up makes the first one. */
+function isOnlyMember(tx: StoreReader): boolean {
+  const members = tx.all(
+    `SELECT m.pk FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
+     WHERE g.super_group = 1 LIMIT 2`,
+  );
+  return members.length < 2;
+}
+
+function superGroupOf(id: string, tx: StoreReader): RowOf<typeof securityGroups> | null {
+  const group = tx.get(securityGroups, id);
+  return group?.superGroup ? group : null;
+}
+
+/** What replicates was audited where it was changed. */
+function audit(resource: AnyResource, rowId: string, change: string, tx: Transaction, by: ActorContext): void {
+  if (!by.replicated) tx.addAuditEvent({ op: "trust-change", resource: resource.name, rowId, details: { change } }, by);
+}
