@@ -21,10 +21,10 @@ export interface LoginResult {
 
 /**
  * Verifies an address and a password with the other identity providers; `local` is the result of the local password
- * check. Throws UpstreamError when the provider cannot be reached, TooManyRequestsError after too many wrong passwords.
+ * check, `from` the network or browser that the attempt counts for. Throws UpstreamError when the provider cannot be reached, TooManyRequestsError after too many wrong passwords.
  */
 export type VerifyWithProviders = (
-  account: { email: string; password: string },
+  account: { email: string; password: string; from: string },
   local: LoginResult,
 ) => Promise<LoginResult>;
 
@@ -66,6 +66,12 @@ export function findUserProvider(reader: StoreReader, user: Pick<User, "provider
   return id === undefined ? null : reader.get(identityProviders, id);
 }
 
+/** The user with this e-mail address, in any case of letters; null if there is none. */
+export function findUserByEmail(reader: StoreReader, email: string): User | null {
+  const found = reader.one<{ pk: number }>("SELECT pk FROM users WHERE email = ? COLLATE NOCASE", email.trim());
+  return found && reader.getByPk(users, found.pk);
+}
+
 /**
  * Verifies a local password. Takes about the same time for unknown accounts, so that timing does not reveal whether an
  * account exists. Does not check locks.
@@ -74,8 +80,7 @@ export async function verifyLocalPassword(
   store: Store,
   { email, password }: { email: string; password: string },
 ): Promise<LoginResult> {
-  const found = store.one<{ pk: number }>("SELECT pk FROM users WHERE email = ? COLLATE NOCASE", email.trim());
-  const user = found && store.getByPk(users, found.pk);
+  const user = findUserByEmail(store, email);
   const isLocal = user !== null && findUserProvider(store, user) === null;
   const matches = await verifyPassword(password, isLocal ? user.passwordHash : null);
   return { user, isVerified: matches && (user?.breakGlass === true || isBuiltInEnabled(store)) };

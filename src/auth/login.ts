@@ -13,8 +13,14 @@ import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store } from "../store/store.ts";
 import { isAccountLocked } from "./account-lock.ts";
-import { createAttemptThrottle } from "./attempt-throttle.ts";
-import { findUserProvider, type VerifyWithProviders, verifyLocalPassword } from "./identity-providers.ts";
+import { type AttemptThrottle, createAttemptThrottle } from "./attempt-throttle.ts";
+import {
+  findUserByEmail,
+  findUserProvider,
+  type VerifyWithProviders,
+  verifyLocalPassword,
+} from "./identity-providers.ts";
+import { knownBrowserToken } from "./known-browsers.ts";
 import { hashPassword } from "./passwords.ts";
 import type { AccessControl } from "./principal.ts";
 import { startUserSession } from "./sessions.ts";
@@ -47,12 +53,13 @@ export interface PasswordChange {
 /** Login for the console and the authorize page, with one login throttle for both. */
 export interface LoginService {
   /**
-   * Starts a session and returns the value of its cookie. Throws CallerError `unauthorized` with the same message for
+   * Starts a session and returns the value of its cookie. `browser` is the cookie of a known browser: guesses of others
+   * do not count for it. Throws CallerError `unauthorized` with the same message for
    * every cause, TooManyRequestsError when the login throttle for the account or the address applies, UpstreamError
    * when the account's directory cannot be reached, and `required` or `invalid-value` on `newPassword` when the user
    * must set a new password.
    */
-  loginWithPassword(account: LoginCredentials, address: string | null): Promise<string>;
+  loginWithPassword(account: LoginCredentials, address: string | null, browser?: string | null): Promise<string>;
   /** Starts a session for a user who was authenticated elsewhere. Throws `unauthorized` when the account is locked. */
   loginVerifiedUser(userId: string, address: string | null): Promise<string>;
   /**
@@ -68,8 +75,15 @@ export interface LoginService {
   registerAttempt(address: string | null): () => void;
 }
 
-/** Per account. The delay stays short: otherwise anyone who knows the name could lock the owner out. */
+/**
+ * Per account and network, or known browser: the owner is not locked out from elsewhere.
+ * @source docs/decisions/0480-login-throttle.md
+ */
 const ACCOUNT_BACKOFF = { freeAttempts: 5, initialDelayMs: 1_000, maxDelayMs: 30_000 };
+/** Per account over all networks: what a few networks can do does not add up, what many do is held back. */
+const DISTRIBUTED_BACKOFF = { freeAttempts: 50, initialDelayMs: 1_000, maxDelayMs: 30_000, decayIntervalMs: 10_000 };
+/** Guesses at one account that are hashed or wait for it at once; the other places are for other accounts. */
+const MAX_PENDING_PER_ACCOUNT = 4;
 /** Per address. Many people may share one address, so a single guessed account must not exhaust it. */
 const ADDRESS_BACKOFF = { freeAttempts: 20, initialDelayMs: 1_000, maxDelayMs: 60_000, decayIntervalMs: 10_000 };
 
@@ -77,18 +91,30 @@ const ADDRESS_BACKOFF = { freeAttempts: 20, initialDelayMs: 1_000, maxDelayMs: 6
 const MAX_CONCURRENT_HASHES = 2;
 /** Queued password hashes: at less than 0.1 s each, an accepted login waits less than a second. */
 const MAX_QUEUED_HASHES = 16;
+/** Those of known browsers do not wait behind a flood of guesses. */
+const MAX_CONCURRENT_HASHES_OF_KNOWN = 1;
 
 /** Creates the login service; the login throttle is kept in memory. */
 export function createLoginService({ store, access, clock, verifyWithProviders }: LoginServiceDeps): LoginService {
   const accounts = createAttemptThrottle(clock, ACCOUNT_BACKOFF);
+  const distributed = createAttemptThrottle(clock, DISTRIBUTED_BACKOFF);
   const addresses = createAttemptThrottle(clock, ADDRESS_BACKOFF);
+  const pending = new Map<string, number>();
   const limitHashing = createSemaphore(MAX_CONCURRENT_HASHES, MAX_QUEUED_HASHES);
+  const limitKnownHashing = createSemaphore(MAX_CONCURRENT_HASHES_OF_KNOWN, MAX_QUEUED_HASHES);
   const { scope } = access.systemContext("sign-in");
 
   function registerAttempt(address: string | null): () => void {
     const key = throttleKeyOf(address);
     assertNotThrottled(addresses.begin(key));
     return () => addresses.rollback(key);
+  }
+
+  /** The browser's token for the account; null if it is not known for it. */
+  function browserTokenFor(email: string, browser: string | null): string | null {
+    if (browser === null) return null;
+    const user = findUserByEmail(store, email);
+    return user && knownBrowserToken(browser, user, store);
   }
 
   function actorContextFor(user: User | null, address: string | null): ActorContext {
@@ -102,23 +128,66 @@ export function createLoginService({ store, access, clock, verifyWithProviders }
     return store.write((tx) => tx.addAuditEvent(note, actorContextFor(user, address)));
   }
 
-  /** Verifies password and lock. An attempt refused by the account's throttle does not count for the address. */
-  async function verifyCredentials({ email, password }: LoginCredentials, address: string | null): Promise<User> {
-    const account = email.trim().toLowerCase();
-    assertNotThrottled(accounts.begin(account));
-    let rollbackAddress: () => void;
-    try {
-      rollbackAddress = registerAttempt(address);
-    } catch (error) {
-      accounts.rollback(account);
-      throw error;
+  /**
+   * Counts an attempt; returns how to undo it. One that a throttle refuses counts for no other. Throws
+   * TooManyRequestsError.
+   */
+  function countAttempt(account: string, from: string, address: string | null): () => void {
+    const undo: (() => void)[] = [];
+    const count = (throttle: AttemptThrottle, key: string): void => {
+      const seconds = throttle.begin(key);
+      if (seconds === 0) return void undo.push(() => throttle.rollback(key));
+      for (const each of undo) each();
+      throw new TooManyRequestsError(seconds);
+    };
+    count(accounts, `${account} ${from}`);
+    // Guesses elsewhere say nothing about a known browser, nor about its network.
+    if (from === networkOf(address)) {
+      count(distributed, account);
+      count(addresses, throttleKeyOf(address));
     }
-    const local = await limitHashing(() => verifyLocalPassword(store, { email, password }));
-    const verification = verifyWithProviders ? verifyWithProviders({ email, password }, local) : Promise.resolve(local);
+    return () => {
+      for (const each of undo) each();
+    };
+  }
+
+  /** Hashes in turn; known browsers have their own place. Throws TooManyRequestsError. */
+  async function hashInTurn<T>(account: string, isKnown: boolean, work: () => Promise<T>): Promise<T> {
+    if (isKnown) return limitKnownHashing(work);
+    const count = pending.get(account) ?? 0;
+    if (count >= MAX_PENDING_PER_ACCOUNT) throw new TooManyRequestsError(1);
+    pending.set(account, count + 1);
+    try {
+      return await limitHashing(work);
+    } finally {
+      const left = (pending.get(account) ?? 1) - 1;
+      if (left > 0) pending.set(account, left);
+      else pending.delete(account);
+    }
+  }
+
+  /** Verifies password and lock. */
+  async function verifyCredentials(
+    { email, password }: LoginCredentials,
+    address: string | null,
+    browser: string | null,
+  ): Promise<User> {
+    const known = browserTokenFor(email, browser);
+    const from = known ?? networkOf(address);
+    const account = email.trim().toLowerCase();
+    const uncount = countAttempt(account, from, address);
+    const verifyLocal = () => verifyLocalPassword(store, { email, password });
+    const local = await hashInTurn(account, known !== null, verifyLocal).catch((error: unknown) => {
+      uncount();
+      throw error;
+    });
+    const verification = verifyWithProviders
+      ? verifyWithProviders({ email, password, from }, local)
+      : Promise.resolve(local);
     const { user, isVerified } = await verification.catch((error: unknown) => {
       if (!(error instanceof TooManyRequestsError)) {
-        // The password was not checked, so the attempt must not count.         accounts.rollback(account);
-        // rollbackAddress();
+        // The password was not checked, so the attempt must not count.
+        uncount();
       }
       throw error;
     });
@@ -126,8 +195,8 @@ export function createLoginService({ store, access, clock, verifyWithProviders }
       await auditFailedLogin(user, address);
       throw invalidCredentials();
     }
-    accounts.reset(account);
-    rollbackAddress();
+    uncount();
+    accounts.reset(`${account} ${from}`);
     return user;
   }
 
@@ -157,8 +226,8 @@ export function createLoginService({ store, access, clock, verifyWithProviders }
 
   return {
     registerAttempt,
-    async loginWithPassword(account, address) {
-      const user = await verifyCredentials(account, address);
+    async loginWithPassword(account, address, browser = null) {
+      const user = await verifyCredentials(account, address, browser);
       const mustReplace = user.passwordResetRequired && findUserProvider(store, user) === null;
       return startSession(user, address, mustReplace ? await hashReplacementPassword(account) : null);
     },
@@ -182,7 +251,7 @@ export function createLoginService({ store, access, clock, verifyWithProviders }
       if (isOwn && user.passwordHash !== null) {
         if (currentPassword === null) throw requiredValue("currentPassword");
         const account = { email: user.email ?? "", password: currentPassword };
-        await verifyCredentials(account, by.actor.address).catch(rethrowOnField("currentPassword"));
+        await verifyCredentials(account, by.actor.address, null).catch(rethrowOnField("currentPassword"));
       }
       const passwordHash = await limitHashing(() => hashPassword(password));
       const reset = isOwn ? { passwordResetRequired: false } : {};
@@ -208,6 +277,11 @@ function invalidCredentials(): CallerError {
 
 function assertNotThrottled(seconds: number): void {
   if (seconds > 0) throw new TooManyRequestsError(seconds);
+}
+
+/** Network of an address: the first three numbers of IPv4, or the /64 of IPv6. */
+function networkOf(address: string | null): string {
+  return throttleKeyOf(address).replace(/\.\d+$/, "");
 }
 
 /** Throttle key of an address: an IPv4 address, or the /64 network of an IPv6 address, which one holder usually has. */

@@ -15,10 +15,28 @@ export function buildSessionCookie(token: string | null, secure: boolean, lastsM
   return `${name}=${token ?? ""}; Path=/; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}${end}`;
 }
 
+/** A browser is known for a year. */
+const KNOWN_BROWSER_S = 31_536_000;
+const BROWSER_NAMES = { secure: "__Host-carillon-browser", plain: "carillon-browser" } as const;
+
+/** Builds the Set-Cookie value of a known browser, see `known-browsers.ts`. */
+export function buildBrowserCookie(value: string, secure: boolean): string {
+  const name = secure ? BROWSER_NAMES.secure : BROWSER_NAMES.plain;
+  return `${name}=${value}; Path=/; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}; Max-Age=${KNOWN_BROWSER_S}`;
+}
+
+/** Reads the cookie of a known browser; null if absent. */
+export function readBrowserCookie(header: string | null, secure: boolean): string | null {
+  return readCookie(header, secure ? BROWSER_NAMES.secure : BROWSER_NAMES.plain);
+}
+
 /** Reads the session token from a Cookie header; null if absent. */
 export function readSessionCookie(header: string | null, secure: boolean): string | null {
-  const name = `${secure ? NAMES.secure : NAMES.plain}=`;
-  const pair = header?.split(";").find((each) => each.trim().startsWith(name));
-  const token = pair?.trim().slice(name.length);
-  return token === undefined || token === "" ? null : token;
+  return readCookie(header, secure ? NAMES.secure : NAMES.plain);
+}
+
+function readCookie(header: string | null, name: string): string | null {
+  const pair = header?.split(";").find((each) => each.trim().startsWith(`${name}=`));
+  const value = pair?.trim().slice(name.length + 1);
+  return value === undefined || value === "" ? null : value;
 }

@@ -1,7 +1,7 @@
 import type http from "node:http";
 import Koa, { type Middleware, type Next, type ParameterizedContext } from "koa";
 import { createHostCheck, type HostCheck } from "../auth/host-check.ts";
-import { invalidValue, notFound } from "../lib/errors.ts";
+import { notFound } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
 import { newId } from "../lib/ids.ts";
 import { createDeniedRequestLog } from "../permissions/denied-request-log.ts";
@@ -13,13 +13,14 @@ import { type ConsoleAssets, createConsoleAssets } from "./console-assets.ts";
 import { withCorsHeaders } from "./cors.ts";
 import type { ApiDeps } from "./dependencies.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
-import { errorResponseOf, isBug, MethodNotAllowedError, misdirectedRequest } from "./error-response.ts";
+import { errorResponseOf, isBug, MethodNotAllowedError } from "./error-response.ts";
+import { clientAddress, createForwardedClientReader } from "./forwarded-client.ts";
 import { createHandbook, type Handbook, handbookFolder, isHandbookPath } from "./handbook.ts";
+import { assertOwnHost } from "./host-header.ts";
 import { createIdempotency } from "./idempotency.ts";
 import {
   API_PREFIX,
   applyMethodOverride,
-  clientAddress,
   type RequestState,
   readIncomingRequest,
   splitTarget,
@@ -93,8 +94,16 @@ export function createApi(deps: ApiDeps): Api {
     }),
   );
   const callback = app.callback();
+  const readForwardedClient = createForwardedClientReader(api.trustedProxies);
   return {
-    callback: () => admission.admit((request, response) => void callback(request, response)),
+    callback: () => {
+      const listener = admission.admit((request, response) => void callback(request, response));
+      return (request, response) => {
+        // Many people share the connections of a proxy.
+        if (readForwardedClient(request)) deps.onKnownClient(request);
+        listener(request, response);
+      };
+    },
   };
 }
 
@@ -155,9 +164,7 @@ async function serveUnrouted(
   { isOwnHost, files, handbook, scim }: UnroutedHandlers,
 ): Promise<void> {
   const { req, state } = context;
-  if (req.headers.host === undefined && req.httpVersion === "1.1")
-    throw invalidValue("host", "The Host header is required.");
-  if (!isOwnHost({ host: req.headers.host ?? null, localAddress: req.socket.localAddress })) throw misdirectedRequest();
+  assertOwnHost(req, isOwnHost);
   if (!req.url?.startsWith("/")) throw notFound();
   // Links in messages are short, and monitoring tools expect these paths.
   if (UNPREFIXED_PATHS.test(req.url)) req.url = `${API_PREFIX.slice(0, -1)}${req.url}`;

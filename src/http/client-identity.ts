@@ -3,7 +3,8 @@ import type { AccessControl, Principal } from "../auth/principal.ts";
 import { readSessionCookie } from "../auth/session-cookie.ts";
 import type { ScimServer } from "../scim/server.ts";
 import { accessTokenOf } from "./bearer-token.ts";
-import { clientAddress, splitTarget } from "./incoming-request.ts";
+import { clientAddress, clientOf } from "./forwarded-client.ts";
+import { splitTarget } from "./incoming-request.ts";
 import { parseQuery } from "./query/query.ts";
 
 /** The client of a request, before its permissions are checked. */
@@ -38,7 +39,7 @@ export function createClientIdentifier({
       const directory = scim.authenticate(token, address);
       if (directory) return { key: `directory ${directory.name}`, isKnown: true, token };
     } else {
-      const session = readSessionCookie(raw.headers.cookie ?? null, "encrypted" in raw.socket);
+      const session = readSessionCookie(raw.headers.cookie ?? null, clientOf(raw).secure);
       const principal = session === null ? null : access.authenticate(session, "cookie", false);
       if (principal) return user(principal, null);
     }

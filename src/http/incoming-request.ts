@@ -3,6 +3,7 @@ import type { Middleware, ParameterizedContext } from "koa";
 import { invalidValue } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
 import type { Method } from "../schema/resource.ts";
+import { clientOf } from "./forwarded-client.ts";
 import { parseQuery, type Query, textParameter } from "./query/query.ts";
 
 /** State of a request from arrival to the log line. */
@@ -65,19 +66,13 @@ export function readIncomingRequest({ req: raw, method, params, state }: RoutedC
     query: parseQuery(search),
     overridden: state.overridden,
     requestId: state.requestId,
-    address: clientAddress(raw),
-    secure: "encrypted" in raw.socket,
+    ...clientOf(raw),
     header(name) {
       const value = raw.headers[name];
       return value === undefined ? null : Array.isArray(value) ? value.join(", ") : value;
     },
     raw,
   };
-}
-
-/** Client IP address; IPv4-mapped addresses are converted to IPv4. */
-export function clientAddress(raw: IncomingMessage): string | null {
-  return raw.socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
 }
 
 /** Applies the parameter `_method` to a GET. Throws invalid-value for other values than post, put, delete, get. */

@@ -3,7 +3,7 @@ import { CallerError, notFound } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
 import { readUpload } from "./body/upload-stream.ts";
 import type { ApiDeps } from "./dependencies.ts";
-import { clientAddress } from "./incoming-request.ts";
+import { clientAddress } from "./forwarded-client.ts";
 
 const MAX_BODY_BYTES = 65_536;
 /** Hop-by-hop headers and headers set by the server. @source RFC 9110 §7.6.1 */

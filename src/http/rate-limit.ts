@@ -5,7 +5,7 @@ import { CallerError, TooManyRequestsError } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ClientIdentifier } from "./client-identity.ts";
-import { clientAddress } from "./incoming-request.ts";
+import { clientAddress } from "./forwarded-client.ts";
 
 /** Serves a request unless the rate limit of its token or address is exceeded. Throws TooManyRequestsError. */
 export type RateLimit = (raw: IncomingMessage, serve: () => Promise<HttpResponse>) => Promise<HttpResponse>;

@@ -28,6 +28,7 @@ export function encodingPattern(encoding: "br" | "gzip"): RegExp {
  */
 export async function sendResponse(ctx: Context, response: HttpResponse): Promise<void> {
   const headers = headersOf(response, ctx.state.requestId);
+  if (response.cookies) ctx.res.setHeader("set-cookie", [...response.cookies]);
   const isRead = (ctx.method === "GET" || ctx.method === "HEAD") && (response.status ?? 200) === 200;
   if (isRead && typeof response.body === "string" && headers["cache-control"] === "no-store") {
     headers.etag = responseEtag(headers.etag === undefined ? null : String(headers.etag), response.body);

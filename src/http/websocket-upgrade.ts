@@ -8,8 +8,10 @@ import { newId } from "../lib/ids.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ActorContext } from "../store/store.ts";
 import { accessTokenOf } from "./bearer-token.ts";
-import { errorResponseOf, misdirectedRequest, unauthorized } from "./error-response.ts";
-import { clientAddress, splitTarget } from "./incoming-request.ts";
+import { errorResponseOf, unauthorized } from "./error-response.ts";
+import { clientAddress, clientOf, createForwardedClientReader } from "./forwarded-client.ts";
+import { assertOwnHost } from "./host-header.ts";
+import { splitTarget } from "./incoming-request.ts";
 import { parseQuery, type Query, textParameter } from "./query/query.ts";
 
 /** Handler of upgrade requests. */
@@ -47,11 +49,12 @@ export function createWebSocketUpgrade({
   openApplianceLink,
 }: WebSocketUpgradeDeps): WebSocketUpgradeListener {
   const isOwnHost = createHostCheck({ listen: settings.listen, hosts: settings.api.hosts });
+  const readForwardedClient = createForwardedClientReader(settings.api.trustedProxies);
   return (request, socket, head) => {
     socket.on("error", () => socket.destroy());
     try {
-      if (!isOwnHost({ host: request.headers.host ?? null, localAddress: request.socket.localAddress }))
-        throw misdirectedRequest();
+      readForwardedClient(request);
+      assertOwnHost(request, isOwnHost);
       const { path, search } = splitTarget(request.url ?? "/");
       if (path === LINK && openApplianceLink) return openApplianceLink(request, socket, head);
       if (path !== LIVE && path !== LIVE_PAGE) throw notFound();
@@ -75,7 +78,7 @@ export function createWebSocketUpgrade({
 function authenticateUpgrade(request: IncomingMessage, query: Query, access: AccessControl): Principal {
   const { authorization, cookie, origin, host } = request.headers;
   const token = accessTokenOf(authorization ?? null, query);
-  const secure = "encrypted" in request.socket;
+  const { secure } = clientOf(request);
   const session = token === null ? readSessionCookie(cookie ?? null, secure) : null;
   const principal =
     token !== null ? access.authenticate(token) : session && access.authenticate(session, "cookie", false);

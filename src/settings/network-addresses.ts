@@ -45,6 +45,11 @@ export function isTargetPattern(text: string): boolean {
   return version !== 0 || /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,62})(\.[a-z0-9][a-z0-9-]{0,62})*$/i.test(address);
 }
 
+/** True for an IP address or an IP network in CIDR notation. */
+export function isAddressOrNetwork(text: string): boolean {
+  return isTargetPattern(text) && isIP(text.split("/")[0] ?? "") !== 0;
+}
+
 /** True for an IP address or a host name. */
 export function isHostOrAddress(text: string): boolean {
   return !text.includes("/") && isTargetPattern(text);

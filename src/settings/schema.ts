@@ -2,7 +2,13 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { isInterfaceName } from "../lib/network-route.ts";
 import { isCronExpression } from "./cron.ts";
-import { isHostOrAddress, isMulticastRange, isTargetPattern, parseListenAddress } from "./network-addresses.ts";
+import {
+  isAddressOrNetwork,
+  isHostOrAddress,
+  isMulticastRange,
+  isTargetPattern,
+  parseListenAddress,
+} from "./network-addresses.ts";
 
 const listen = z
   .string()
@@ -89,6 +95,13 @@ export const settingsSchema = z
           .default([])
           .describe(
             "Additional host names and addresses accepted in the Host header. The appliance's own addresses, localhost, its host names and the host of `listen` are always accepted; all others are refused.",
+          ),
+        trustedProxies: z
+          .array(z.string().refine(isAddressOrNetwork, "must be an IP address or a network such as 10.0.0.0/8"))
+          .max(100)
+          .default([])
+          .describe(
+            "Proxies whose Forwarded or X-Forwarded-For header names the client, as addresses and networks. Without them everybody behind a proxy has its address, and shares its limits.",
           ),
         origins: z
           .array(

@@ -24,7 +24,7 @@ const PAGE_SIZE = 500;
 /** Maximum number of groups read per user. */
 const MAX_GROUPS = 1_000;
 
-/** Login throttle per directory entry: a directory accepts many spellings of one user. */
+/** Login throttle per directory entry and client: a directory accepts many spellings of one user. */
 const THROTTLE_POLICY = { freeAttempts: 5, initialDelayMs: 1_000, maxDelayMs: 30_000 };
 
 const USER_FILTER = "(|(mail={login})(uid={login})(sAMAccountName={login}))";
@@ -63,7 +63,7 @@ export function createLdapProvider(row: IdentityProviderRow, deps: ProviderDeps)
   return {
     test: () => test(row, deps),
     password: {
-      async verify({ login, password }) {
+      async verify({ login, password, from }) {
         if (password === "" || login.trim() === "") return null;
         return withClient(row, deps, async (client) => {
           const [entry, other] = await find(client, login.trim());
@@ -72,7 +72,7 @@ export function createLdapProvider(row: IdentityProviderRow, deps: ProviderDeps)
             await verifyPassword(row, deps, `cn=${randomUUID()},${row.userBase}`, password).catch(() => false);
             return null;
           }
-          const key = entry.dn.toLowerCase();
+          const key = `${entry.dn.toLowerCase()} ${from}`;
           const seconds = attempts.begin(key);
           if (seconds > 0) throw new TooManyRequestsError(seconds);
           const isRight = await verifyPassword(row, deps, entry.dn, password).catch((error: unknown) => {

@@ -64,13 +64,20 @@ export interface RedirectLogin {
   metadata(): Promise<string | null>;
 }
 
+/** What somebody typed, and the network or browser that the attempt counts for. */
+export interface PasswordAttempt {
+  login: string;
+  password: string;
+  from: string;
+}
+
 /** Login with a name and password that the provider verifies. */
 export interface PasswordLogin {
   /**
    * The identity; null for an unknown user or a wrong password. Throws UpstreamError, and TooManyRequestsError after
-   * too many wrong passwords, counted per user however it was spelled.
+   * too many wrong passwords from `from`, counted per user however it was spelled.
    */
-  verify(account: { login: string; password: string }): Promise<ExternalIdentity | null>;
+  verify(attempt: PasswordAttempt): Promise<ExternalIdentity | null>;
   /** All identities whose subject is in `subjects`. Throws UpstreamError. */
   findPeople(subjects: ReadonlySet<string>): AsyncIterable<ExternalIdentity>;
 }

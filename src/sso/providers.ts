@@ -8,7 +8,7 @@ import { MAX_GROUPS_PER_LOGIN, provisionAccount } from "./account-provisioning.t
 import { createLdapProvider } from "./ldap-provider.ts";
 import { LoginError } from "./login-error.ts";
 import { createOidcProvider } from "./oidc-provider.ts";
-import type { ExternalIdentity, Provider, ProviderDeps, ProviderFactory } from "./provider.ts";
+import type { ExternalIdentity, PasswordAttempt, Provider, ProviderDeps, ProviderFactory } from "./provider.ts";
 import { createSamlProvider } from "./saml-provider.ts";
 
 /** Factories of the provider types other than built-in. */
@@ -77,9 +77,26 @@ export function createIdentityProviders(deps: ProviderDeps & { by: ActorContext 
     }
   }
 
-  async function verifyWith(row: IdentityProviderRow, login: string, password: string): Promise<string | null> {
-    const identity = await providerFor(row).password?.verify({ login, password });
-    return identity ? (await provisionFromIdentity(row, identity)).id : null;
+  /**
+   * Asks directories at the same time, so that one that is down delays or locks out none of the users of the others.
+   * Null if none knows the password; throws if none does and one could not be asked.
+   */
+  async function verifyWithAny(rows: readonly IdentityProviderRow[], account: PasswordAttempt) {
+    const unknown = new CallerError("unauthorized", "The directory does not accept the password.");
+    const asked = rows.map(async (row) => {
+      const identity = await providerFor(row).password?.verify(account).catch(ignoreLoginError);
+      if (!identity) throw unknown;
+      return { row, identity };
+    });
+    try {
+      const { row, identity } = await Promise.any(asked);
+      return await provisionFromIdentity(row, identity).catch(ignoreLoginError);
+    } catch (error) {
+      if (!(error instanceof AggregateError)) throw error;
+      const failure = error.errors.find((each) => each !== unknown);
+      if (failure !== undefined) throw failure;
+      return null;
+    }
   }
 
   return {
@@ -98,18 +115,15 @@ export function createIdentityProviders(deps: ProviderDeps & { by: ActorContext 
       return { row, provider: providerFor(row) };
     },
     provisionAccount: provisionFromIdentity,
-    async verifyCredentials({ email, password }, local) {
+    async verifyCredentials({ email, password, from }, local) {
       const { user, isVerified } = local;
       if (isVerified || user?.breakGlass) return local;
       const provider = user && findUserProvider(store, user);
       // If the owner of the password is known, it is sent to that provider only.
       const isLocal = user?.passwordHash != null && isBuiltInEnabled(store);
       const candidates = provider ? (provider.enabled ? [provider] : []) : isLocal ? [] : enabledRows("ldap");
-      for (const row of candidates) {
-        const id = await verifyWith(row, email, password).catch(ignoreLoginError);
-        if (id !== null) return { user: store.get(users, id), isVerified: true };
-      }
-      return local;
+      const found = await verifyWithAny(candidates, { login: email, password, from });
+      return found ? { user: store.get(users, found.id), isVerified: true } : local;
     },
   };
 }

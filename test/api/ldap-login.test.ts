@@ -176,12 +176,26 @@ describe("log-in by a directory", () => {
     expect(await test()).toMatchObject({ ok: false, checks: [{ ok: true }, { what: "bind", ok: false }] });
     await change({ bindPassword: directory.bindPassword, caCertificates: null });
     expect((await test()).checks.at(-1).words).toMatch(/self.signed/);
-    await change({ url: directory.url, startTls: true, caCertificates: directory.authority });
+    // A kept password is not sent to another server.
+    const elsewhere = { url: directory.url, startTls: true, caCertificates: directory.authority };
+    const refused = await api.call("PUT", at, { json: elsewhere });
+    expect([refused.status, refused.body.errors[0]]).toMatchObject([400, { field: "bindPassword", type: "required" }]);
+    await change({ ...elsewhere, bindPassword: directory.bindPassword });
     expect(await test()).toMatchObject({
       ok: true,
       checks: [{ words: expect.stringContaining("STARTTLS") }, {}, {}, {}],
     });
     expect((await enter("ann", "pass-ann")).status).toBe(204);
+  });
+
+  it("lets the users of one directory in while another one is down", async () => {
+    const json = { name: "Annexe", type: "ldap", url: "ldap://127.0.0.1:1", userBase: LDAP_BASE };
+    const { body: dead } = await api.call("POST", "/identity-providers", { json });
+    expect((await enter("ann", "pass-ann")).status).toBe(204);
+    // Whether the other one knows this password cannot be told.
+    for (let at = 0; at < 4; at++) expect((await enter("ann", "guessed")).status).toBe(502);
+    expect((await enter("ann", "pass-ann")).status).toBe(204);
+    expect((await api.call("DELETE", `/identity-providers/${dead.id}`)).status).toBe(200);
   });
 
   it("makes who guesses wait, however the person is named", async () => {

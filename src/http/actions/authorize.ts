@@ -6,7 +6,7 @@ import {
 } from "../../auth/oauth-authorization.ts";
 import { OAuthRequestError } from "../../auth/oauth-error.ts";
 import type { Principal } from "../../auth/principal.ts";
-import { buildSessionCookie, readSessionCookie } from "../../auth/session-cookie.ts";
+import { readSessionCookie } from "../../auth/session-cookie.ts";
 import { CallerError, TooManyRequestsError, UpstreamError } from "../../lib/errors.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
 import { option, text } from "../../schema/field.ts";
@@ -16,6 +16,7 @@ import type { Action, PublicRequest } from "../action.ts";
 import { errorResponseOf } from "../error-response.ts";
 import { textParameter } from "../query/query.ts";
 import { assertSameOrigin } from "../session-auth.ts";
+import { logInWithPassword } from "./password-login.ts";
 
 const ANSWERS = { kind: "page" } as const;
 const PARAMETERS = [
@@ -111,11 +112,11 @@ async function submitAuthorizeForm(incoming: PublicRequest): Promise<HttpRespons
 
 /** Starts a console session and redirects back to the page. */
 async function submitPassword(incoming: PublicRequest, context: AuthorizeContext): Promise<HttpResponse> {
-  const { deps, body, address, secure } = incoming;
+  const { body } = incoming;
   const account = { email: textOf(body.email), password: textOf(body.password) };
   try {
-    const token = await deps.signIn.loginWithPassword({ ...account, newPassword: textOf(body.new_password) }, address);
-    return redirect(pageOf(incoming), { "Set-Cookie": buildSessionCookie(token, secure) });
+    const cookies = await logInWithPassword({ ...account, newPassword: textOf(body.new_password) }, incoming);
+    return { ...redirect(pageOf(incoming)), cookies };
   } catch (error) {
     if (!(error instanceof CallerError || error instanceof UpstreamError)) throw error;
     return renderLogin(incoming, context, formErrorOf(error, incoming));
@@ -187,8 +188,8 @@ function errorPage(error: unknown, incoming: Omit<PublicRequest, "body">): HttpR
   return { ...page, headers: { ...page.headers, ...more } };
 }
 
-function redirect(location: string, headers: Readonly<Record<string, string>> = {}): HttpResponse {
-  return { status: 303, headers: { ...headers, Location: location, "Referrer-Policy": "no-referrer" }, body: null };
+function redirect(location: string): HttpResponse {
+  return { status: 303, headers: { Location: location, "Referrer-Policy": "no-referrer" }, body: null };
 }
 
 /** URL of the page with the same request; `prompt=login` requires a login even if there is a session. */

@@ -9,6 +9,7 @@ import { jsonResponse } from "../action.ts";
 import { fileResponse } from "../file-response.ts";
 import { assertSameOrigin, authenticateSession } from "../session-auth.ts";
 import { compileBodyValidator } from "./body-validator.ts";
+import { logInWithPassword } from "./password-login.ts";
 
 const email = text("Email address of the account.", { required: true, max: 254 });
 const password = text("Password of the account.", { required: true, max: 1_024 });
@@ -59,7 +60,7 @@ export const loginActions: readonly Action[] = [
     async handle(request) {
       assertSameOrigin(request);
       const account = validateLogin(request.body) as unknown as LoginCredentials;
-      return sessionResponse(await request.deps.signIn.loginWithPassword(account, request.address), request.secure);
+      return { status: 204, cookies: await logInWithPassword(account, request), body: null };
     },
   },
   {

@@ -9,7 +9,7 @@ import { accessTokenOf } from "../bearer-token.ts";
 import { readUpload } from "../body/upload-stream.ts";
 import type { ApiDeps } from "../dependencies.ts";
 import { isBug, unauthorized } from "../error-response.ts";
-import { clientAddress } from "../incoming-request.ts";
+import { clientAddress } from "../forwarded-client.ts";
 import type { RateLimit } from "../rate-limit.ts";
 import { serveScimBulk } from "./scim-bulk.ts";
 import { scimErrorResponse } from "./scim-error-response.ts";

@@ -35,6 +35,7 @@ describe("settings file", () => {
         methodOverride: false,
         publicUrl: null,
         hosts: [],
+        trustedProxies: [],
         origins: [],
         requestsPerMinute: { token: 60_000, address: 60_000 },
         concurrentRequests: { user: 32, address: 8 },
