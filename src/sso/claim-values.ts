@@ -13,3 +13,24 @@ export function readClaimTexts(value: unknown): string[] {
     .map((each) => each.trim())
     .filter((each) => each !== "" && each.length <= MAX_TEXT_LENGTH);
 }
+
+/** Of SAML: where the groups are to be asked for, if they are too many. @source Microsoft Entra, group overage claim */
+const GROUPS_LINK = "http://schemas.microsoft.com/claims/groups.link";
+
+/**
+ * Reads the groups of a user. Null if the provider does not say them: the claim is missing, of another form, too long to be
+ * read whole, or named as to be asked for elsewhere (`_claim_names`, `hasgroups`, `groups.link`). An empty one says that the
+ * user is in no group. @source OpenID Connect Core 1.0 §5.6.2; docs/decisions/0433-missing-groups.md
+ */
+export function readGroupClaim(claims: Readonly<Record<string, unknown>>, name: string): string[] | null {
+  const value = claims[name];
+  const elsewhere = claims._claim_names;
+  const isElsewhere = typeof elsewhere === "object" && elsewhere !== null && Object.hasOwn(elsewhere, name);
+  if (isElsewhere || isTrue(claims.hasgroups) || claims[GROUPS_LINK] !== undefined) return null;
+  if (Array.isArray(value)) return value.length > MAX_VALUES ? null : readClaimTexts(value);
+  return typeof value === "string" || typeof value === "number" ? readClaimTexts(value) : null;
+}
+
+function isTrue(value: unknown): boolean {
+  return value === true || value === "true";
+}

@@ -3,7 +3,7 @@ import { Agent as SecureAgent } from "node:https";
 import type { ClientAuth, Configuration, CustomFetchOptions } from "openid-client";
 import type { IdentityProviderRow } from "../auth/identity-providers.ts";
 import { type ConnectionPool, guardedFetch } from "../lib/guarded-fetch.ts";
-import { readClaimTexts } from "./claim-values.ts";
+import { readClaimTexts, readGroupClaim } from "./claim-values.ts";
 import { findCause, isConnectionError, LoginError, type LoginErrorCode } from "./login-error.ts";
 import {
   buildProviderUrls,
@@ -162,7 +162,7 @@ function readIdentity(row: IdentityProviderRow, claims: Claims): ExternalIdentit
   if (subject === undefined)
     throw new LoginError("answer", `The provider did not send the claim ${row.subjectAttribute}.`);
   const [email] = readClaimTexts(claims[row.emailAttribute ?? "email"]);
-  const groups = row.groupsAttribute === null ? null : readClaimTexts(claims[row.groupsAttribute]);
+  const groups = row.groupsAttribute === null ? null : readGroupClaim(claims, row.groupsAttribute);
   return {
     subject,
     email: isEmailVerified(row, claims) ? (email ?? null) : null,

@@ -11,7 +11,7 @@ export interface ExternalIdentity {
   /** Null when it is missing or not verified. */
   email: string | null;
   name: string | null;
-  /** The user's groups; null when the provider sends no groups. */
+  /** The user's groups; null when the provider does not say them: the last known ones stay. */
   groups: readonly ProviderGroup[] | null;
 }
 

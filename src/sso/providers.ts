@@ -7,6 +7,7 @@ import type { ActorContext, Sync } from "../store/store.ts";
 import { MAX_GROUPS_PER_LOGIN, provisionAccount } from "./account-provisioning.ts";
 import { createLdapProvider } from "./ldap-provider.ts";
 import { LoginError } from "./login-error.ts";
+import type { MissingGroups } from "./missing-groups.ts";
 import { createOidcProvider } from "./oidc-provider.ts";
 import type { ExternalIdentity, PasswordAttempt, Provider, ProviderDeps, ProviderFactory } from "./provider.ts";
 import { createSamlProvider } from "./saml-provider.ts";
@@ -44,7 +45,9 @@ export interface IdentityProviders {
 }
 
 /** Creates the registry of providers; connects and loads libraries only on the first login. */
-export function createIdentityProviders(deps: ProviderDeps & { by: ActorContext }): IdentityProviders {
+export function createIdentityProviders(
+  deps: ProviderDeps & { by: ActorContext; missingGroups: MissingGroups },
+): IdentityProviders {
   const { store, clock, by } = deps;
   const cache = new Map<string, { row: IdentityProviderRow; madeAt: number; provider: Provider }>();
   const enabledRows = (type: IdentityProviderRow["type"]): IdentityProviderRow[] =>
@@ -69,7 +72,9 @@ export function createIdentityProviders(deps: ProviderDeps & { by: ActorContext 
           const { user, isComplete: isDone } = provisionAccount(tx, row, identity, context);
           return { id: user.id, isWhole: isDone } as Sync<{ id: string; isWhole: boolean }>;
         });
-        if (isWhole) return { id };
+        if (!isWhole) continue;
+        if (readsGroups(row)) deps.missingGroups[identity.groups === null ? "note" : "clear"](row, id);
+        return { id };
       }
     } catch (error) {
       if (error instanceof LoginError || !(error instanceof CallerError)) throw error;
@@ -126,6 +131,10 @@ export function createIdentityProviders(deps: ProviderDeps & { by: ActorContext 
       return found ? { user: store.get(users, found.id), isVerified: true } : local;
     },
   };
+}
+
+function readsGroups({ type, groupsAttribute, groupBase }: IdentityProviderRow): boolean {
+  return (type === "ldap" ? groupBase : groupsAttribute) !== null;
 }
 
 /** A missing account is refused like a wrong password. */

@@ -1,6 +1,6 @@
 import { hash, randomUUID, X509Certificate } from "node:crypto";
 import type { IdentityProviderRow } from "../auth/identity-providers.ts";
-import { readClaimTexts } from "./claim-values.ts";
+import { readClaimTexts, readGroupClaim } from "./claim-values.ts";
 import { LoginError } from "./login-error.ts";
 import { consumeValue, type KindLimit, putIfAbsent } from "./login-state-store.ts";
 import { LOGIN_TIMEOUT_MS } from "./pending-login.ts";
@@ -144,7 +144,7 @@ function readIdentity(row: IdentityProviderRow, { nameId, attributes }: SamlAsse
   const subject = row.subjectAttribute ? firstOf([row.subjectAttribute]) : (readClaimTexts(nameId)[0] ?? null);
   if (subject === null) throw new LoginError("answer", "The provider did not send a subject.");
   const named = readClaimTexts(nameId).find((id) => id.includes("@")) ?? null;
-  const groups = row.groupsAttribute === null ? null : readClaimTexts(attributes[row.groupsAttribute]);
+  const groups = row.groupsAttribute === null ? null : readGroupClaim(attributes, row.groupsAttribute);
   return {
     subject,
     email: firstOf(row.emailAttribute ? [row.emailAttribute] : EMAIL_ATTRIBUTES) ?? named,

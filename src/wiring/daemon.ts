@@ -49,6 +49,7 @@ import { createScimServer } from "../scim/server.ts";
 import { type ListenAddress, parseListenAddress } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
 import { createDirectoryHealthCheck } from "../sso/directory-health.ts";
+import { createMissingGroups } from "../sso/missing-groups.ts";
 import type { SharedLog } from "../store/shared-log.ts";
 import type { ResourceHooks } from "../store/store.ts";
 import { createCronScheduler } from "../time-zones/cron-schedule.ts";
@@ -252,6 +253,7 @@ async function startModules(
   let readiness: EmergencyReadinessMonitor | undefined;
   let zoneChanges: ZoneChanges;
   const scheduleLint = createScheduleLint({ reader: store, clock, events, log, times: bellTimes });
+  const missingGroups = createMissingGroups(clock);
   const healthSources = [
     ...[
       measurements.healthSource,
@@ -271,6 +273,7 @@ async function startModules(
     ],
     createMissingPasswordCheck(store, endpointId),
     createDirectoryHealthCheck(store),
+    missingGroups.healthReasons,
     () => ringPlans?.healthSource() ?? [],
     () => readiness?.healthReasons() ?? [],
     () => zoneDataReasons(zoneData, clock.now()),
@@ -440,7 +443,9 @@ async function startModules(
   const control = await startControlSocket(dataDir, controlCommands, log);
   onStop("control socket", control.stop);
   const effectiveSettings = { ...settings, listen: options.listen };
-  const identity = createIdentityServices({ data, clock, events, log, policy: ssrfGuard, baseUrl, schedule });
+  const identity = createIdentityServices({
+    ...{ data, clock, events, log, policy: ssrfGuard, baseUrl, schedule, missingGroups },
+  });
   const { signIn } = identity;
   onStop("identity providers", identity.stop);
   runAs("identity", () => identity.start());

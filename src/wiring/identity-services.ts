@@ -5,6 +5,7 @@ import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import { createDirectorySync } from "../sso/directory-sync.ts";
+import type { MissingGroups } from "../sso/missing-groups.ts";
 import { createIdentityProviders } from "../sso/providers.ts";
 import { createRedirectLoginService } from "../sso/redirect-login.ts";
 import { createSamlService } from "../sso/saml-service.ts";
@@ -19,6 +20,7 @@ export interface IdentityServiceDeps {
   policy: SsrfGuard;
   baseUrl(): string;
   schedule: CronScheduler;
+  missingGroups: MissingGroups;
 }
 
 /** Login with local passwords and through all identity providers. */

@@ -53,6 +53,7 @@ import type { AnyResource } from "../../src/schema/resource.ts";
 import { createScimServer } from "../../src/scim/server.ts";
 import { defaultSettings } from "../../src/settings/schema.ts";
 import { SSO_TABLES } from "../../src/sso/login-state-store.ts";
+import { createMissingGroups } from "../../src/sso/missing-groups.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { ActorContext, ResourceHooks, Store } from "../../src/store/store.ts";
 import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../../src/sync/storage/collections.ts";
@@ -253,7 +254,15 @@ export async function openApi(
   });
   let origin = "http://localhost";
   const identity = createIdentityServices({
-    ...{ data: { store, access }, clock, events, log, policy: ssrfGuard, baseUrl: () => origin },
+    ...{
+      data: { store, access },
+      clock,
+      events,
+      log,
+      policy: ssrfGuard,
+      missingGroups: createMissingGroups(clock),
+      baseUrl: () => origin,
+    },
     schedule: options.schedule ?? (() => () => undefined),
   });
   identity.start();

@@ -96,6 +96,29 @@ describe("log-in by OpenID Connect", () => {
     expect((await api.call("PUT", `/users/${userId}`, { json: { breakGlass: true } })).status).toBe(200);
   }
 
+  it.each<[string, object]>([
+    ["no groups claim", {}],
+    [
+      "a reference to them",
+      { _claim_names: { groups: "src1" }, _claim_sources: { src1: { endpoint: "https://graph.example/groups" } } },
+    ],
+    ["the mark of too many", { hasgroups: true }],
+  ])("keeps the last known groups when the provider sends %s", async (_, claims) => {
+    const groupsOf = () => {
+      const [ann] = api.store.find(users, { email: "ann@example.org" });
+      return api.store.find(scimGroupMembers, { userId: ann?.id as string }).length;
+    };
+    peer.people.set("ann", { email: "ann@example.org", name: "Ann", groups: ["Choir", "Teachers"] });
+    await logIn(createBrowserSession(), "ann");
+    expect(groupsOf()).toBe(2);
+    peer.people.set("ann", { email: "ann@example.org", name: "Ann", ...claims } as never);
+    await logIn(createBrowserSession(), "ann");
+    expect(groupsOf()).toBe(2);
+    peer.people.set("ann", { email: "ann@example.org", name: "Ann", groups: [] });
+    await logIn(createBrowserSession(), "ann");
+    expect(groupsOf()).toBe(0);
+  });
+
   it("takes over the account with the address, but for one that the provider does not vouch for", async () => {
     const bob = await api.call("POST", "/users", { json: { name: "Robert", email: "bob@example.org" } });
     const cat = await api.call("POST", "/users", { json: { name: "Cat", email: "cat@example.org" } });
