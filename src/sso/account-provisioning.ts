@@ -130,20 +130,26 @@ interface GroupLine extends Record<string, string | number | null> {
   externalId: string | null;
   /** 1 if the user is a member. */
   isIn: number;
+  /** 1 if a security group is linked to it. */
+  hasRights: number;
 }
 
 /** The provider's groups, and whether the user is a member. */
 function readProviderGroups(reader: StoreReader, row: IdentityProviderRow, user: User): GroupLine[] {
   return reader.all<GroupLine>(
     `SELECT g.id, g.name, g.external_id AS externalId, EXISTS (SELECT 1 FROM scim_group_members m
-       WHERE m.scim_group_pk = g.pk AND m.user_pk = ?) AS isIn
+       WHERE m.scim_group_pk = g.pk AND m.user_pk = ?) AS isIn,
+       EXISTS (SELECT 1 FROM security_group_scim_groups l WHERE l.scim_group_pk = g.pk) AS hasRights
      FROM scim_groups g WHERE g.identity_provider_id = ?`,
     user.pk,
     row.id,
   );
 }
 
-/** True when the user is in groups of the provider and a sync with the named groups would leave it in none. */
+/**
+ * True when a sync with the named groups would take all groups of the provider from the user. Where it creates groups
+ * those with rights count: a new group gives none.
+ */
 export function wouldLoseAllGroups(
   reader: StoreReader,
   row: IdentityProviderRow,
@@ -151,10 +157,12 @@ export function wouldLoseAllGroups(
   named: readonly ProviderGroup[] | null,
 ): boolean {
   const user = reader.get(users, userId);
-  if (!user || named === null || (row.createsGroups && named.length > 0)) return false;
+  if (!user || named === null) return false;
   const lines = readProviderGroups(reader, row, user);
   const known = createGroupMatcher(lines);
-  return lines.some(({ isIn }) => isIn === 1) && !named.some((group) => known(group));
+  const counts = (line: GroupLine | undefined): boolean =>
+    line !== undefined && (line.hasRights === 1 || !row.createsGroups || named.length === 0);
+  return lines.some((line) => line.isIn === 1 && counts(line)) && !named.some((group) => counts(known(group)));
 }
 
 /** Syncs the memberships in the provider's groups, removals first; false if changes remain. */
@@ -168,6 +176,7 @@ function syncGroups(
   const lines = readProviderGroups(tx, row, user);
   const known = createGroupMatcher(lines);
   const wanted = new Set(named.flatMap((group) => known(group)?.id ?? []));
+  for (const group of named) followGroup(tx, known(group), group, context.by);
   const changed = lines
     .filter(({ id, isIn }) => wanted.has(id) !== (isIn === 1))
     .sort((one, other) => other.isIn - one.isIn)
@@ -184,11 +193,23 @@ function syncGroups(
   return among.length === changed.length && (toCreate.length === unknown.size || context.remainingGroups <= 0);
 }
 
+/** A group that was renamed or moved is still the same one; its rights are those of its row. */
+function followGroup(tx: Transaction, line: GroupLine | undefined, group: ProviderGroup, by: ActorContext): void {
+  const { externalId, name } = group;
+  if (!line || externalId === null || externalId.length > 255 || name.length > 255) return;
+  const isOther = line.externalId !== externalId && tx.find(scimGroups, { externalId }, 1).length === 0;
+  if (!isOther && line.name === name) return;
+  tx.update(scimGroups, line.id, { name, ...(isOther ? { externalId } : {}) }, by);
+}
+
 function groupKey({ name, externalId }: ProviderGroup): string {
   return (externalId ?? name).toLowerCase();
 }
 
-/** Matches groups by external id if both sides have one, else by name; a name may also be an external id. */
+/**
+ * Matches groups by external id if both sides have one, then by the id that earlier versions stored, else by name; a name
+ * may also be an external id.
+ */
 function createGroupMatcher(lines: readonly GroupLine[]): (group: ProviderGroup) => GroupLine | undefined {
   // The oldest of several matching groups wins.
   const newestFirst = lines.toReversed();
@@ -197,10 +218,10 @@ function createGroupMatcher(lines: readonly GroupLine[]): (group: ProviderGroup)
   const bare = new Map(
     newestFirst.flatMap((line) => (line.externalId === null ? [[line.name.toLowerCase(), line]] : [])),
   );
-  return ({ name, externalId }) =>
+  return ({ name, externalId, formerId }) =>
     externalId === null
       ? (names.get(name.toLowerCase()) ?? ids.get(name.toLowerCase()))
-      : (ids.get(externalId.toLowerCase()) ?? bare.get(name.toLowerCase()));
+      : (ids.get(externalId.toLowerCase()) ?? ids.get(formerId?.toLowerCase() ?? "") ?? bare.get(name.toLowerCase()));
 }
 
 /** Creates a group and returns its id; null when the limit is reached or the name is too long. */

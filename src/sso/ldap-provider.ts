@@ -34,6 +34,8 @@ const GROUP_FILTER = "(member={dn})";
  * @source RFC 4530; Active Directory, objectGUID
  */
 const SUBJECT_ATTRIBUTES = ["entryUUID", "objectGUID"];
+/** The same of groups, which keep it when they are renamed or moved; also those of FreeIPA and 389 Directory Server. */
+const GROUP_ID_ATTRIBUTES = [...SUBJECT_ATTRIBUTES, "ipaUniqueID", "nsUniqueId"];
 
 /** Fills placeholders of a filter with escaped values. @source RFC 4515 §3 */
 function fillFilter(filter: string, values: Readonly<Record<string, string>>): string {
@@ -201,21 +203,21 @@ function tlsOptions({ caCertificates: ca }: IdentityProviderRow, host: string): 
   return { ...(ca ? { ca } : {}), host, ...(isIP(host) === 0 ? { servername: host } : {}) };
 }
 
+/** Reads in pages; stops after more than `max` entries. Throws ldapts' SizeLimitExceededError when the directory cuts off. */
 async function searchDirectory(
   client: Client,
   base: string,
   filter: string,
   attributes: string[],
-  sizeLimit: number,
+  max: number,
 ): Promise<Entry[]> {
-  const { SizeLimitExceededError } = await import("ldapts");
-  try {
-    return (await client.search(base, { ...searchOptions(filter, attributes), sizeLimit })).searchEntries;
-  } catch (error) {
-    // Placeholders with an empty DN tell the caller that the limit was exceeded.
-    if (error instanceof SizeLimitExceededError) return Array.from({ length: sizeLimit }, () => ({ dn: "" }));
-    throw error;
+  const found: Entry[] = [];
+  const paged = { pageSize: Math.min(PAGE_SIZE, max) };
+  for await (const { searchEntries } of client.searchPaginated(base, { ...searchOptions(filter, attributes), paged })) {
+    found.push(...searchEntries);
+    if (found.length > max) break;
   }
+  return found;
 }
 
 /** `objectGUID` stays binary even if its bytes are valid text. */
@@ -250,7 +252,11 @@ async function readIdentity(row: IdentityProviderRow, client: Client, entry: Ent
 
 /** Active Directory ids are binary; they are encoded as hex. */
 function readSubject({ subjectAttribute }: IdentityProviderRow, entry: Entry): string | null {
-  for (const attribute of subjectAttribute ? [subjectAttribute] : SUBJECT_ATTRIBUTES) {
+  return readFirst(subjectAttribute ? [subjectAttribute] : SUBJECT_ATTRIBUTES, entry);
+}
+
+function readFirst(attributes: readonly string[], entry: Entry): string | null {
+  for (const attribute of attributes) {
     const value = [entry[attribute]].flat()[0];
     if (Buffer.isBuffer(value) && value.length > 0) return value.toString("hex");
     const [text] = readClaimTexts(value);
@@ -261,11 +267,19 @@ function readSubject({ subjectAttribute }: IdentityProviderRow, entry: Entry): s
 
 async function readGroups(row: IdentityProviderRow, client: Client, dn: string): Promise<ProviderGroup[] | null> {
   if (row.groupBase === null || row.groupBase === "") return null;
+  const { SizeLimitExceededError } = await import("ldapts");
   const filter = fillFilter(row.groupFilter ?? GROUP_FILTER, { dn });
-  const found = await searchDirectory(client, row.groupBase, filter, ["cn"], MAX_GROUPS);
-  // Limit exceeded: null keeps the current groups.
-  if (found.some(({ dn: name }) => name === "")) return null;
-  return found.map((entry) => ({ name: readGroupName(entry), externalId: entry.dn }));
+  const attributes = ["cn", ...GROUP_ID_ATTRIBUTES];
+  const found = await searchDirectory(client, row.groupBase, filter, attributes, MAX_GROUPS).catch((error: unknown) => {
+    if (error instanceof SizeLimitExceededError) return null;
+    throw error;
+  });
+  // Not all are known: the current groups stay.
+  if (found === null || found.length > MAX_GROUPS) return null;
+  return found.map((entry) => {
+    const id = readFirst(GROUP_ID_ATTRIBUTES, entry);
+    return { name: readGroupName(entry), externalId: id ?? entry.dn, ...(id === null ? {} : { formerId: entry.dn }) };
+  });
 }
 
 function readGroupName(entry: Entry): string {
@@ -332,10 +346,15 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
 }
 
 async function countEntries(client: Client, row: IdentityProviderRow, base: string, filter: string): Promise<number> {
+  const { SizeLimitExceededError } = await import("ldapts");
   try {
     return (await searchDirectory(client, base, filter, ["1.1"], MAX_COUNTED)).length;
   } catch (error) {
-    throw toUpstreamError(row, error);
+    if (!(error instanceof SizeLimitExceededError)) throw toUpstreamError(row, error);
+    const who = row.bindDn ? `of ${row.bindDn}` : "of anonymous users";
+    throw new UpstreamError("upstream", `The directory returns only a part: raise the size limit ${who} there.`, {
+      provider: row.id,
+    });
   }
 }
 

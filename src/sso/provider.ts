@@ -18,8 +18,10 @@ export interface ExternalIdentity {
 /** A group at a provider. */
 export interface ProviderGroup {
   name: string;
-  /** Id at the provider, such as the DN in a directory; null if it has none. */
+  /** Id at the provider that never changes; null if it has none. */
   externalId: string | null;
+  /** Id that earlier versions stored: the DN in a directory. */
+  formerId?: string;
 }
 
 /** Codes of findings, which the console translates; for `failed` only `words` gives the reason. */

@@ -90,14 +90,15 @@ describe("log-in by a directory", () => {
 
   it("gives the rights of groups, and takes them when the directory is asked on demand or by the clock", async () => {
     const [group] = api.store.find(scimGroups, { name: "senders" });
-    expect(group?.externalId).toBe(`cn=senders,ou=groups,${LDAP_BASE}`);
+    expect(group?.externalId).toMatch(/^[\da-f]{8}-[\da-f-]{27}$/);
+    const groupDn = `cn=senders,ou=groups,${LDAP_BASE}`;
     const { body } = await api.call("POST", "/security-groups", { json: { name: "Senders" } });
     await api.call("POST", `/security-groups/${body.id}/permissions`, { json: { verb: "get", spec: "/users/*" } });
     await api.call("POST", `/security-groups/${body.id}/scim-groups`, { json: { scimGroupId: group?.id } });
     const [ann, bob] = [cookieOf(await enter("ann", "pass-ann")), cookieOf(await enter("bob", "pass-bob"))];
     expect([await read(ann), await read(bob)]).toEqual([200, 404]);
     const swap = `changetype: modify\nadd: member\n${memberLine("bob")}\n-\ndelete: member\n${memberLine("ann")}\n`;
-    directory.change(`dn: ${group?.externalId}\n${swap}`);
+    directory.change(`dn: ${groupDn}\n${swap}`);
     expect([await read(ann), await read(bob)]).toEqual([200, 404]);
     const synced = await api.call("POST", `${at}/sync`);
     expect(synced.body.lastSyncResult).toBe("Users in sync: 3. No longer in the directory: 0.");
@@ -111,6 +112,25 @@ describe("log-in by a directory", () => {
     await expect.poll(() => read(bob)).toBe(401);
     await expect.poll(byToken).toBe(401);
     expect((await enter("bob", "pass-bob")).status).toBe(401);
+  });
+
+  it("knows a group that was renamed there, and one that an earlier version stored with its DN", async () => {
+    const senders = () => api.store.find(scimGroups, {}).find(({ name }) => /^(senders|callers)$/.test(name));
+    const former = senders();
+    const dn = (name: string) => `cn=${name},ou=groups,${LDAP_BASE}`;
+    await api.store.update(scimGroups, former?.id as string, { externalId: dn("senders").toUpperCase() }, api.system);
+    directory.change(`dn: ${dn("senders")}\nchangetype: modify\nadd: member\n${memberLine("ann")}\n`);
+    const ann = cookieOf(await enter("ann", "pass-ann"));
+    expect(await read(ann)).toBe(200);
+    expect(senders()).toMatchObject({ id: former?.id, externalId: former?.externalId });
+    directory.change(`dn: ${dn("senders")}\nchangetype: modrdn\nnewrdn: cn=callers\ndeleteoldrdn: 1\n`);
+    const synced = await api.call("POST", `${at}/sync`);
+    expect(synced.body).toMatchObject({ lastSyncOutcome: "in-line" });
+    expect(await read(ann)).toBe(200);
+    expect(senders()).toMatchObject({ id: former?.id, name: "callers" });
+    directory.change(`dn: ${dn("callers")}\nchangetype: modrdn\nnewrdn: cn=senders\ndeleteoldrdn: 1\n`);
+    expect((await enter("ann", "pass-ann")).status).toBe(204);
+    expect(senders()).toMatchObject({ id: former?.id, name: "senders" });
   });
 
   it("takes out who is switched off there", async () => {

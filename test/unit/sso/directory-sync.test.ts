@@ -6,6 +6,8 @@ import users from "../../../src/resources/people/users.ts";
 import identityProviders from "../../../src/resources/security/identity-providers.ts";
 import scimGroupMembers from "../../../src/resources/security/scim-group-members.ts";
 import scimGroups from "../../../src/resources/security/scim-groups.ts";
+import securityGroupScimGroups from "../../../src/resources/security/security-group-scim-groups.ts";
+import securityGroups from "../../../src/resources/security/security-groups.ts";
 import { createDirectorySync } from "../../../src/sso/directory-sync.ts";
 import type { ExternalIdentity } from "../../../src/sso/provider.ts";
 import type { IdentityProviders } from "../../../src/sso/providers.ts";
@@ -18,12 +20,17 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-it("withholds users who would lose all groups, also to unknown groups", async () => {
+it.each([
+  ["unknown groups", false],
+  ["new groups without rights", true],
+])("withholds users who would lose all groups to %s", async (name, createsGroups) => {
   const { store, clock, system: by } = fixture;
-  const directory = { ...{ name: "House", type: "ldap", createsGroups: false }, url: "ldap://dir", userBase: "o=x" };
+  const directory = { ...{ name, type: "ldap", createsGroups }, url: "ldap://dir", userBase: "o=x" };
   const row = await store.create(identityProviders, directory, by);
-  const known = { name: "All", externalId: "cn=all" };
+  const known = { name: "All", externalId: `cn=all ${createsGroups}` };
   const { id: scimGroupId } = await store.create(scimGroups, { ...known, identityProviderId: row.id }, by);
+  const { id: securityGroupId } = await store.create(securityGroups, { name }, by);
+  await store.create(securityGroupScimGroups, { securityGroupId, scimGroupId }, by);
   await store.write((tx) => {
     for (let n = 0; n < 11; n++) {
       const { id: userId } = tx.create(users, { name: `P ${n}` }, by, {
@@ -32,7 +39,7 @@ it("withholds users who would lose all groups, also to unknown groups", async ()
       tx.create(scimGroupMembers, { scimGroupId, userId }, by);
     }
   });
-  let groups = [{ name: "All", externalId: "cn=all,ou=elsewhere" }];
+  let groups = [{ name: "Everybody", externalId: `cn=all ${createsGroups},ou=elsewhere` }];
   async function* findPeople(subjects: ReadonlySet<string>): AsyncGenerator<ExternalIdentity> {
     for (const subject of subjects) yield { subject, email: null, name: null, groups };
   }
