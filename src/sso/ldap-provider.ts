@@ -7,6 +7,7 @@ import type { IdentityProviderRow } from "../auth/identity-providers.ts";
 import { TooManyRequestsError, UpstreamError } from "../lib/errors.ts";
 import type { ResolvedAddress } from "../lib/ssrf-guard.ts";
 import { readClaimTexts } from "./claim-values.ts";
+import { ACCOUNT_ATTRIBUTES, isClosedAccount, isComputer, withoutDomain } from "./directory-accounts.ts";
 import {
   type ExternalIdentity,
   type Provider,
@@ -27,8 +28,10 @@ const MAX_GROUPS = 1_000;
 /** Login throttle per directory entry and client: a directory accepts many spellings of one user. */
 const THROTTLE_POLICY = { freeAttempts: 5, initialDelayMs: 1_000, maxDelayMs: 30_000 };
 
-const USER_FILTER = "(|(mail={login})(uid={login})(sAMAccountName={login}))";
+const USER_FILTER = "(|(mail={login})(uid={login})(sAMAccountName={login})(userPrincipalName={login}))";
 const GROUP_FILTER = "(member={dn})";
+/** Includes groups in groups. @source Active Directory, LDAP_MATCHING_RULE_IN_CHAIN */
+const NESTED_GROUP_FILTER = "(member:1.2.840.113556.1.4.1941:={dn})";
 /**
  * Immutable id attributes; the first one that an entry has is its subject.
  * @source RFC 4530; Active Directory, objectGUID
@@ -54,14 +57,11 @@ function fillFilter(filter: string, values: Readonly<Record<string, string>>): s
 export function createLdapProvider(row: IdentityProviderRow, deps: ProviderDeps): Provider {
   const { userFilter } = row;
   const attempts = createAttemptThrottle(deps.clock, THROTTLE_POLICY);
-  const find = (client: Client, login: string): Promise<Entry[]> =>
-    searchDirectory(
-      client,
-      row.userBase ?? "",
-      fillFilter(userFilter ?? USER_FILTER, { login }),
-      requestedAttributes(row),
-      2,
-    );
+  const find = async (client: Client, login: string): Promise<Entry[]> => {
+    const filter = fillFilter(userFilter ?? USER_FILTER, { login: withoutDomain(login) });
+    const found = await searchDirectory(client, row.userBase ?? "", filter, requestedAttributes(row), 2);
+    return found.filter((entry) => !isComputer(entry));
+  };
   return {
     test: () => test(row, deps),
     password: {
@@ -70,7 +70,7 @@ export function createLdapProvider(row: IdentityProviderRow, deps: ProviderDeps)
         return withClient(row, deps, async (client) => {
           const [entry, other] = await find(client, login.trim());
           // Ambiguous logins are refused. Binding a random DN takes as long as a wrong password.
-          if (!entry || other || isDisabled(entry)) {
+          if (!entry || other || isClosedAccount(entry, deps.clock.now())) {
             await verifyPassword(row, deps, `cn=${randomUUID()},${row.userBase}`, password).catch(() => false);
             return null;
           }
@@ -105,7 +105,7 @@ async function* findPeople(
     for await (const { searchEntries } of client.searchPaginated(row.userBase ?? "", options)) {
       for (const entry of searchEntries) {
         const subject = readSubject(row, entry);
-        if (subject === null || !subjects.has(subject) || isDisabled(entry)) continue;
+        if (subject === null || !subjects.has(subject) || isClosedAccount(entry, deps.clock.now())) continue;
         yield await readIdentity(row, client, entry);
       }
     }
@@ -227,15 +227,7 @@ function searchOptions(filter: string, attributes: string[]) {
 
 function requestedAttributes(row: IdentityProviderRow): string[] {
   const { subjectAttribute: subject, emailAttribute: email, nameAttribute: name } = row;
-  return [...(subject ? [subject] : SUBJECT_ATTRIBUTES), email ?? "mail", name ?? "cn", ...DISABLED_ATTRIBUTES];
-}
-
-/** Attributes of disabled accounts: a bit in Active Directory, a text in others. */
-const DISABLED_ATTRIBUTES = ["userAccountControl", "nsAccountLock"];
-
-/** Disabled accounts cannot log in and count as removed in a sync. @source Active Directory, ACCOUNTDISABLE */
-function isDisabled({ userAccountControl: bits, nsAccountLock: locked }: Entry): boolean {
-  return (Number(readClaimTexts(bits)[0] ?? 0) & 2) !== 0 || readClaimTexts(locked)[0]?.toLowerCase() === "true";
+  return [...(subject ? [subject] : SUBJECT_ATTRIBUTES), email ?? "mail", name ?? "cn", ...ACCOUNT_ATTRIBUTES];
 }
 
 async function readIdentity(row: IdentityProviderRow, client: Client, entry: Entry): Promise<ExternalIdentity> {
@@ -247,7 +239,7 @@ async function readIdentity(row: IdentityProviderRow, client: Client, entry: Ent
     );
   const [email] = readClaimTexts(entry[row.emailAttribute ?? "mail"]);
   const [name] = readClaimTexts(entry[row.nameAttribute ?? "cn"]);
-  return { subject, email: email ?? null, name: name ?? null, groups: await readGroups(row, client, entry.dn) };
+  return { subject, email: email ?? null, name: name ?? null, groups: await readGroups(row, client, entry) };
 }
 
 /** Active Directory ids are binary; they are encoded as hex. */
@@ -265,10 +257,11 @@ function readFirst(attributes: readonly string[], entry: Entry): string | null {
   return null;
 }
 
-async function readGroups(row: IdentityProviderRow, client: Client, dn: string): Promise<ProviderGroup[] | null> {
+async function readGroups(row: IdentityProviderRow, client: Client, entry: Entry): Promise<ProviderGroup[] | null> {
   if (row.groupBase === null || row.groupBase === "") return null;
   const { SizeLimitExceededError } = await import("ldapts");
-  const filter = fillFilter(row.groupFilter ?? GROUP_FILTER, { dn });
+  const byDefault = readFirst(["objectGUID"], entry) === null ? GROUP_FILTER : NESTED_GROUP_FILTER;
+  const filter = fillFilter(row.groupFilter ?? byDefault, { dn: entry.dn });
   const attributes = ["cn", ...GROUP_ID_ATTRIBUTES];
   const found = await searchDirectory(client, row.groupBase, filter, attributes, MAX_GROUPS).catch((error: unknown) => {
     if (error instanceof SizeLimitExceededError) return null;
@@ -276,9 +269,9 @@ async function readGroups(row: IdentityProviderRow, client: Client, dn: string):
   });
   // Not all are known: the current groups stay.
   if (found === null || found.length > MAX_GROUPS) return null;
-  return found.map((entry) => {
-    const id = readFirst(GROUP_ID_ATTRIBUTES, entry);
-    return { name: readGroupName(entry), externalId: id ?? entry.dn, ...(id === null ? {} : { formerId: entry.dn }) };
+  return found.map((group) => {
+    const id = readFirst(GROUP_ID_ATTRIBUTES, group);
+    return { name: readGroupName(group), externalId: id ?? group.dn, ...(id === null ? {} : { formerId: group.dn }) };
   });
 }
 
@@ -348,7 +341,8 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
 async function countEntries(client: Client, row: IdentityProviderRow, base: string, filter: string): Promise<number> {
   const { SizeLimitExceededError } = await import("ldapts");
   try {
-    return (await searchDirectory(client, base, filter, ["1.1"], MAX_COUNTED)).length;
+    const found = await searchDirectory(client, base, filter, ["objectClass"], MAX_COUNTED);
+    return found.filter((entry) => !isComputer(entry)).length;
   } catch (error) {
     if (!(error instanceof SizeLimitExceededError)) throw toUpstreamError(row, error);
     const who = row.bindDn ? `of ${row.bindDn}` : "of anonymous users";

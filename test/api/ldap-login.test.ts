@@ -146,6 +146,11 @@ describe("log-in by a directory", () => {
     expect(await session()).toBe(401);
     directory.change(`${dn}replace: userAccountControl\nuserAccountControl: 512\n`);
     expect((await enter("ann", "pass-ann")).status).toBe(204);
+    // At the end of 2020.
+    directory.change(`${dn}add: accountExpires\naccountExpires: 132539328000000000\n`);
+    expect((await enter("ann", "pass-ann")).status).toBe(401);
+    directory.change(`${dn}replace: accountExpires\naccountExpires: 9223372036854775807\n`);
+    expect((await enter("SCHOOL\\ann", "pass-ann")).status).toBe(204);
   });
 
   it("holds back what would take out many, until somebody says so", async () => {

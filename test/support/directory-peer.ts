@@ -63,7 +63,8 @@ function settings(folder: string, bindDn: string, bindPassword: string): string 
   return [
     ...["core", "cosine", "inetorgperson"].map((name) => `include /etc/ldap/schema/${name}.schema`),
     "attributetype ( 1.2.840.113556.1.4.8 NAME 'userAccountControl' SYNTAX '1.3.6.1.4.1.1466.115.121.1.27' SINGLE-VALUE )",
-    "objectclass ( 1.3.6.1.4.1.99999.1 NAME 'switchable' SUP top AUXILIARY MAY userAccountControl )",
+    "attributetype ( 1.2.840.113556.1.4.159 NAME 'accountExpires' SYNTAX '1.3.6.1.4.1.1466.115.121.1.27' SINGLE-VALUE )",
+    "objectclass ( 1.3.6.1.4.1.99999.1 NAME 'switchable' SUP top AUXILIARY MAY ( userAccountControl $ accountExpires ) )",
     ...(existsSync(join(modules, "back_mdb.la")) ? [`modulepath ${modules}`, "moduleload back_mdb"] : []),
     `pidfile ${join(folder, "slapd.pid")}`,
     `TLSCertificateFile ${join(folder, "cert.pem")}`,

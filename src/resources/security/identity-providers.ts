@@ -52,11 +52,14 @@ export default defineResource({
     bindPassword: secret("LDAP: bind password.", { boundTo: ["url", "startTls", "bindDn"] }),
     userBase: text("LDAP: search base of users, such as ou=people,dc=example,dc=org.", LONG_TEXT),
     userFilter: text(
-      "LDAP: filter that finds a user by the login name `{login}`; default: by mail, uid and sAMAccountName.",
+      "LDAP: filter that finds a user by the login name `{login}`; default: by mail, uid, sAMAccountName and userPrincipalName. A domain before a backslash is left out.",
       LONG_TEXT,
     ),
     groupBase: text("LDAP: search base of groups; by default groups are not read.", LONG_TEXT),
-    groupFilter: text("LDAP: filter that finds the groups of the user `{dn}`; default: `(member={dn})`.", LONG_TEXT),
+    groupFilter: text(
+      "LDAP: filter that finds the groups of the user `{dn}`; default: `(member={dn})`, in Active Directory with groups in groups.",
+      LONG_TEXT,
+    ),
     syncSchedule: text(
       "LDAP: schedule of the directory sync, as a cron expression in local time; null for manual sync only.",
       { max: 140, default: "15 3 * * *" },
