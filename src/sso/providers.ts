@@ -38,6 +38,8 @@ export interface IdentityProviders {
   verifyCredentials: VerifyWithProviders;
   /** The provider of a row, even if it is disabled. */
   providerFor(row: IdentityProviderRow): Provider;
+  /** Tests a provider as if it had never been asked: what is known of it may be an hour old. */
+  test(row: IdentityProviderRow): ReturnType<Provider["test"]>;
   /** An enabled provider. Throws LoginError `off`. */
   requireEnabled(id: string): { row: IdentityProviderRow; provider: Provider };
   /** Finds or creates the account of an identity, see `account-provisioning.ts`. Throws LoginError. */
@@ -53,13 +55,15 @@ export function createIdentityProviders(
   const enabledRows = (type: IdentityProviderRow["type"]): IdentityProviderRow[] =>
     store.find(identityProviders, { type, enabled: true });
 
+  const createProvider = (row: IdentityProviderRow): Provider =>
+    row.type === "built-in" ? { test: async () => [] } : FACTORIES[row.type](row, deps);
+
   function providerFor(row: IdentityProviderRow): Provider {
-    if (row.type === "built-in") return { test: async () => [] };
     const now = clock.now();
     const known = cache.get(row.id);
     if (known && known.row.updatedAt === row.updatedAt && now - known.madeAt < PROVIDER_LIFETIME_MS)
       return known.provider;
-    const provider = FACTORIES[row.type](row, deps);
+    const provider = createProvider(row);
     cache.set(row.id, { row, madeAt: now, provider });
     return provider;
   }
@@ -114,6 +118,7 @@ export function createIdentityProviders(
       return { taken: directory || isBuiltInEnabled(store), directory };
     },
     providerFor,
+    test: (row) => createProvider(row).test(),
     requireEnabled(id) {
       const row = store.get(identityProviders, id);
       if (!row?.enabled) throw new LoginError("off", "The identity provider was not found or is disabled.");

@@ -54,7 +54,7 @@ export function createIdentityServices({ data, schedule, ...deps }: IdentityServ
     desk: {
       loginOptions: providers.loginOptions,
       passwordLoginOptions: providers.passwordLoginOptions,
-      test: (row) => providers.providerFor(row).test(),
+      test: providers.test,
       sync: sync.run,
       providerLogin,
     },

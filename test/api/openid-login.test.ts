@@ -347,6 +347,13 @@ describe("the built-in provider", () => {
     expect((await enter("gus@example.org")).status).toBe(204);
   });
 
+  it("is tested for real: a provider that was there a moment ago is down now", async () => {
+    const test = () => api.call("POST", `/identity-providers/${providerId}/connection-test`);
+    expect((await test()).body.ok).toBe(true);
+    await peer.stop();
+    expect((await test()).body.ok).toBe(false);
+  });
+
   it("has its users back when another provider is deleted, whose groups go", async () => {
     const rehearsed = await api.call("DELETE", `/identity-providers/${providerId}?dryRun=true`);
     expect([rehearsed.status, api.store.get(identityProviders, providerId)?.enabled]).toEqual([200, true]);
