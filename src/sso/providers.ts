@@ -1,6 +1,7 @@
 import type { IdentityProviderRow, VerifyWithProviders } from "../auth/identity-providers.ts";
 import { findUserProvider, isBuiltInEnabled } from "../auth/identity-providers.ts";
-import { CallerError } from "../lib/errors.ts";
+import { CallerError, UpstreamError } from "../lib/errors.ts";
+import type { Log } from "../lib/log.ts";
 import users from "../resources/people/users.ts";
 import identityProviders from "../resources/security/identity-providers.ts";
 import type { ActorContext, Sync } from "../store/store.ts";
@@ -48,7 +49,7 @@ export interface IdentityProviders {
 
 /** Creates the registry of providers; connects and loads libraries only on the first login. */
 export function createIdentityProviders(
-  deps: ProviderDeps & { by: ActorContext; missingGroups: MissingGroups },
+  deps: ProviderDeps & { by: ActorContext; log: Log; missingGroups: MissingGroups },
 ): IdentityProviders {
   const { store, clock, by } = deps;
   const cache = new Map<string, { row: IdentityProviderRow; madeAt: number; provider: Provider }>();
@@ -93,7 +94,10 @@ export function createIdentityProviders(
   async function verifyWithAny(rows: readonly IdentityProviderRow[], account: PasswordAttempt) {
     const unknown = new CallerError("unauthorized", "The directory does not accept the password.");
     const asked = rows.map(async (row) => {
-      const identity = await providerFor(row).password?.verify(account).catch(ignoreLoginError);
+      const identity = await providerFor(row)
+        .password?.verify(account)
+        .catch(ignoreLoginError)
+        .catch((error: unknown) => hideAddress(row, error, deps.log));
       if (!identity) throw unknown;
       return { row, identity };
     });
@@ -140,6 +144,13 @@ export function createIdentityProviders(
 
 function readsGroups({ type, groupsAttribute, groupBase }: IdentityProviderRow): boolean {
   return (type === "ldap" ? groupBase : groupsAttribute) !== null;
+}
+
+/** Callers that are not logged in see neither hosts nor errors of libraries; these are logged. Always throws. */
+function hideAddress({ id, name }: IdentityProviderRow, error: unknown, log: Log): never {
+  if (!(error instanceof UpstreamError)) throw error;
+  log.warn({ event: "sso.directory_unreachable", providerId: id, err: error }, "Directory could not check a password.");
+  throw new UpstreamError("upstream", `${name} cannot be reached. Try again later.`, { provider: id }, error);
 }
 
 /** A missing account is refused like a wrong password. */

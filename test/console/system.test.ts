@@ -67,7 +67,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open("/system");
     const phones = page.locator(".plugin", { hasText: "ip-phones" });
-    await phones.getByText("Failed").waitFor();
+    await phones.getByText("Failed").first().waitFor();
     await phones.getByText(/Failed 5 times within 10 minutes/).waitFor();
     await page.locator("header").getByText("Critical").waitFor();
     expect(await axe()).toEqual([]);
