@@ -68,9 +68,19 @@ interface Hop {
   secure: boolean | null;
 }
 
-/** Hops as the headers list them, the client first. */
+/**
+ * Hops as the headers list them, the client first. Most proxies write one of the headers and pass the other one on as the
+ * client sent it: none is believed where they name different last hops.
+ */
 function hopsOf({ headers }: IncomingMessage): Hop[] {
-  if (headers.forwarded !== undefined) return headers.forwarded.split(",").map(forwardedHop);
+  const listed = listedHops(headers);
+  if (headers.forwarded === undefined) return listed;
+  const forwarded = headers.forwarded.split(",").map(forwardedHop);
+  const agree = listed.length === 0 || listed.at(-1)?.address === forwarded.at(-1)?.address;
+  return agree ? forwarded : [];
+}
+
+function listedHops(headers: IncomingMessage["headers"]): Hop[] {
   const proto = textOf(headers["x-forwarded-proto"]).split(",").at(-1)?.trim().toLowerCase();
   const secure = proto ? proto === "https" : null;
   const addresses = textOf(headers["x-forwarded-for"]);

@@ -33,8 +33,11 @@ describe("the client behind a proxy", () => {
     ["10.0.0.1", {}, "10.0.0.1"],
     ["10.0.0.1", { forwarded: 'for=1.2.3.4, for="[2001:db8:2::7]:80";proto=https;by=10.0.0.1' }, "2001:db8:2::7"],
     ["10.0.0.1", { forwarded: "for=_hidden" }, "10.0.0.1"],
-    // Forwarded is the standard, and comes first.
-    ["10.0.0.1", { forwarded: "for=203.0.113.6", ...FOR("203.0.113.5") }, "203.0.113.6"],
+    ["10.0.0.1", { forwarded: "for=203.0.113.5;proto=https", ...FOR("203.0.113.5") }, "203.0.113.5"],
+    // One of the two comes from the client.
+    ["10.0.0.1", { forwarded: "for=203.0.113.6", ...FOR("203.0.113.5") }, "10.0.0.1"],
+    ["10.0.0.1", { forwarded: "for=203.0.113.6", ...FOR("1.2.3.4, 203.0.113.5") }, "10.0.0.1"],
+    ["10.0.0.1", { forwarded: "for=unknown", ...FOR("203.0.113.5") }, "10.0.0.1"],
     ["203.0.113.9", FOR("10.0.0.1"), "203.0.113.9"],
     ["203.0.113.9", { forwarded: "for=10.0.0.1;proto=https" }, "203.0.113.9"],
   ])("from %s with %j is %s", (from, headers, address) => {
