@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
+import { createAddressSet } from "../lib/address-set.ts";
 
 /** The client of a request, which a trusted proxy may have named. */
 export interface RequestClient {
@@ -24,24 +25,16 @@ export type ForwardedClientReader = (raw: IncomingMessage) => boolean;
  */
 export function createForwardedClientReader(trusted: readonly string[]): ForwardedClientReader {
   if (trusted.length === 0) return () => false;
-  const proxies = new BlockList();
-  for (const entry of trusted) {
-    const [address = "", prefix] = entry.split("/");
-    const family = isIP(address) === 6 ? "ipv6" : "ipv4";
-    if (prefix === undefined) proxies.addAddress(address, family);
-    else proxies.addSubnet(address, Number(prefix), family);
-  }
-  const isTrusted = (address: string | null): boolean =>
-    address !== null && proxies.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  const proxies = createAddressSet(trusted);
   return (raw) => {
     const own = socketClient(raw);
-    if (!isTrusted(own.address)) return false;
+    if (own.address === null || !proxies.has(own.address)) return false;
     let client = own;
     for (const hop of hopsOf(raw).reverse().slice(0, MAX_HOPS)) {
       // The proxy does not say who it was.
       if (hop.address === null) break;
       client = { address: hop.address, secure: hop.secure ?? own.secure };
-      if (!isTrusted(hop.address)) break;
+      if (!proxies.has(hop.address)) break;
     }
     (raw as ForwardedRequest).forwardedClient = client;
     return true;

@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
+import { createAddressSet } from "./address-set.ts";
 import { CallerError, UpstreamError } from "./errors.ts";
 import { ownAddresses } from "./network-route.ts";
 
@@ -28,37 +29,26 @@ export interface SsrfGuard {
 }
 
 /** Loopback, link-local, multicast, unspecified and broadcast networks. @source RFC 6890 */
-const BLOCKED_NETWORKS: readonly [string, number, "ipv4" | "ipv6"][] = [
-  ["0.0.0.0", 8, "ipv4"],
-  ["127.0.0.0", 8, "ipv4"],
-  ["169.254.0.0", 16, "ipv4"],
-  ["224.0.0.0", 4, "ipv4"],
-  ["255.255.255.255", 32, "ipv4"],
-  ["::", 128, "ipv6"],
-  ["::1", 128, "ipv6"],
-  ["fe80::", 10, "ipv6"],
-  ["ff00::", 8, "ipv6"],
+const BLOCKED_NETWORKS = [
+  "0.0.0.0/8",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "224.0.0.0/4",
+  "255.255.255.255/32",
+  "::/128",
+  "::1/128",
+  "fe80::/10",
+  "ff00::/8",
 ];
 
 /** Creates the guard; without `resolve` and `localAddresses` it uses those of this machine. */
 export function createSsrfGuard(deps: SsrfGuardDeps): SsrfGuard {
   const { localAddresses = localMachineAddresses, resolve = resolveAll } = deps;
-  const refused = new BlockList();
-  for (const [network, prefix, type] of BLOCKED_NETWORKS) refused.addSubnet(network, prefix, type);
-  const allowed = new BlockList();
-  const names = new Set<string>();
-  for (const target of deps.allowedTargets) {
-    const [address = "", prefix] = target.split("/");
-    const version = isIP(address);
-    if (version === 0) names.add(target.toLowerCase());
-    else
-      allowed.addSubnet(address, prefix === undefined ? (version === 4 ? 32 : 128) : Number(prefix), typeOf(address));
-  }
-  const isAllowed = ({ address }: ResolvedAddress): boolean => {
-    const type = typeOf(address);
-    if (allowed.check(address, type)) return true;
-    return !refused.check(address, type) && !blockListOf(localAddresses()).check(address, type);
-  };
+  const refused = createAddressSet(BLOCKED_NETWORKS);
+  const allowed = createAddressSet(deps.allowedTargets);
+  const names = new Set(deps.allowedTargets.map((target) => target.toLowerCase()));
+  const isAllowed = ({ address }: ResolvedAddress): boolean =>
+    allowed.has(address) || (!refused.has(address) && !createAddressSet(localAddresses()).has(address));
   return {
     async resolveAllowed(host) {
       const name = host.replace(/^\[(.*)\]$/, "$1");
@@ -84,16 +74,6 @@ export async function assertHostAllowed(field: string, host: string, policy: Ssr
     const message = `Field ${field} is not valid. ${error.message}`;
     throw new CallerError("invalid-value", `Field ${field} is not valid.`, [{ field, type: "invalid-value", message }]);
   });
-}
-
-function typeOf(address: string): "ipv4" | "ipv6" {
-  return isIP(address) === 6 ? "ipv6" : "ipv4";
-}
-
-function blockListOf(addresses: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const address of addresses) list.addAddress(address, typeOf(address));
-  return list;
 }
 
 function localMachineAddresses(): string[] {

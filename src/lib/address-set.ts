@@ -1,0 +1,23 @@
+import { BlockList, isIP } from "node:net";
+
+/** IP addresses and networks. */
+export interface AddressSet {
+  /** False for a text that is no address. */
+  has(address: string): boolean;
+}
+
+/** Creates a set of addresses and networks in CIDR notation; other texts, such as host names, are left out. */
+export function createAddressSet(entries: Iterable<string>): AddressSet {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = "", prefix] = entry.split("/");
+    const version = isIP(address);
+    if (version === 0) continue;
+    list.addSubnet(address, prefix === undefined ? (version === 4 ? 32 : 128) : Number(prefix), familyOf(address));
+  }
+  return { has: (address) => isIP(address) !== 0 && list.check(address, familyOf(address)) };
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return isIP(address) === 6 ? "ipv6" : "ipv4";
+}
