@@ -1,4 +1,5 @@
 import { isAccountLocked } from "../auth/account-lock.ts";
+import { findUserByEmail } from "../auth/identity-providers.ts";
 import { revokeAllTokens } from "../auth/sessions.ts";
 import type { Clock } from "../lib/clock.ts";
 import { notFound } from "../lib/errors.ts";
@@ -182,9 +183,7 @@ function assertUserNameFree(reader: StoreReader, userName: string, user: ScimUse
 }
 
 function findByEmail(reader: StoreReader, email: string | null): ScimUserRow | null {
-  if (email === null) return null;
-  const found = reader.one<{ pk: number }>("SELECT pk FROM users WHERE email = ? COLLATE NOCASE", email);
-  return found && reader.getByPk(users, found.pk);
+  return email === null ? null : findUserByEmail(reader, email);
 }
 
 /** True when a directory may take over an account: it has no password and no rights, and no loader manages it. */

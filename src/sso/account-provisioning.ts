@@ -1,5 +1,10 @@
 import { isAccountLocked } from "../auth/account-lock.ts";
-import { buildProviderKey, findUserProvider, type IdentityProviderRow } from "../auth/identity-providers.ts";
+import {
+  buildProviderKey,
+  findUserByEmail,
+  findUserProvider,
+  type IdentityProviderRow,
+} from "../auth/identity-providers.ts";
 import { syncUserGroups } from "../permissions/directory-group-members.ts";
 import users from "../resources/people/users.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
@@ -87,7 +92,7 @@ function linkByEmail(
   { subject, email }: ExternalIdentity,
   { by }: ProvisioningContext,
 ): User | null {
-  const user = email === null ? null : findByEmail(tx, email);
+  const user = email === null ? null : findUserByEmail(tx, email);
   if (!user) return null;
   if (user.breakGlass || user.type !== "regular" || findUserProvider(tx, user) !== null) {
     throw new LoginError(
@@ -114,13 +119,8 @@ function createAccount(
   return tx.create(users, input, by, { providerKey: key, source: "self-registered", selfRegistered: true });
 }
 
-function findByEmail(tx: StoreReader, email: string): User | null {
-  const found = tx.one<{ pk: number }>("SELECT pk FROM users WHERE email = ? COLLATE NOCASE", email);
-  return found && tx.getByPk(users, found.pk);
-}
-
 function isEmailFree(tx: StoreReader, email: string, { pk }: User): boolean {
-  const other = findByEmail(tx, email);
+  const other = findUserByEmail(tx, email);
   return other === null || other.pk === pk;
 }
 
@@ -132,6 +132,13 @@ interface GroupLine extends Record<string, string | number | null> {
   isIn: number;
   /** 1 if a security group is linked to it. */
   hasRights: number;
+}
+
+/** True when the user is in a group of the provider. */
+export function hasProviderGroup(reader: StoreReader, { id }: IdentityProviderRow, userId: string): boolean {
+  const sql = `SELECT 1 AS n FROM scim_group_members m JOIN scim_groups g ON g.pk = m.scim_group_pk
+    WHERE g.identity_provider_id = ? AND m.user_pk = (SELECT pk FROM users WHERE id = ?) LIMIT 1`;
+  return reader.one(sql, id, userId) !== null;
 }
 
 /** The provider's groups, and whether the user is a member. */
@@ -176,7 +183,9 @@ function syncGroups(
   const lines = readProviderGroups(tx, row, user);
   const known = createGroupMatcher(lines);
   const wanted = new Set(named.flatMap((group) => known(group)?.id ?? []));
-  for (const group of named) followGroup(tx, known(group), group, context.by);
+  const renamed = named.flatMap((group) => changeOfGroup(tx, known(group), group) ?? []);
+  for (const { id, change } of renamed.slice(0, CHUNK_SIZE)) tx.update(scimGroups, id, change, context.by);
+  if (renamed.length > CHUNK_SIZE) return false;
   const changed = lines
     .filter(({ id, isIn }) => wanted.has(id) !== (isIn === 1))
     .sort((one, other) => other.isIn - one.isIn)
@@ -193,13 +202,12 @@ function syncGroups(
   return among.length === changed.length && (toCreate.length === unknown.size || context.remainingGroups <= 0);
 }
 
-/** A group that was renamed or moved is still the same one; its rights are those of its row. */
-function followGroup(tx: Transaction, line: GroupLine | undefined, group: ProviderGroup, by: ActorContext): void {
-  const { externalId, name } = group;
-  if (!line || externalId === null || externalId.length > 255 || name.length > 255) return;
+/** A group that was renamed or moved is still the same one; its rights are those of its row. Null if nothing changed. */
+function changeOfGroup(tx: StoreReader, line: GroupLine | undefined, { name, externalId }: ProviderGroup) {
+  if (!line || externalId === null || externalId.length > 255 || name.length > 255) return null;
   const isOther = line.externalId !== externalId && tx.find(scimGroups, { externalId }, 1).length === 0;
-  if (!isOther && line.name === name) return;
-  tx.update(scimGroups, line.id, { name, ...(isOther ? { externalId } : {}) }, by);
+  if (!isOther && line.name === name) return null;
+  return { id: line.id, change: { name, ...(isOther ? { externalId } : {}) } };
 }
 
 function groupKey({ name, externalId }: ProviderGroup): string {

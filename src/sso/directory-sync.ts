@@ -10,7 +10,7 @@ import users from "../resources/people/users.ts";
 import applications from "../resources/security/applications.ts";
 import identityProviders from "../resources/security/identity-providers.ts";
 import type { ActorContext, StoreReader, Transaction } from "../store/store.ts";
-import { MAX_GROUPS_PER_LOGIN, syncAccount, wouldLoseAllGroups } from "./account-provisioning.ts";
+import { hasProviderGroup, MAX_GROUPS_PER_LOGIN, syncAccount, wouldLoseAllGroups } from "./account-provisioning.ts";
 import type { ExternalIdentity, ProviderDeps } from "./provider.ts";
 import type { IdentityProviders } from "./providers.ts";
 
@@ -193,13 +193,6 @@ async function syncUser(
     return user === null || syncAccount(tx, row, user, identity, context).isComplete;
   };
   while (!(await store.write(syncChunk))) if (signal.aborted) break;
-}
-
-/** True when the user is in a group of the directory. */
-function hasProviderGroup(reader: StoreReader, { id }: IdentityProviderRow, userId: string): boolean {
-  const sql = `SELECT 1 AS n FROM scim_group_members m JOIN scim_groups g ON g.pk = m.scim_group_pk
-    WHERE g.identity_provider_id = ? AND m.user_pk = (SELECT pk FROM users WHERE id = ?) LIMIT 1`;
-  return reader.one(sql, id, userId) !== null;
 }
 
 /** True when the user still has groups, tokens or applications to revoke; false once it was removed. */

@@ -1,5 +1,6 @@
 import type { IdentityProviderRow } from "../auth/identity-providers.ts";
 import type { Clock } from "../lib/clock.ts";
+import { DAY_MS } from "../lib/durations.ts";
 import type { HealthSource } from "../ops/health/health.ts";
 
 /** Notes at which providers users logged in whose groups were not sent, and so stayed as they were. */
@@ -11,7 +12,6 @@ export interface MissingGroups {
   readonly healthReasons: HealthSource;
 }
 
-const SHOWN_MS = 86_400_000;
 const MAX_USERS = 10_000;
 
 /** Creates it; kept in memory, since the next login of the same user tells it again. */
@@ -29,7 +29,7 @@ export function createMissingGroups(clock: Clock): MissingGroups {
     },
     healthReasons: () =>
       [...providers].flatMap(([id, { name, users, lastAt }]) => {
-        if (lastAt <= clock.now() - SHOWN_MS) return [];
+        if (lastAt <= clock.now() - DAY_MS) return [];
         const who = users.size === 1 ? "1 user" : `${users.size} users`;
         const reason = `${name} did not send the groups of ${who} at log-in; they keep their last known groups. Check the groups claim, or reduce the groups that it sends.`;
         return [{ level: "yellow" as const, code: `groups:${id}`, reason }];

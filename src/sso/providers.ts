@@ -5,7 +5,7 @@ import type { Log } from "../lib/log.ts";
 import users from "../resources/people/users.ts";
 import identityProviders from "../resources/security/identity-providers.ts";
 import type { ActorContext, Sync } from "../store/store.ts";
-import { MAX_GROUPS_PER_LOGIN, provisionAccount } from "./account-provisioning.ts";
+import { hasProviderGroup, MAX_GROUPS_PER_LOGIN, provisionAccount } from "./account-provisioning.ts";
 import { createLdapProvider } from "./ldap-provider.ts";
 import { LoginError } from "./login-error.ts";
 import type { MissingGroups } from "./missing-groups.ts";
@@ -78,7 +78,8 @@ export function createIdentityProviders(
           return { id: user.id, isWhole: isDone } as Sync<{ id: string; isWhole: boolean }>;
         });
         if (!isWhole) continue;
-        if (readsGroups(row)) deps.missingGroups[identity.groups === null ? "note" : "clear"](row, id);
+        if (identity.groups !== null) deps.missingGroups.clear(row, id);
+        else if (readsGroups(row) && hasProviderGroup(store, row, id)) deps.missingGroups.note(row, id);
         return { id };
       }
     } catch (error) {
@@ -143,7 +144,7 @@ export function createIdentityProviders(
 }
 
 function readsGroups({ type, groupsAttribute, groupBase }: IdentityProviderRow): boolean {
-  return (type === "ldap" ? groupBase : groupsAttribute) !== null;
+  return Boolean(type === "ldap" ? groupBase : groupsAttribute);
 }
 
 /** Callers that are not logged in see neither hosts nor errors of libraries; these are logged. Always throws. */
