@@ -18,19 +18,17 @@ export function readClaimTexts(value: unknown): string[] {
 const GROUPS_LINK = "http://schemas.microsoft.com/claims/groups.link";
 
 /**
- * Reads the groups of a user. Null if the provider does not say them: the claim is missing, of another form, too long to be
- * read whole, or named as to be asked for elsewhere (`_claim_names`, `hasgroups`, `groups.link`). An empty one says that the
+ * Reads the groups of a user. Null if the provider does not say them: the claim is missing, of another form, too long to
+ * be read whole, named in `_claim_names`, or empty beside `hasgroups` or `groups.link`. Otherwise an empty one says that the
  * user is in no group. @source OpenID Connect Core 1.0 §5.6.2; docs/decisions/0433-missing-groups.md
  */
 export function readGroupClaim(claims: Readonly<Record<string, unknown>>, name: string): string[] | null {
   const value = claims[name];
   const elsewhere = claims._claim_names;
   const isElsewhere = typeof elsewhere === "object" && elsewhere !== null && Object.hasOwn(elsewhere, name);
-  if (isElsewhere || isTrue(claims.hasgroups) || claims[GROUPS_LINK] !== undefined) return null;
-  if (Array.isArray(value)) return value.length > MAX_VALUES ? null : readClaimTexts(value);
-  return typeof value === "string" || typeof value === "number" ? readClaimTexts(value) : null;
-}
-
-function isTrue(value: unknown): boolean {
-  return value === true || value === "true";
+  const isListed = Array.isArray(value) ? value.length <= MAX_VALUES : /^(string|number)$/.test(typeof value);
+  if (isElsewhere || !isListed) return null;
+  const groups = readClaimTexts(value);
+  const areTooMany = String(claims.hasgroups) === "true" || claims[GROUPS_LINK] !== undefined;
+  return groups.length === 0 && areTooMany ? null : groups;
 }

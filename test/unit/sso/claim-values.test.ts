@@ -15,6 +15,9 @@ describe("groups in claims", () => {
     [{ groups: [" Staff ", "", null, { id: 1 }] }, ["Staff"]],
     [{ groups: ["Staff"], _claim_names: { address: "src1" } }, ["Staff"]],
     [{ groups: ["Staff"], hasgroups: false }, ["Staff"]],
+    // The mark is for another claim: groups are too many, roles are not.
+    [{ groups: ["Principal"], hasgroups: true }, ["Principal"]],
+    [{ groups: ["Principal"], [LINK]: ["https://graph.example/users/1/getMemberObjects"] }, ["Principal"]],
   ])("are read from %j", (claims, groups) => {
     expect(readGroupClaim(claims, "groups")).toEqual(groups);
   });
@@ -28,6 +31,8 @@ describe("groups in claims", () => {
     [{ groups: ["Staff"], _claim_names: { groups: "src1" } }],
     [{ groups: [], hasgroups: true }],
     [{ hasgroups: "true" }],
+    [{ groups: "", hasgroups: "true" }],
+    [{ groups: [], [LINK]: ["https://graph.example/users/1/getMemberObjects"] }],
     [{ [LINK]: ["https://graph.example/users/1/getMemberObjects"] }],
     [{ groups: Array.from({ length: 1_001 }, (_, at) => `Group ${at}`) }],
   ])("are unknown from %j", (claims) => {
