@@ -9,6 +9,7 @@ import {
   TooManyRequestsError,
 } from "../lib/errors.ts";
 import { createSemaphore } from "../lib/semaphore.ts";
+import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store } from "../store/store.ts";
@@ -24,6 +25,7 @@ import { knownBrowserToken } from "./known-browsers.ts";
 import { hashPassword } from "./passwords.ts";
 import type { AccessControl } from "./principal.ts";
 import { startUserSession } from "./sessions.ts";
+import { hashToken } from "./tokens.ts";
 
 /** Dependencies of the login service. */
 export interface LoginServiceDeps {
@@ -32,6 +34,8 @@ export interface LoginServiceDeps {
   clock: Clock;
   /** Verifies passwords with other identity providers; default: none. */
   verifyWithProviders?: VerifyWithProviders;
+  /** Called after a log-in with a local password, with the id of the token of its session. */
+  onPasswordLogin?(tokenId: string, user: { id: string; email: string }, password: string): void;
 }
 
 /** Credentials of a login. */
@@ -60,6 +64,11 @@ export interface LoginService {
    * must set a new password.
    */
   loginWithPassword(account: LoginCredentials, address: string | null, browser?: string | null): Promise<string>;
+  /**
+   * Verifies a local password without a session, for a log-in at an appliance; returns the user's id. Throws as
+   * `loginWithPassword` does, and `unauthorized` for a user who must set a new one.
+   */
+  verifyPassword(account: LoginCredentials, address: string | null): Promise<string>;
   /** Starts a session for a user who was authenticated elsewhere. Throws `unauthorized` when the account is locked. */
   loginVerifiedUser(userId: string, address: string | null): Promise<string>;
   /**
@@ -95,7 +104,8 @@ const MAX_QUEUED_HASHES = 16;
 const MAX_CONCURRENT_HASHES_OF_KNOWN = 1;
 
 /** Creates the login service; the login throttle is kept in memory. */
-export function createLoginService({ store, access, clock, verifyWithProviders }: LoginServiceDeps): LoginService {
+export function createLoginService(deps: LoginServiceDeps): LoginService {
+  const { store, access, clock, verifyWithProviders, onPasswordLogin } = deps;
   const accounts = createAttemptThrottle(clock, ACCOUNT_BACKOFF);
   const distributed = createAttemptThrottle(clock, DISTRIBUTED_BACKOFF);
   const addresses = createAttemptThrottle(clock, ADDRESS_BACKOFF);
@@ -228,8 +238,22 @@ export function createLoginService({ store, access, clock, verifyWithProviders }
     registerAttempt,
     async loginWithPassword(account, address, browser = null) {
       const user = await verifyCredentials(account, address, browser);
-      const mustReplace = user.passwordResetRequired && findUserProvider(store, user) === null;
-      return startSession(user, address, mustReplace ? await hashReplacementPassword(account) : null);
+      const isLocal = findUserProvider(store, user) === null;
+      const mustReplace = user.passwordResetRequired && isLocal;
+      const session = await startSession(user, address, mustReplace ? await hashReplacementPassword(account) : null);
+      if (isLocal && !mustReplace && user.email !== null) {
+        const [row] = store.find(userTokens, { tokenHash: hashToken(session) }, 1);
+        if (row) onPasswordLogin?.(row.id, { id: user.id, email: user.email }, account.password);
+      }
+      return session;
+    },
+    async verifyPassword(account, address) {
+      const user = await verifyCredentials(account, address, null);
+      if (user.passwordResetRequired || findUserProvider(store, user) !== null) throw invalidCredentials();
+      await store.write((tx) =>
+        tx.addAuditEvent({ op: "log-in", resource: users.name, rowId: user.id }, actorContextFor(user, address)),
+      );
+      return user.id;
     },
     async loginVerifiedUser(userId, address) {
       const user = store.get(users, userId);

@@ -12,6 +12,14 @@ export interface Principal {
   scopes: readonly string[] | null;
   /** The presented token, only for `GET /v1/session`: never log or store it. Null for a console cookie. */
   accessToken: string | null;
+  /** Set for a request that an appliance forwards: the user acts within its domains, and without super rights. */
+  appliance?: ApplianceLimit;
+}
+
+/** What users may do through an appliance. @source docs/decisions/0491-trust-in-appliances.md */
+export interface ApplianceLimit {
+  /** Ids of the topmost domains of the appliance; null for the whole organisation. */
+  domainIds: readonly string[] | null;
 }
 
 /** How the token was sent. Each kind of token is valid with one transport only: console sessions in their cookie. */
@@ -44,11 +52,13 @@ export interface AccessControl {
    */
   identityProvider(): IdentityProvider | null;
   /**
-   * Issues an in-memory token for one request of a user who was authenticated by another appliance of the organisation;
-   * `end` revokes it. `scopes` are those of the original token, as in `Principal`. Throws `unauthorized` for an unknown
-   * user.
+   * Issues an in-memory token for one request that an appliance forwards for an authenticated user; `end` revokes it.
+   * `scopes` are those of the original token, as in `Principal`. Throws `unauthorized` for an unknown user.
    */
-  issueTemporaryToken(userId: string, scopes: Principal["scopes"]): { token: string; end(): void };
+  issueTemporaryToken(
+    user: Pick<Principal, "userId" | "scopes">,
+    appliance: ApplianceLimit,
+  ): { token: string; end(): void };
   /** Actor context with all rights for the module `name`, for writes without a user. */
   systemContext(name: string): ActorContext;
   /** Clears the caches and stops listening for changes. */

@@ -6,6 +6,13 @@ import type { Terminal } from "../lib/terminal.ts";
 import { requireDatabase } from "../wiring/appliance-data.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
 
+interface CodeOptions {
+  data: string;
+  endpoint?: string;
+  domain?: string[];
+  json?: true;
+}
+
 interface EnrolOptions {
   data: string;
   hub: string;
@@ -57,10 +64,11 @@ function addCode(link: Command, terminal: Terminal): void {
     .description("At the cloud: create a single-use code that links one appliance within 15 minutes.")
     .requiredOption("--data <dir>", "data directory of the cloud")
     .option("--endpoint <id>", "endpoint id of the only appliance that may use the code")
+    .option("--domain <ids...>", "domains whose rows and accounts the appliance may change; default: all")
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon link code --data cloud")
-    .action(async ({ data, endpoint, json }: { data: string; endpoint?: string; json?: true }) => {
-      const created = (await runCommand(data, "link.code", { endpoint })) as { code: string; until: number };
+    .action(async ({ data, endpoint, domain: domains, json }: CodeOptions) => {
+      const created = (await runCommand(data, "link.code", { endpoint, domains })) as { code: string; until: number };
       const until = new Date(created.until).toISOString();
       terminal.out(json ? JSON.stringify({ ...created, until }) : `${created.code}  until ${until}`);
     });

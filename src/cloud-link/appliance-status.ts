@@ -5,6 +5,7 @@ import sites from "../resources/places/sites.ts";
 import type { StoreReader } from "../store/store.ts";
 import { readPresence } from "../sync/hub/presence-store.ts";
 import {
+  APPLIANCE_DOMAINS,
   FEED_HEAD,
   FEED_RECORDS,
   ISSUED_COMMANDS,
@@ -36,6 +37,8 @@ export interface ApplianceStatus {
   name: string | null;
   /** Null if none is assigned. */
   site: ApplianceSite | null;
+  /** Ids of the topmost domains that it is bound to; null for the whole organisation. */
+  domainIds: readonly string[] | null;
   /** `never`: not connected yet; `revoked`: its keys were revoked. */
   link: "linked" | "away" | "never" | "revoked";
   /** Start of the present link state; null if it was never connected. */
@@ -87,6 +90,7 @@ export async function listApplianceStatuses(deps: ApplianceStatusDeps): Promise<
         endpointId: id,
         name,
         site: readSite(siteId, reader),
+        domainIds: readDomainIds(id, reader),
         ...readLink(id, connected.has(id), reader, clock.now()),
         ...readLag(id),
       },
@@ -100,6 +104,12 @@ export async function listApplianceStatuses(deps: ApplianceStatusDeps): Promise<
 function readSite(siteId: string | null, reader: StoreReader): ApplianceSite | null {
   const found = siteId === null ? null : reader.get(sites, siteId);
   return found && { siteId: found.id, name: found.name, latitude: found.latitude, longitude: found.longitude };
+}
+
+function readDomainIds(id: string, reader: StoreReader): readonly string[] | null {
+  const sql = `SELECT domainIds FROM ${APPLIANCE_DOMAINS.name} WHERE endpoint = ?`;
+  const found = reader.one<{ domainIds: string }>(sql, id);
+  return found && (JSON.parse(found.domainIds) as string[]);
 }
 
 type LinkFields = Pick<

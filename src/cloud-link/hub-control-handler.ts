@@ -15,6 +15,8 @@ export interface HubControlHandlerDeps {
   head(): Promise<number>;
   /** Runs an API request on behalf of a user. Throws CallerError. */
   request(endpoint: string, asked: ControlRequest & { kind: "request" }): Promise<RowBody>;
+  /** Verifies a password; returns a `proof`. Throws CallerError. */
+  logIn(endpoint: string, asked: ControlRequest & { kind: "log-in" }): Promise<RowBody>;
   onFault(error: unknown): void;
 }
 
@@ -27,6 +29,7 @@ export function createHubControlHandler({
   enrolment,
   sendControl,
   request,
+  logIn,
   head,
   onFault,
 }: HubControlHandlerDeps) {
@@ -42,6 +45,7 @@ export function createHubControlHandler({
       });
       return { ...answer, head: at };
     }
+    if (of.kind === "log-in") return logIn(endpoint, of);
     return { ...(await enrolment.renew(endpoint, keyHash, of.request)) };
   }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
+import type { ApplianceLimit } from "../auth/principal.ts";
 import { createFailoverGroups, type FailoverGroups } from "../failover/failover-groups.ts";
 import { type Clock, type Timer, yieldToEventLoop } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
@@ -24,8 +25,16 @@ import { createHubSync, type HubSync } from "../sync/hub/hub-sync.ts";
 import { createPresenceStore, type PresenceStore } from "../sync/hub/presence-store.ts";
 import { publishWrittenRows, readFeedHead } from "../sync/hub/publish.ts";
 import { createRemoteCommandSender } from "../sync/hub/remote-command-sender.ts";
-import { EDIT_CONFLICTS, type EditConflict, FEED_RECORDS, LINK_RECORDS } from "../sync/hub/tables.ts";
 import {
+  ADOPTIONS,
+  APPLIANCE_DOMAINS,
+  EDIT_CONFLICTS,
+  type EditConflict,
+  FEED_RECORDS,
+  LINK_RECORDS,
+} from "../sync/hub/tables.ts";
+import {
+  type CodeBinding,
   confirmIdentity,
   findIdentityByKey,
   findIdentityByToken,
@@ -42,8 +51,9 @@ import { productReplicatedTypes } from "../sync/protocol/product-replicated-type
 import { isReplicated, replicatedBody } from "../sync/protocol/replicated-body.ts";
 import { createRemoteChannel, type RemoteChannelDeps } from "../sync/remote-delivery/remote-channel.ts";
 import { createSqliteProgramRunner } from "../sync/storage/sqlite-program-runner.ts";
-import { getRecord, type RowBody, scanRecords } from "../sync/storage/transaction-program.ts";
+import { deleteRecord, getRecord, putRecord, type RowBody, scanRecords } from "../sync/storage/transaction-program.ts";
 import { type Acceptor, createAcceptor } from "../sync/transport/acceptor.ts";
+import { createApplianceAuthority } from "./appliance-authority.ts";
 import { createHubControlHandler, type HubControlHandlerDeps } from "./hub-control-handler.ts";
 
 export interface HubLinkDeps {
@@ -59,8 +69,13 @@ export interface HubLinkDeps {
   notificationService(): Pick<NotificationService, "handleOutcomes">;
   /** Appliances that may activate devices. Called only after the start of all modules. */
   candidates: RemoteChannelDeps["candidates"];
-  /** Runs an API request that an appliance forwards. Throws CallerError. */
-  request: HubControlHandlerDeps["request"];
+  /** Runs an API request that an appliance forwards, within its domains. Throws CallerError. */
+  request(
+    appliance: { endpoint: string } & ApplianceLimit,
+    asked: Parameters<HubControlHandlerDeps["request"]>[1],
+  ): ReturnType<HubControlHandlerDeps["request"]>;
+  /** Verifies the password of a log-in at an appliance. Throws CallerError. */
+  logIn: HubControlHandlerDeps["logIn"];
   /** The shared log of the organisation, if there is one. */
   shared?: Pick<SharedLog, "isReachable">;
 }
@@ -71,11 +86,13 @@ export interface HubLink {
   /** Accepts an upgrade request. Throws what the API should answer: CallerError, UpstreamError (`starting`). */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Creates an enrolment code for one appliance; `until` is epoch ms. */
-  createEnrolmentCode(endpoint: string | null): Promise<{ code: string; until: number }>;
+  createEnrolmentCode(binding: CodeBinding): Promise<{ code: string; until: number }>;
   /** Redeemable codes. */
   listEnrolmentCodes(): OpenEnrolmentCode[];
   /** Deletes a code; false if it does not exist. */
   withdrawEnrolmentCode(codeId: string): Promise<boolean>;
+  /** Binds an appliance to domains (ids of the topmost ones), or to the whole organisation (null), at once. */
+  bindToDomains(endpoint: string, domainIds: readonly string[] | null): Promise<void>;
   /** Revokes the keys of an appliance and disconnects it: it must be enrolled again. */
   revoke(endpoint: string): Promise<void>;
   /** Ids of the connected appliances. */
@@ -98,7 +115,7 @@ const LEADERSHIP_CHECK_MS = 1_000;
 export function createHubLink(deps: HubLinkDeps): HubLink {
   const { dataDir, store, catalogue, clock, events, log, by, recording } = deps;
   const types = productReplicatedTypes(catalogue);
-  const runner = createSqliteProgramRunner(store, catalogue, by);
+  const runner = createSqliteProgramRunner(store, catalogue, by, createApplianceAuthority(catalogue));
   const onFault = (error: unknown): void =>
     log.error({ event: "sync.failed", err: error }, "sync with an appliance failed");
   const hub = createHubSync({
@@ -180,6 +197,10 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
     if (body) runner.runWithin(tx, publishWrittenRows([{ type, id, body, scope: null, at: clock.now() }], types));
   }
 
+  function domainsOf(endpoint: string): readonly string[] | null {
+    return runner.readSync(() => getRecord(APPLIANCE_DOMAINS, endpoint))?.domainIds ?? null;
+  }
+
   const readFeedSequence = async (): Promise<number> => (await runner.transact(readFeedHead)).seq;
   const sendControl: Acceptor["sendControl"] = (endpoint, message) => acceptor?.sendControl(endpoint, message);
 
@@ -196,7 +217,12 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
   }
 
   async function revoke(endpoint: string): Promise<void> {
-    if (!(await runner.transact(() => revokeIdentities(endpoint, clock.now())))) return;
+    const isRevoked = await runner.transact(function* () {
+      // What it has not brought yet is not taken from a later holder of its id.
+      yield* deleteRecord(ADOPTIONS, endpoint);
+      return yield* revokeIdentities(endpoint, clock.now());
+    });
+    if (!isRevoked) return;
     acceptor?.disconnect(endpoint);
     await sendRevokedKeys(acceptor?.connected() ?? []);
   }
@@ -230,7 +256,8 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
         enrolment: service,
         sendControl,
         head: readFeedSequence,
-        request: deps.request,
+        request: (endpoint, asked) => deps.request({ endpoint, domainIds: domainsOf(endpoint) }, asked),
+        logIn: deps.logIn,
         onFault,
       });
       acceptor = createAcceptor({
@@ -271,9 +298,13 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
       if (!acceptor || !isDatabaseReachable()) throw new UpstreamError("starting", "The cloud is starting.");
       acceptor.accept(request, socket, head);
     },
-    createEnrolmentCode(endpoint) {
-      return (enrolment as EnrolmentService).createCode(endpoint);
+    createEnrolmentCode(binding) {
+      return (enrolment as EnrolmentService).createCode(binding);
     },
+    bindToDomains: (endpoint, domainIds) =>
+      runner.transact(() =>
+        domainIds ? putRecord(APPLIANCE_DOMAINS, { endpoint, domainIds }) : deleteRecord(APPLIANCE_DOMAINS, endpoint),
+      ),
     listEnrolmentCodes: () => runner.readSync(() => openEnrolmentCodes(clock.now())),
     withdrawEnrolmentCode: (codeId) => runner.transact(() => withdrawEnrolmentCode(codeId, clock.now())),
     revoke,

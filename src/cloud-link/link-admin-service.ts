@@ -1,13 +1,14 @@
 import type { Clock } from "../lib/clock.ts";
-import { CallerError, ConflictError, notFound } from "../lib/errors.ts";
+import { CallerError, ConflictError, invalidValue, notFound } from "../lib/errors.ts";
 import { offeredUpgrade } from "../ops/upgrade/remote-upgrade.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
+import domains from "../resources/domains/domains.ts";
 import type { StagedRollouts } from "../rollout/staged-rollouts.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AccessScope, ActorContext, Store } from "../store/store.ts";
 import { EDIT_CONFLICTS, type EditConflict } from "../sync/hub/tables.ts";
-import type { OpenEnrolmentCode } from "../sync/identity/enrolment-records.ts";
+import type { CodeBinding, OpenEnrolmentCode } from "../sync/identity/enrolment-records.ts";
 import { listRefusedRows, type RefusedRow, readQueueStatus, type SiteQueueStatus } from "../sync/site/queue-status.ts";
 import { LOCAL_EDITS, type LocalEditRecord, SYNC_STATE, type SyncState } from "../sync/site/tables.ts";
 import type { SqliteProgramRunner } from "../sync/storage/sqlite-program-runner.ts";
@@ -48,7 +49,9 @@ export interface LinkAdminService {
   offeredVersion(): string | null;
   upgrades(): StagedRollouts;
   listEnrolmentCodes(): OpenEnrolmentCode[];
-  createEnrolmentCode(endpoint: string | null): Promise<{ code: string; until: number }>;
+  createEnrolmentCode(binding: CodeBinding): Promise<{ code: string; until: number }>;
+  /** Binds an appliance to domains (null: the whole organisation). */
+  bindToDomains(endpoint: string, domainIds: readonly string[] | null): Promise<void>;
   withdrawEnrolmentCode(codeId: string): Promise<void>;
   revoke(endpoint: string): Promise<void>;
 }
@@ -141,9 +144,13 @@ export function createLinkAdminService(deps: LinkAdminServiceDeps): LinkAdminSer
       if (!hub) throw notFound();
       return hub.listEnrolmentCodes();
     },
-    async createEnrolmentCode(endpoint) {
+    async createEnrolmentCode({ endpoint, domainIds }) {
       if (endpoint !== null && !isAppliance(endpoint)) throw notFound();
-      return requireHub().createEnrolmentCode(endpoint);
+      return requireHub().createEnrolmentCode({ endpoint, domainIds: checkDomains(domainIds) });
+    },
+    async bindToDomains(endpoint, domainIds) {
+      if (!isAppliance(endpoint)) throw notFound();
+      await requireHub().bindToDomains(endpoint, checkDomains(domainIds));
     },
     async withdrawEnrolmentCode(codeId) {
       if (!(await requireHub().withdrawEnrolmentCode(codeId))) throw notFound();
@@ -153,6 +160,14 @@ export function createLinkAdminService(deps: LinkAdminServiceDeps): LinkAdminSer
       await requireHub().revoke(endpoint);
     },
   };
+
+  /** The root domain is the whole organisation. */
+  function checkDomains(domainIds: readonly string[] | null): readonly string[] | null {
+    const found = (domainIds ?? []).map((id) => store.get(domains, id));
+    if (domainIds?.length === 0 || found.includes(null))
+      throw invalidValue("domainIds", "Must be ids of domains, or null.");
+    return domainIds === null || found.some((domain) => domain?.parentId === null) ? null : [...new Set(domainIds)];
+  }
 
   function isAppliance(id: string): boolean {
     if (id === endpointId())

@@ -9,6 +9,8 @@ import type { ResolvedAddress } from "../lib/ssrf-guard.ts";
 import type { NotificationService } from "../notifications/notification-service.ts";
 import type { HealthReason } from "../ops/health/health.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
+import userTokens from "../resources/people/user-tokens.ts";
+import users from "../resources/people/users.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { ActorContext, ChangeCapture, Store, Transaction } from "../store/store.ts";
 import { createSiteChangeRecorder } from "../sync/capture/change-recorders.ts";
@@ -36,12 +38,14 @@ import { createSiteSync, type SiteSync } from "../sync/site/site-sync.ts";
 import { startStateResend } from "../sync/site/state-resend.ts";
 import { createStatusReporter, type StatusReporterDeps } from "../sync/site/status-reporter.ts";
 import { initializeSyncState } from "../sync/site/sync-state.ts";
-import { SYNC_STATE } from "../sync/site/tables.ts";
+import { APPLIED_VERSIONS, SYNC_STATE } from "../sync/site/tables.ts";
 import { SITE_COLLECTIONS } from "../sync/storage/collections.ts";
 import { createSqliteProgramRunner } from "../sync/storage/sqlite-program-runner.ts";
 import { deleteAllRecords, getRecord } from "../sync/storage/transaction-program.ts";
 import { createDialer, type Dialer, type DialerState } from "../sync/transport/dialer.ts";
 import { assertHubUrl, type HubRoute, hubAddressOf } from "../sync/transport/hub-address.ts";
+import { isSuperAccount } from "./appliance-authority.ts";
+import { type CloudCaller, type CloudCredentialDeps, createCloudCredentials } from "./cloud-credentials.ts";
 
 export interface SiteLinkDeps {
   dataDir: string;
@@ -68,9 +72,7 @@ export interface SiteLinkDeps {
 
 /** An API request to forward to the cloud. */
 export interface ForwardedRequest {
-  userId: string;
-  /** OAuth 2 scopes of the token; null: no limit. */
-  scopes: readonly string[] | null;
+  caller: CloudCaller;
   method: "POST" | "PUT" | "DELETE";
   /** Path with query. */
   target: string;
@@ -146,9 +148,12 @@ export interface SiteLink {
   revoked: Pick<RevokedKeys, "has">;
   /**
    * Forwards an API request to the cloud and waits until its changes are applied here. Null if there is no link. Throws
-   * UpstreamError: `upstream` with the cloud's message if it refuses, `outcome-unknown` if it does not respond.
+   * CallerError `forbidden` for a caller whom the cloud does not know, and UpstreamError: `upstream` with the cloud's
+   * message if it refuses, `outcome-unknown` if it does not respond.
    */
   forwardRequest(request: ForwardedRequest): Promise<ForwardedResponse | null>;
+  /** Has the cloud verify a log-in with a local password, so that the session may change what belongs to the cloud. */
+  confirmLogIn(tokenId: string, user: { id: string; email: string }, password: string): void;
   /** Sends a heartbeat to peers through the cloud. */
   sendHeartbeat(beat: PeerHeartbeat): void;
   /** A peer plays a notification. */
@@ -183,6 +188,14 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
   const checkpointWaiters = createCheckpointWaiters(clock);
   const initialSync = createInitialSync({ store, catalogue, clock, types, runner });
   let forwardRequest: SiteLink["forwardRequest"] = async () => null;
+  let prove: CloudCredentialDeps["prove"] = async () => null;
+  const isKnownToCloud = (type: string, id: string): boolean =>
+    runner.readSync(() => getRecord(APPLIED_VERSIONS, type, id)) !== null;
+  const credentials = createCloudCredentials({
+    prove: (given) => prove(given),
+    isFromCloud: (tokenId) => isKnownToCloud(userTokens.name, tokenId),
+    hub: () => identity?.hub ?? "the cloud",
+  });
   let credentialProblem: string | null | undefined;
   let hasInitialSyncFailed = false;
 
@@ -196,6 +209,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       types,
       endpoint: deps.endpointId(),
       isInitialSyncPending,
+      isSuperUser: isSuperAccount,
     });
   }
 
@@ -278,10 +292,18 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
         dialer?.disconnect();
       },
     });
-    forwardRequest = async ({ body, ...request }) => {
+    prove = async (log) => {
       if (dialer?.state().state !== "connected") return null;
-      const given = await controlClient.request({ kind: "request", ...request, body: body.toString("base64") });
+      const given = await controlClient.request({ kind: "log-in", ...log }).catch(() => null);
+      return typeof given?.proof === "string" ? given.proof : null;
+    };
+    forwardRequest = async ({ body, caller, ...request }) => {
+      if (dialer?.state().state !== "connected") return null;
+      const credential = await credentials.of(caller);
+      const sent = { kind: "request", credential, ...request, body: body.toString("base64") } as const;
+      const given = await controlClient.request(sent);
       if (!given) return null;
+      if (typeof given.proof === "string") credentials.renew(caller, given.proof);
       await checkpointWaiters.waitFor(
         given.head as number,
         runner.readSync(() => getRecord(SYNC_STATE, "link"))?.applied ?? 0,
@@ -368,6 +390,10 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     start,
     revoked,
     forwardRequest: (request) => forwardRequest(request),
+    confirmLogIn(tokenId, { id, email }, password) {
+      // The password of an account that the cloud does not have is not sent there.
+      if (identity && isKnownToCloud(users.name, id)) credentials.logIn(tokenId, { email, password });
+    },
     identity: () => identity ?? readLocalIdentity(dataDir),
     sendHeartbeat: (beat) => void dialer?.sendControl({ t: "beat", beat: JSON.stringify(beat) }),
     peerStarted: (id) => site?.peerStarted(id),
@@ -416,6 +442,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       stopAll();
       [site, dialer, identity] = [null, null, null];
       forwardRequest = async () => null;
+      prove = async () => null;
       deleteLocalIdentity(dataDir);
       await store.write((tx) => {
         forgetLink(tx);

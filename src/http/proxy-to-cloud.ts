@@ -10,7 +10,7 @@ import type { IncomingRequest } from "./incoming-request.ts";
 /** An authorized request that may have to be executed by the cloud. */
 export interface ProxiedRequest {
   base: Pick<IncomingRequest, "method" | "raw" | "overridden" | "header">;
-  principal: Pick<Principal, "userId" | "scopes">;
+  principal: Pick<Principal, "tokenId" | "accessToken">;
   body: RawBody;
 }
 
@@ -19,7 +19,7 @@ const FORM = "application/x-www-form-urlencoded";
 const FORWARDED_REQUEST_HEADERS = ["accept-language", "if-match", "idempotency-key", "x-service-domain"];
 /** Response headers that are passed back. */
 const FORWARDED_RESPONSE_HEADERS = ["content-type", "etag", "retry-after", "idempotency-replayed"];
-/** Not forwarded: the link authenticates the user in another way. */
+/** Not forwarded: the link shows the token of the user, or a proof, in another way. */
 const TOKEN_PARAMETER = "access_token";
 
 /**
@@ -44,6 +44,7 @@ export async function withCloudProxy(
         response.headers[name] === undefined ? [] : [[name, response.headers[name]]],
       ),
     );
+    if (response.body.length === 0) return { status: response.status, headers, body: null };
     return { status: response.status, type: type.replace(/;.*$/, ""), headers, body: response.body };
   }
 }
@@ -57,8 +58,7 @@ function requestOf({ base, principal, body }: ProxiedRequest): ForwardedRequest 
   });
   const { type, text } = serializeBody(body);
   return {
-    userId: principal.userId,
-    scopes: principal.scopes,
+    caller: { tokenId: principal.tokenId, accessToken: principal.accessToken },
     method: base.method.toUpperCase() as ForwardedRequest["method"],
     target: `${url.pathname}${url.search}`,
     headers: { ...Object.fromEntries(given), ...(type === null ? {} : { "content-type": type }) },

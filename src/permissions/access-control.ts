@@ -118,12 +118,12 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
       const rootId = unlimitedScope.domainId;
       return rootId === null ? null : builtInProviderFor(rootId);
     },
-    issueTemporaryToken(userId, scopes) {
+    issueTemporaryToken({ userId, scopes }, appliance) {
       const user = isUuid(userId) ? store.get(users, userId) : null;
-      if (!user) throw new CallerError("unauthorized", "User not found on this appliance.");
+      if (!user) throw new CallerError("unauthorized", "User not found.");
       const { token, tokenHash } = generateToken();
       const { pk: userPk, name, email, lock } = user;
-      const principal = { userId, userPk, name, email, tokenId: newId(), scopes };
+      const principal = { userId, userPk, name, email, tokenId: newId(), scopes, appliance };
       cacheEntry(entries, tokenHash, {
         principal,
         transport: "bearer",

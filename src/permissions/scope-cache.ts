@@ -1,4 +1,4 @@
-import type { Principal } from "../auth/principal.ts";
+import type { ApplianceLimit, Principal } from "../auth/principal.ts";
 import { invalidValue } from "../lib/errors.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AccessScope, Store } from "../store/store.ts";
@@ -10,7 +10,11 @@ import { type CompileScope, organisationSegments } from "./user-scope.ts";
 /** Cache of compiled scopes, cleared when rights, users or the domain tree change. */
 export interface ScopeCache {
   /** See `AccessControl.resolveScope`. */
-  get(principal: Pick<Principal, "userId" | "userPk" | "scopes">, domain: string | null, named?: string): AccessScope;
+  get(
+    principal: Pick<Principal, "userId" | "userPk" | "scopes" | "appliance">,
+    domain: string | null,
+    named?: string,
+  ): AccessScope;
   /** Clears the cache. */
   clear(): void;
 }
@@ -58,23 +62,42 @@ export function createScopeCache({ store, catalogue, compile }: ScopeCacheDeps):
 
   return {
     clear,
-    get({ userId, userPk, scopes }, domain, named = "domain") {
-      const key = `${userPk} ${domain === null ? "first" : `=${domain}`} ${scopes?.join(" ") ?? "*"}`;
+    get({ userId, userPk, scopes, appliance = null }, domain, named = "domain") {
+      const limit = appliance ? ` ${appliance.domainIds ?? "*"}` : "";
+      const key = `${userPk} ${domain === null ? "first" : `=${domain}`} ${scopes?.join(" ") ?? "*"}${limit}`;
       const known = compiled.get(key);
       if (known) return known;
       if (compiled.size >= MAX_CACHED_SCOPES) clear();
       tree ??= readDomainTree(store);
       const { byId, root } = tree;
-      const { rights: held, available } = rightsFor(userPk, tree);
+      const { rights: held, available } = withinAppliance(rightsFor(userPk, tree), appliance, byId);
       const acting = root === null ? null : chooseActingDomain({ domain, named }, tree, available);
       const tokenLimit = compileTokenScopes(scopes);
       const rights = tokenLimit?.isImplicitOnly ? NO_RIGHTS : held;
       const user = { userId, userPk };
-      const scope = compile({ user, rights, acting, available, byId, tokenLimit, catalogue, organisation });
+      const scope = compile({ user, rights, acting, available, byId, tokenLimit, appliance, catalogue, organisation });
       compiled.set(key, scope);
       return scope;
     },
   };
+}
+
+/** The rights that hold in the domains of the appliance through which the user acts. */
+function withinAppliance(
+  user: UserRights,
+  appliance: ApplianceLimit | null,
+  byId: ReadonlyMap<string, Domain>,
+): UserRights {
+  if (!appliance?.domainIds) return user;
+  const tops = appliance.domainIds.flatMap((id) => byId.get(id) ?? []);
+  const narrow = (domain: Domain): Domain[] =>
+    isWithinAny(domain, new Set(tops)) ? [domain] : tops.filter((top) => isWithinAny(top, new Set([domain])));
+  const grants = user.rights.grants.flatMap((grant) => {
+    const domain = grant.domainId === null ? null : byId.get(grant.domainId);
+    const reached = domain === null ? tops : domain ? narrow(domain) : [];
+    return reached.map(({ id }) => ({ ...grant, domainId: id }));
+  });
+  return { rights: { ...user.rights, grants }, available: new Set([...user.available].flatMap(narrow)) };
 }
 
 /**

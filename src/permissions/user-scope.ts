@@ -1,3 +1,4 @@
+import type { ApplianceLimit } from "../auth/principal.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
 import { fullScope } from "../store/full-scope.ts";
@@ -35,6 +36,8 @@ export interface ScopeInput {
   byId: ReadonlyMap<string, Domain>;
   /** Restriction by the token's scopes; null: none. */
   tokenLimit: TokenScopeLimit | null;
+  /** Set if the user acts through an appliance: then not even a super user has super rights. */
+  appliance: ApplianceLimit | null;
   catalogue: Catalogue;
   /** First segments of paths that belong to the whole organisation. */
   organisation: ReadonlySet<string>;
@@ -73,7 +76,7 @@ export type CompileScope = (input: ScopeInput) => UserScope;
  * Compiles the permissions and visibility of a user in one acting domain. Pure: the result depends only on the input.
  */
 export function compileScope(input: ScopeInput): UserScope {
-  const { rights, acting, available, tokenLimit, byId } = input;
+  const { rights, acting, available, tokenLimit, byId, appliance } = input;
   const authorizer = compileAuthorizer(input);
   const domainVisibility = acting
     ? compileDomainVisibility({ ...input.user, acting, own: [...available], catalogue: input.catalogue })
@@ -102,7 +105,7 @@ export function compileScope(input: ScopeInput): UserScope {
     canAssign: (domainId) => held.has(domainId),
     canReference: (domainId) => known.has(domainId),
     canDelegate({ superUser, grants }, holders) {
-      if (rights.superUser && tokenLimit === null) return true;
+      if (rights.superUser && tokenLimit === null && appliance === null) return true;
       if (superUser) return false;
       const open = grants.filter(({ domainId }) => domainId === null);
       const limited = grants.filter(({ domainId }) => domainId !== null);
@@ -137,7 +140,8 @@ interface Authorizer {
   implicitRows(resource: AnyResource): VisibilityCondition;
 }
 
-function compileAuthorizer({ user, rights, acting, tokenLimit, catalogue, organisation }: ScopeInput): Authorizer {
+function compileAuthorizer(input: ScopeInput): Authorizer {
+  const { user, rights, acting, tokenLimit, appliance, catalogue, organisation } = input;
   const withinToken = (grant: Grant): boolean => tokenLimit?.allows(grant.verb, grant.spec) ?? true;
   const own = compileGrants(buildImplicitGrants(user.userId).filter(withinToken));
   const actingPath = new Set(acting ? [acting, ...acting.above].map(({ id }) => id) : []);
@@ -153,9 +157,11 @@ function compileAuthorizer({ user, rights, acting, tokenLimit, catalogue, organi
   const bySuper = (method: Method, path: string): boolean => tokenLimit?.allows(method, path) ?? true;
   if (rights.superUser) {
     const shows = ({ paths }: AnyResource) => paths.some(({ at }) => bySuper("get", at));
+    const isLimited = appliance !== null && appliance.domainIds !== null;
     return {
-      allows: bySuper,
-      allowsEverywhere: bySuper,
+      allows: (method, path) =>
+        bySuper(method, path) && !(isLimited && method !== "get" && isOrganisationPath(path, organisation)),
+      allowsEverywhere: isLimited ? () => false : bySuper,
       grantedRows: (resource) => (shows(resource) ? "all" : "none"),
       implicitRows: (resource) => compileGrantVisibility(resource, own, catalogue),
     };

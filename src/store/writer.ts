@@ -166,9 +166,12 @@ export function createWriter(options: WriterDeps): Writer {
     keepHiddenReferences(resource, before, given, by);
     const after: AnyRow = { ...before, ...mergeObjects(resource, before, sealSecrets(secrets, given)), ...system };
     runHook("beforeWrite", resource, before, after, input, by);
-    if (secrets.length > 0 && !by.replicated) {
+    if (secrets.length > 0) {
       const isGiven = (secret: string): boolean => given[secret] !== undefined || secret in system;
-      throwFieldErrors(secretsOfOtherTargets(resource.fields, { before, after, isGiven }));
+      const faults = secretsOfOtherTargets(resource.fields, { before, after, isGiven });
+      if (!by.replicated) throwFieldErrors(faults);
+      // Secrets do not replicate: the one that is kept here was given for the former target.
+      for (const { field } of faults) (after as Record<string, unknown>)[String(field)] = null;
     }
     if (after.updatedAt === before.updatedAt && JSON.stringify(after) === JSON.stringify(before)) return before;
     // Strictly increasing, because If-Match uses it as the row version.

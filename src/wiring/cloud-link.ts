@@ -59,6 +59,8 @@ export interface CloudLinkDeps {
   candidates: HubLinkDeps["candidates"];
   /** At a cloud: executes a request proxied by an appliance. */
   request: HubLinkDeps["request"];
+  /** At a cloud: verifies the password of a log-in at an appliance. */
+  logIn: HubLinkDeps["logIn"];
   /** Restarts the daemon. */
   onRestart?: () => void;
   /** Shared log of a cloud with several nodes. */
@@ -186,8 +188,12 @@ function createHubSide(link: HubLink, adminService: LinkAdminService): CloudLink
     stop: link.stop,
     controlCommands: {
       ...rejectedCommands(APPLIANCE_COMMANDS, "Run this command at the appliance: this daemon is a cloud."),
-      /** `{endpoint?}` -> `{code, until}`. */
-      "link.code": ({ endpoint }) => link.createEnrolmentCode(typeof endpoint === "string" ? endpoint : null),
+      /** `{endpoint?, domains?}` -> `{code, until}`. */
+      "link.code": ({ endpoint, domains }) =>
+        adminService.createEnrolmentCode({
+          endpoint: typeof endpoint === "string" ? endpoint : null,
+          domainIds: Array.isArray(domains) ? domains.map(String) : null,
+        }),
       /** `{endpoint}` -> null. */
       "link.revoke": async ({ endpoint }) => {
         if (typeof endpoint !== "string") throw requiredValue("endpoint");

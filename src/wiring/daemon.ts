@@ -11,6 +11,7 @@ import { createScheduleLint } from "../bells/schedule-lint.ts";
 import { createLocalTimeContext } from "../bells/timetables.ts";
 import { createZoneChanges, type ZoneChanges, zoneChangeReports } from "../bells/zone-changes.ts";
 import { createMissingPasswordCheck } from "../call-manager/missing-passwords.ts";
+import { createLogInProofs } from "../cloud-link/log-in-proofs.ts";
 import { createLivePageDoor } from "../console/live-page-door.ts";
 import { createLicensing } from "../devices/licence-update.ts";
 import { createApi } from "../http/api.ts";
@@ -217,13 +218,22 @@ async function startModules(
     isSelfTestSilent,
     schedule,
   });
+  const proofs = createLogInProofs(store, clock);
   const cloudLink = createCloudLink({
     ...{ ...options, data, clock, events, endpointId },
     notificationService: () => notificationService,
     failover: () => failoverCoordinator.linkHandlers,
     health: () => health.report(),
     candidates: (devices) => deviceGroups.activations.candidateEndpoints(devices),
-    request: createProxiedRequestHandler({ access, catalogue, listener: () => requestListener, url: () => server.url }),
+    request: createProxiedRequestHandler({
+      ...{ access, proofs, catalogue },
+      listener: () => requestListener,
+      url: () => server.url,
+    }),
+    async logIn(endpoint, { email, password }) {
+      const userId = await identity.signIn.verifyPassword({ email, password }, `endpoint:${endpoint}`);
+      return { proof: proofs.issue(userId, endpoint) };
+    },
   });
   const isCloudConnected = (): boolean => cloudLink.isConnected();
   const isCloudManaged = (): boolean => cloudLink.site !== null && data.recording.recorder !== null;
@@ -444,6 +454,7 @@ async function startModules(
   onStop("control socket", control.stop);
   const effectiveSettings = { ...settings, listen: options.listen };
   const identity = createIdentityServices({
+    onPasswordLogin: (tokenId, user, password) => cloudLink.site?.confirmLogIn(tokenId, user, password),
     ...{ data, clock, events, log, policy: ssrfGuard, baseUrl, schedule, missingGroups },
   });
   const { signIn } = identity;

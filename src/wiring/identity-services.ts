@@ -1,4 +1,4 @@
-import { createLoginService, type LoginService } from "../auth/login.ts";
+import { createLoginService, type LoginService, type LoginServiceDeps } from "../auth/login.ts";
 import type { IdentityService } from "../http/dependencies.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Events } from "../lib/events.ts";
@@ -21,6 +21,7 @@ export interface IdentityServiceDeps {
   baseUrl(): string;
   schedule: CronScheduler;
   missingGroups: MissingGroups;
+  onPasswordLogin: NonNullable<LoginServiceDeps["onPasswordLogin"]>;
 }
 
 /** Login with local passwords and through all identity providers. */
@@ -46,6 +47,7 @@ export function createIdentityServices({ data, schedule, ...deps }: IdentityServ
     access,
     clock: deps.clock,
     verifyWithProviders: providers.verifyCredentials,
+    onPasswordLogin: deps.onPasswordLogin,
   });
   const providerLogin = createRedirectLoginService({ ...common, providers, loginService });
   const sync = createDirectorySync({ ...common, providers, schedule });

@@ -1,14 +1,16 @@
 import type { RequestListener } from "node:http";
 import inject from "light-my-request";
 import type { AccessControl } from "../auth/principal.ts";
-import type { HubControlHandlerDeps } from "../cloud-link/hub-control-handler.ts";
+import type { HubLinkDeps } from "../cloud-link/hub-link.ts";
+import type { LogInProofs } from "../cloud-link/log-in-proofs.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { SITE_WRITABLE_RESOURCES } from "../sync/protocol/site-edit-permissions.ts";
 
 export interface ProxiedRequestDeps {
-  access: Pick<AccessControl, "issueTemporaryToken">;
+  access: Pick<AccessControl, "authenticate" | "issueTemporaryToken">;
+  proofs: LogInProofs;
   catalogue: Catalogue;
   /** Request listener of the API server; available once all modules run. */
   listener(): RequestListener;
@@ -24,26 +26,32 @@ const FORWARDED_HEADERS: readonly string[] = [
 /** Longest response, base64-encoded, that fits into one frame of the link. */
 const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 const BASE = "/api/v1/";
-/** Below `users`, but handled by each appliance itself. */
-const PASSWORD = "users/{userId}/password";
 
 /**
- * Executes at the cloud a request that an appliance received but only the cloud may execute: with the user's permissions at
- * the cloud, through the normal HTTP stack; the audit log names the appliance as origin. The response has `status`, `headers`
- * and `body` (base64). Throws `forbidden` for requests that appliances execute themselves or never proxy.
+ * Executes at the cloud a request that an appliance received but only the cloud may execute: with the permissions that the
+ * user has at the cloud and that hold in the domains of the appliance, through the normal HTTP stack; the audit log names the
+ * appliance as origin. The response has `status`, `headers` and `body` (base64), and a new `proof` for one that was shown.
+ * Throws `forbidden` for requests that appliances execute themselves or never proxy, `unauthorized` for a caller who shows
+ * neither a token of the cloud nor a proof for this appliance. @source docs/decisions/0491-trust-in-appliances.md
  */
 export function createProxiedRequestHandler({
   access,
+  proofs,
   catalogue,
   listener,
   url,
-}: ProxiedRequestDeps): HubControlHandlerDeps["request"] {
+}: ProxiedRequestDeps): HubLinkDeps["request"] {
   const isCloudOwned = cloudOwnedPaths(catalogue);
-  return async (endpoint, { userId, scopes, method, target, headers, body }) => {
+  return async ({ endpoint, domainIds }, { credential, method, target, headers, body }) => {
     // The normalized path, as the router sees it: without dot segments.
     const { pathname, search } = new URL(target, "http://localhost");
     if (!isCloudOwned(method, pathname)) throw new CallerError("forbidden", "Appliances must not proxy this request.");
-    const { token, end } = access.issueTemporaryToken(userId, scopes);
+    if (!credential)
+      throw new CallerError("unauthorized", "The appliance must be upgraded to make changes in the cloud.");
+    const proven = "proof" in credential ? proofs.verify(credential.proof, endpoint) : null;
+    const caller = "token" in credential ? access.authenticate(credential.token) : proven;
+    if (!caller) throw new CallerError("unauthorized", "The cloud does not accept this log-in any more; log in again.");
+    const { token, end } = access.issueTemporaryToken(caller, { domainIds });
     try {
       const forwarded = Object.fromEntries(
         FORWARDED_HEADERS.flatMap((name) => (typeof headers[name] === "string" ? [[name, headers[name]]] : [])),
@@ -60,7 +68,9 @@ export function createProxiedRequestHandler({
       const responseHeaders = Object.fromEntries(
         Object.entries(response.headers).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
       );
-      return { status: response.statusCode, headers: responseHeaders, body: response.rawPayload.toString("base64") };
+      const renewed = proven ? { proof: proofs.issue(proven.userId, endpoint, proven.loggedInAt) } : {};
+      const answer = response.rawPayload.toString("base64");
+      return { status: response.statusCode, headers: responseHeaders, body: answer, ...renewed };
     } finally {
       end();
     }
@@ -84,9 +94,7 @@ function cloudOwnedPaths(catalogue: Catalogue): (method: string, path: string) =
   const firsts = (of: readonly AnyResource[]) => new Set(of.flatMap(({ paths }) => paths.map(({ at }) => first(at))));
   const [changed, deleted] = [firsts(owned), firsts(parents)];
   const localPaths = [...SITE_WRITABLE_RESOURCES].flatMap((name) => catalogue.byName(name).paths.map(({ at }) => at));
-  const localPatterns = [PASSWORD, ...localPaths].map(
-    (at) => new RegExp(`^${at.replaceAll(/\{\w+\}/g, "[^/]+")}(/|$)`, "i"),
-  );
+  const localPatterns = localPaths.map((at) => new RegExp(`^${at.replaceAll(/\{\w+\}/g, "[^/]+")}(/|$)`, "i"));
   return (method, path) => {
     const at = path.startsWith(BASE) ? path.slice(BASE.length) : "";
     if (localPatterns.some((pattern) => pattern.test(at))) return false;

@@ -260,6 +260,7 @@ export async function openApi(
       events,
       log,
       policy: ssrfGuard,
+      onPasswordLogin: () => undefined,
       missingGroups: createMissingGroups(clock),
       baseUrl: () => origin,
     },

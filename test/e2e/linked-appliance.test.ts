@@ -36,7 +36,7 @@ beforeAll(async () => {
   line = await openCuttableProxy(hub.url);
   const alone = await startTestDaemon();
   await make(alone, "/sites", { name: "Annex" });
-  const { code } = (await hub.cloudLink.hub?.createEnrolmentCode(null)) ?? { code: "" };
+  const { code } = (await hub.cloudLink.hub?.createEnrolmentCode({ endpoint: null, domainIds: null })) ?? { code: "" };
   await alone.cloudLink.site?.enrol({ hub: line.url, code, mode: "adopt", authority: null });
   await alone.stop();
   site = await startTestDaemon({ after: alone });

@@ -52,7 +52,7 @@ beforeAll(async () => {
     timeZone: "Europe/Brussels",
     messageTemplateId: await make(alone, "/message-templates", { name: "Noon", subject: "Noon" }),
   });
-  const { code } = (await hub.cloudLink.hub?.createEnrolmentCode(null)) ?? { code: "" };
+  const { code } = (await hub.cloudLink.hub?.createEnrolmentCode({ endpoint: null, domainIds: null })) ?? { code: "" };
   await alone.cloudLink.site?.enrol({ hub: line.url, code, mode: "join", authority: null });
   await alone.stop();
   await start(alone);
@@ -174,7 +174,9 @@ describe("an appliance that joined an organisation", () => {
     expect((await site.call("DELETE", "/link")).status).toBe(204);
     const shed = await make(site, "/sites", { name: "Shed" });
     expect((await site.call("GET", "/link")).body).toMatchObject({ hub: null, state: "none", unsentRows: 0 });
-    const { code } = (await hub.cloudLink.hub?.createEnrolmentCode(null)) ?? { code: "" };
+    const { code } = (await hub.cloudLink.hub?.createEnrolmentCode({ endpoint: null, domainIds: null })) ?? {
+      code: "",
+    };
     await site.cloudLink.site?.enrol({ hub: line.url, code, mode: "adopt", authority: null });
     await site.stop();
     await start(site);

@@ -40,7 +40,7 @@ let units: SystemdUnits;
 /** An appliance of the organisation, started as it is installed. */
 async function install(name: string): Promise<Site> {
   const settings = `trust: {upgrades: ["${trusted}"]}\nnetwork: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n`;
-  const { code } = (await hub.cloudLink.hub?.createEnrolmentCode(null)) ?? { code: "" };
+  const { code } = (await hub.cloudLink.hub?.createEnrolmentCode({ endpoint: null, domainIds: null })) ?? { code: "" };
   const alone = await startTestDaemon();
   await alone.cloudLink.site?.enrol({ hub: hub.url, code, mode: "join", authority: null });
   await alone.stop();

@@ -197,6 +197,8 @@ export function createMemoryStore(
     switch (statement.do) {
       case "row":
         return rows.all.get(`${statement.type}/${statement.id}`) ?? null;
+      case "judge":
+        return null;
       case "ids": {
         const { type, after, limit } = statement;
         const ids = [...rows.all.keys()].flatMap((key) =>

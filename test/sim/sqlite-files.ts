@@ -91,7 +91,7 @@ function open(
   const events = createEvents(thrown);
   const of = { dataDir, catalogue: CATALOGUE, tables: TABLES, clock, events, log: silentLog, onFatal };
   const store = openStore({ ...of, ...(shared ? { shared } : {}) });
-  return { store, work: createSqliteProgramRunner(store, CATALOGUE, BY) };
+  return { store, work: createSqliteProgramRunner(store, CATALOGUE, BY, () => null) };
 }
 
 /** Makes a place for them, with an empty one in it. */

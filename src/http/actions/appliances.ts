@@ -7,6 +7,8 @@ const REASON = text("A reason.", { required: true, max: 10_000 });
 const LARGE = { max: Number.MAX_SAFE_INTEGER };
 const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
+const DOMAIN_ID = uuid("Id of a domain.", { required: true });
+
 const ALARM = {
   alarmId: uuid("Id of the alarm.", { required: true }),
   type: text("Type of the alarm.", { required: true }),
@@ -26,6 +28,10 @@ const APPLIANCE = {
     },
     nullable: true,
   }),
+  domainIds: list(
+    "Topmost domains that the appliance is bound to: the cloud takes changes only of their rows from it. Null for the whole organisation.",
+    DOMAIN_ID,
+  ),
   link: option(
     "linked: connected; away: not connected; never: has never connected; revoked: its keys were revoked.",
     ["linked", "away", "never", "revoked"],
@@ -59,11 +65,22 @@ const APPLIANCE = {
 const ENROLMENT_CODE = {
   id: uuid("Id for revoking the code.", { required: true }),
   endpointId: uuid("The only appliance that may use the code; null for any."),
+  domainIds: list("Domains that the appliance is bound to; null for the whole organisation, or as before.", DOMAIN_ID),
   until: timestamp("Expiry time.", { required: true }),
 };
 
-const ENROLMENT_CODE_INPUT = { endpointId: uuid("The only appliance that may use the code; default: any.") };
+const ENROLMENT_CODE_INPUT = {
+  endpointId: uuid("The only appliance that may use the code; default: any."),
+  domainIds: list(
+    "Topmost domains that the appliance is bound to; default: those that it was bound to, or the whole organisation.",
+    DOMAIN_ID,
+  ),
+};
 const validateEnrolmentCodeInput = compileBodyValidator(ENROLMENT_CODE_INPUT);
+const BINDING_INPUT = {
+  domainIds: list("Topmost domains that the appliance is bound to; null for the whole organisation.", DOMAIN_ID),
+};
+const validateBindingInput = compileBodyValidator(BINDING_INPUT);
 
 /** Appliance administration in the cloud: status, revocation and enrolment codes. */
 export const applianceActions: readonly Action[] = [
@@ -95,6 +112,19 @@ export const applianceActions: readonly Action[] = [
     },
   },
   {
+    method: "put",
+    at: "link/appliances/{endpointId}",
+    permission: "super",
+    doc: "Binds an appliance to domains, at once: the cloud takes changes only of their rows and accounts from it, and users act there only within them when the appliance forwards their requests. Cloud only.",
+    response: { kind: "nothing" },
+    accepts: BINDING_INPUT,
+    async handle({ deps, params: { endpointId = "" }, body }) {
+      const { domainIds } = validateBindingInput(body) as { domainIds: string[] | null };
+      await deps.link.bindToDomains(endpointId, domainIds ?? null);
+      return { status: 204, body: null };
+    },
+  },
+  {
     method: "get",
     at: "link/codes",
     doc: "Lists unused enrolment codes, without their values. Cloud only.",
@@ -105,7 +135,7 @@ export const applianceActions: readonly Action[] = [
     async handle({ deps }) {
       const codes = deps.link
         .listEnrolmentCodes()
-        .map(({ id, endpoint, until }) => ({ id, endpointId: endpoint, until: iso(until) }));
+        .map(({ id, endpoint, domainIds, until }) => ({ id, endpointId: endpoint, domainIds, until: iso(until) }));
       return jsonResponse({ codes });
     },
   },
@@ -123,8 +153,11 @@ export const applianceActions: readonly Action[] = [
     },
     accepts: ENROLMENT_CODE_INPUT,
     async handle({ deps, body }) {
-      const { endpointId } = validateEnrolmentCodeInput(body) as { endpointId: string | null };
-      const { code, until } = await deps.link.createEnrolmentCode(endpointId);
+      const { endpointId: endpoint, domainIds } = validateEnrolmentCodeInput(body) as {
+        endpointId: string | null;
+        domainIds: string[] | null;
+      };
+      const { code, until } = await deps.link.createEnrolmentCode({ endpoint, domainIds: domainIds ?? null });
       return jsonResponse({ code, until: iso(until) });
     },
   },

@@ -13,7 +13,7 @@ import { APPLIED_VERSIONS, LOCAL_EDITS } from "../site/tables.ts";
 import type { SqliteProgramRunner } from "../storage/sqlite-program-runner.ts";
 import { getRecord, type RowBody, scanRecords, type TransactionProgram } from "../storage/transaction-program.ts";
 import { markLedgerPending } from "./deferred-ledger-sync.ts";
-import { assertSiteWritable, isSiteLocalUserChange } from "./site-write-check.ts";
+import { assertSiteWritable, type IsSuperUser, isSiteLocalUserChange } from "./site-write-check.ts";
 
 export interface ChangeRecorderDeps {
   runner: Pick<SqliteProgramRunner, "runWithin">;
@@ -28,6 +28,7 @@ export interface SiteChangeRecorderDeps extends ChangeRecorderDeps {
    * Its configuration is still being brought into the organisation; that job also picks up changes made while it runs.
    */
   isInitialSyncPending?(): boolean;
+  isSuperUser: IsSuperUser;
 }
 
 /** A write in replicated form. */
@@ -57,6 +58,7 @@ export function createSiteChangeRecorder({
   types,
   endpoint,
   isInitialSyncPending,
+  isSuperUser,
 }: SiteChangeRecorderDeps): ChangeCapture {
   return (written, tx, by) => {
     const change = toRowChange(written);
@@ -65,7 +67,7 @@ export function createSiteChangeRecorder({
     if (change.type === notifications.name && hasJustSettled(change)) markLedgerPending(tx, change.id, isCloudOwned);
     if (isCloudOwned) return;
     const cls = types.replicationClass(change.type);
-    if (cls === "A") assertSiteWritable(written, by);
+    if (cls === "A") assertSiteWritable(written, tx, by, isSuperUser);
     // Unlocking a user with the appliance's own command is local to it.
     if (by.actor.kind !== "user" && isSiteLocalUserChange(written)) return;
     // History is never deleted in the cloud.

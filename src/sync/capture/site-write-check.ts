@@ -1,15 +1,27 @@
 import { OwnedByCloudError } from "../../lib/errors.ts";
-import type { ActorContext, CapturedWrite } from "../../store/store.ts";
+import type { ActorContext, CapturedWrite, Transaction } from "../../store/store.ts";
 import { SITE_WRITABLE_RESOURCES, SITE_WRITABLE_USER_FIELDS } from "../protocol/site-edit-permissions.ts";
 
+/** Whether a user has super rights; the cloud takes changes of such an account from no appliance. */
+export type IsSuperUser = (userId: string, tx: Transaction) => boolean;
+
 /**
- * On a linked appliance users and permissions belong to the cloud; locks, passwords and tokens are written locally and
- * replicated. Writes of the appliance itself, such as a location, are not restricted. Throws OwnedByCloudError for any
- * other change of a caller: with a link it is forwarded to the cloud instead.
+ * On a linked appliance users and permissions belong to the cloud; tokens are written locally, locks and passwords too and
+ * are replicated, except for super users. Writes of the appliance itself, such as a location, are not restricted. Throws
+ * OwnedByCloudError for any other change of a caller: with a link it is forwarded to the cloud instead.
  */
-export function assertSiteWritable({ resource, before, after }: CapturedWrite, by: ActorContext): void {
+export function assertSiteWritable(
+  { resource, before, after }: CapturedWrite,
+  tx: Transaction,
+  by: ActorContext,
+  isSuperUser: IsSuperUser,
+): void {
   if (by.actor.kind !== "user" || SITE_WRITABLE_RESOURCES.has(resource.name)) return;
-  if (isSiteLocalUserChange({ resource, before, after })) return;
+  if (isSiteLocalUserChange({ resource, before, after })) {
+    if (!isSuperUser(String(after?.id), tx)) return;
+    const message = "The lock and password of a super user must be changed in the cloud, which cannot be reached now.";
+    throw new OwnedByCloudError(message, { resource: resource.name });
+  }
   const message = `${resource.name} must be changed in the cloud, which cannot be reached now. Only locks, passwords and tokens can be changed here.`;
   throw new OwnedByCloudError(message, { resource: resource.name });
 }

@@ -140,7 +140,7 @@ function* readEditResults(
   upTo: number,
 ): TransactionProgram<EditResult[]> {
   const decided = yield* scanRecords(DECIDED_EDITS, { where: [endpoint, inc], after, upTo });
-  return decided.map(({ uid, result, lost }) => ({ uid, result, lost }));
+  return decided.map(({ uid, result, lost, reason }) => ({ uid, result, lost, reason }));
 }
 
 function* readDigests(link: LinkRecord, types: readonly string[]): TransactionProgram<Record<string, Digest>> {

@@ -103,6 +103,19 @@ export const ADOPTIONS: Collection<Adoption> = defineCollection<Adoption>("hub_a
   upTo: "integer",
 });
 
+/** The domains that an appliance is bound to. Without a record it is bound to the whole organisation. */
+export interface ApplianceDomains {
+  endpoint: string;
+  /** Ids of the topmost domains. */
+  domainIds: readonly string[];
+}
+
+export const APPLIANCE_DOMAINS: Collection<ApplianceDomains> = defineCollection<ApplianceDomains>(
+  "hub_appliance_domains",
+  ["endpoint"],
+  { endpoint: "text", domainIds: "json" },
+);
+
 /** A command for one appliance. */
 export interface IssuedCommand {
   endpoint: string;
@@ -148,7 +161,10 @@ export interface DecidedEdit extends EditResult {
 export const DECIDED_EDITS: Collection<DecidedEdit> = defineCollection<DecidedEdit>(
   "hub_decided",
   ["endpoint", "inc", "oseq"],
-  { endpoint: "text", inc: "integer", oseq: "integer", uid: "text", result: "text", lost: "json", at: "integer" },
+  {
+    ...{ endpoint: "text", inc: "integer", oseq: "integer", uid: "text", result: "text", lost: "json" },
+    ...{ reason: "text", at: "integer" },
+  },
   { uid: ["uid", "inc"] },
 );
 
@@ -162,6 +178,8 @@ export interface EditConflict {
   lost: readonly string[];
   actor: string;
   at: number;
+  /** Why it was refused; null if it lost to another change. */
+  reason: string | null;
 }
 
 export const EDIT_CONFLICTS: Collection<EditConflict> = defineCollection<EditConflict>("hub_conflict", ["uid"], {
@@ -173,6 +191,7 @@ export const EDIT_CONFLICTS: Collection<EditConflict> = defineCollection<EditCon
   lost: "json",
   actor: "text",
   at: "integer",
+  reason: "text",
 });
 
 /** A row that an appliance reported: facts are written once, state is replaced. */

@@ -9,15 +9,18 @@ import {
   type UpstreamPage,
   type UpstreamRow,
 } from "../protocol/frames.ts";
+import { REMOTE_OVERRIDES } from "../protocol/replicated-body.ts";
 import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
 import { isSiteEditable } from "../protocol/site-edit-permissions.ts";
 import {
   applyRow,
   deleteRecord,
   getRecord,
+  judgeSiteChange,
   putRecord,
   type RowBody,
   readProductRow,
+  type SiteChange,
   scanRecords,
   type TransactionProgram,
 } from "../storage/transaction-program.ts";
@@ -25,6 +28,7 @@ import { recordCommandOutcome } from "./issued-commands.ts";
 import { publishRows, withUniqueName } from "./publish.ts";
 import {
   ADOPTIONS,
+  APPLIANCE_DOMAINS,
   DECIDED_EDITS,
   EDIT_CONFLICTS,
   type EditConflict,
@@ -38,6 +42,10 @@ import {
 
 /** Resources whose rows belong to the endpoint that they name. */
 const ENDPOINT_SCOPED_TYPES: ReadonlySet<string> = new Set(["devices", "endpoint-activities"]);
+
+const NOT_CONFIGURATION = "Rows of this type are not configuration.";
+const REFERS_TO_MISSING = "The row refers to a row that does not exist, or its name is taken.";
+const STILL_REFERRED_TO = "Other rows refer to it.";
 
 /** Result of a page. */
 export interface UpstreamPageResult {
@@ -113,14 +121,27 @@ function* applySiteRow(
   const cls = types.replicationClass(type);
   if (cls !== "C" && cls !== "D") return;
   const known = yield* getRecord(SITE_RECORDS, type, id);
-  const isOwn = known ? known.endpoint === endpoint : isOwnedBy(yield* readProductRow(type, id), endpoint);
+  const before = yield* readProductRow(type, id);
+  const isOwn = known ? known.endpoint === endpoint : isOwnedBy(before, endpoint);
   if (!isOwn || !mayReport(type, body, endpoint)) return;
+  // A row whose domain it does not name yet waits for the rows that do.
+  if (yield* judgeOf(endpoint, { type, id, before, after: body })) return;
   yield* putRecord(SITE_RECORDS, { type, id, endpoint, uid, inc });
   if (known?.uid === uid) return;
   const files = filesInBody(body, types.fileFields(type));
   yield* requestFiles(HUB_FILE_REQUESTS, files, { holder: endpoint, rank: 1 });
   pageResult.files ||= files.length > 0;
-  yield* writeSiteRow({ type, id, body: op === "p" ? body : null, at: pageResult.at });
+  const finished = body && { ...body, ...REMOTE_OVERRIDES[type] };
+  yield* writeSiteRow({ type, id, body: op === "p" ? finished : null, at: pageResult.at });
+}
+
+/** Why a change goes beyond what the appliance may do; null if it does not. */
+function* judgeOf(
+  endpoint: string,
+  change: Pick<SiteChange, "type" | "id" | "before" | "after">,
+): TransactionProgram<string | null> {
+  const bound = yield* getRecord(APPLIANCE_DOMAINS, endpoint);
+  return yield* judgeSiteChange({ ...change, endpoint, domainIds: bound?.domainIds ?? null });
 }
 
 /** Whether an unreported row may be reported by this appliance: it does not exist, or names this endpoint. */
@@ -178,10 +199,10 @@ function* decideOnce(
   { uid, oseq }: { uid: string; oseq: number },
   link: LinkRecord,
   types: ReplicatedTypes,
-): TransactionProgram<EditResult> {
+): TransactionProgram<EditResult & { reason: string | null }> {
   const earlier = (yield* scanRecords(DECIDED_EDITS, { by: "uid", where: [uid], limit: 1 }))[0];
-  if (earlier) return { uid, result: earlier.result, lost: earlier.lost };
-  if (!edit) return { uid, result: "refused", lost: [] };
+  if (earlier) return { uid, result: earlier.result, lost: earlier.lost, reason: earlier.reason ?? null };
+  if (!edit) return { uid, result: "refused", lost: [], reason: "The edit cannot be read." };
   return yield* decideEdit(edit, { uid, oseq }, link.endpoint, types);
 }
 
@@ -190,27 +211,28 @@ function* decideEdit(
   { uid, oseq }: { uid: string; oseq: number },
   endpoint: string,
   types: ReplicatedTypes,
-): TransactionProgram<EditResult> {
+): TransactionProgram<EditResult & { reason: string | null }> {
   const cls = types.replicationClass(type);
-  if (cls !== "A" && cls !== "B") return { uid, result: "refused", lost: [] };
+  if (cls !== "A" && cls !== "B") return { uid, result: "refused", lost: [], reason: NOT_CONFIGURATION };
   const row = yield* getRecord(FEED_RECORDS, type, id);
   const current = row?.body ?? null;
   const shown = { uid, type, id, endpoint, edit, actor, at };
+  const refuse = (reason: string) => recordConflict({ uid, result: "refused", lost: ["*"], reason }, shown);
   const isFit = Object.keys({ ...edit.add, ...edit.remove }).every((name) => types.idListFields(type).has(name));
-  if (
-    !isFit ||
-    (cls === "A" && !isSiteEditable(type, current, edit) && !(yield* isAdopted(endpoint, oseq, current ? null : edit)))
-  ) {
-    return yield* recordConflict({ uid, result: "refused", lost: ["*"] }, shown);
-  }
+  if (!isFit) return yield* refuse("The edit adds to a field that is not a list.");
+  if (cls === "A" && !isSiteEditable(type, current, edit) && !(yield* isAdopted(endpoint, oseq, current ? null : edit)))
+    return yield* refuse("It can only be changed in the cloud.");
   // Edits of class A take effect at the appliance at once and override other changes.
   const { body, lost, result } = mergeEdit(current, edit, cls === "A");
-  if (result !== "gone" && body !== current) {
+  const isChanged = result !== "gone" && body !== current;
+  const excess = isChanged ? yield* judgeOf(endpoint, { type, id, before: current, after: body }) : null;
+  if (excess) return yield* refuse(excess);
+  if (isChanged) {
     const named = body && (yield* withUniqueName(type, id, body, types));
     yield* requestFiles(HUB_FILE_REQUESTS, filesInBody(named, types.fileFields(type)), { holder: endpoint, rank: 1 });
     const [applied] = yield* publishRows([{ type, id, body: named, scope: row?.scope ?? null, at }], types);
-    // It refers to a deleted row, or other rows refer to the one that it deletes.
-    if (applied !== "done") return yield* recordConflict({ uid, result: "refused", lost: ["*"] }, shown);
+    if (applied === "wait") return yield* refuse(body ? REFERS_TO_MISSING : STILL_REFERRED_TO);
+    if (applied !== "done") return yield* refuse(applied?.refused ?? REFERS_TO_MISSING);
   }
   return yield* recordConflict({ uid, result, lost }, shown);
 }
@@ -221,7 +243,10 @@ function* isAdopted(endpoint: string, oseq: number, made: EditRecord["edit"] | n
   return adoption?.upTo != null && oseq <= adoption.upTo;
 }
 
-function* recordConflict(result: EditResult, shown: Omit<EditConflict, "lost">): TransactionProgram<EditResult> {
-  if (result.lost.length > 0) yield* putRecord(EDIT_CONFLICTS, { ...shown, lost: result.lost });
-  return result;
+function* recordConflict(
+  { reason = null, ...result }: EditResult,
+  shown: Omit<EditConflict, "lost" | "reason">,
+): TransactionProgram<EditResult & { reason: string | null }> {
+  if (result.lost.length > 0) yield* putRecord(EDIT_CONFLICTS, { ...shown, lost: result.lost, reason });
+  return { ...result, reason };
 }

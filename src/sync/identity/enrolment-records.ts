@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { derivedId } from "../../lib/ids.ts";
-import { ADOPTIONS, LINK_RECORDS } from "../hub/tables.ts";
+import { ADOPTIONS, APPLIANCE_DOMAINS, LINK_RECORDS } from "../hub/tables.ts";
 import {
   type Collection,
   defineCollection,
@@ -16,6 +16,8 @@ export interface EnrolmentCode {
   hash: string;
   /** The appliance that it is valid for; null for any. */
   endpoint: string | null;
+  /** Ids of the topmost domains that the appliance is bound to; null: as before, or the whole organisation. */
+  domainIds: readonly string[] | null;
   until: number;
   /** Hash of the key that redeemed it. */
   usedBy: string | null;
@@ -24,9 +26,12 @@ export interface EnrolmentCode {
 const ENROLMENT_CODES: Collection<EnrolmentCode> = defineCollection<EnrolmentCode>(
   "hub_enrolment",
   ["hash"],
-  { hash: "text", endpoint: "text", until: "integer", usedBy: "text" },
+  { hash: "text", endpoint: "text", domainIds: "json", until: "integer", usedBy: "text" },
   { until: ["until"] },
 );
+
+/** Whom a code is for. */
+export type CodeBinding = Pick<EnrolmentCode, "endpoint" | "domainIds">;
 
 /** A key that an appliance may authenticate with. */
 export interface ApplianceIdentity {
@@ -99,27 +104,28 @@ function hashCode(code: string): string {
 /** Creates a code, valid once and for 15 minutes; expired ones are deleted. */
 export function* createEnrolmentCode(
   code: string,
-  endpoint: string | null,
+  { endpoint, domainIds }: CodeBinding,
   now: number,
 ): TransactionProgram<{ until: number }> {
   for (const old of yield* scanRecords(ENROLMENT_CODES, { by: "until", upTo: now }))
     yield* deleteRecord(ENROLMENT_CODES, old.hash);
   const until = now + CODE_VALIDITY_MS;
-  yield* putRecord(ENROLMENT_CODES, { hash: hashCode(code), endpoint, until, usedBy: null });
+  yield* putRecord(ENROLMENT_CODES, { hash: hashCode(code), endpoint, domainIds, until, usedBy: null });
   return { until };
 }
 
 /** A redeemable code without its secret. */
-export interface OpenEnrolmentCode {
+export interface OpenEnrolmentCode extends CodeBinding {
   id: string;
-  endpoint: string | null;
   until: number;
 }
 
 /** Unused and unexpired codes, the next to expire first. */
 export function* openEnrolmentCodes(now: number): TransactionProgram<OpenEnrolmentCode[]> {
   const codes = yield* scanRecords(ENROLMENT_CODES, { by: "until", after: now });
-  return codes.flatMap(({ hash, endpoint, until, usedBy }) => (usedBy ? [] : [{ id: codeId(hash), endpoint, until }]));
+  return codes.flatMap(({ hash, endpoint, domainIds, until, usedBy }) =>
+    usedBy ? [] : [{ id: codeId(hash), endpoint, domainIds, until }],
+  );
 }
 
 /** Deletes a code; false if no redeemable code has this id. */
@@ -167,6 +173,7 @@ export function* redeemEnrolmentCode(
   // An appliance that enrols again has lost the old keys, or somebody else has them.
   yield* revokeIdentities(asking.endpoint, now, asking.keyHash);
   yield* putRecord(APPLIANCE_IDENTITIES, toIdentity(asking));
+  if (found.domainIds) yield* putRecord(APPLIANCE_DOMAINS, { endpoint: asking.endpoint, domainIds: found.domainIds });
   if (yield* isFirstAppliance(asking.endpoint)) yield* putRecord(ADOPTIONS, { endpoint: asking.endpoint, upTo: null });
   return null;
 }

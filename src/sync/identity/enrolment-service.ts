@@ -5,6 +5,7 @@ import { ADOPTIONS } from "../hub/tables.ts";
 import { getRecord, type TransactionStore } from "../storage/transaction-program.ts";
 import { readEndpointCertificate } from "./certificate-info.ts";
 import {
+  type CodeBinding,
   type CodeRefusal,
   checkEnrolmentCode,
   createEnrolmentCode,
@@ -41,7 +42,7 @@ export interface EnrolmentServiceDeps {
 /** Issues identities to appliances. */
 export interface EnrolmentService {
   /** Creates a one-time code, valid for 15 minutes. Only its hash is stored. */
-  createCode(endpoint: string | null): Promise<{ code: string; until: number }>;
+  createCode(binding: CodeBinding): Promise<{ code: string; until: number }>;
   /** Throws CallerError for an invalid code or request; nothing changes then. */
   enrol(asked: EnrolmentRequest): Promise<IssuedIdentity>;
   /** Issues a certificate for the next key of an appliance that authenticated with a valid one. Throws CallerError. */
@@ -74,9 +75,9 @@ export function createEnrolmentService({ store, authority, now }: EnrolmentServi
     return { endpoint, publicKey: requestedPublicKey(request), keyHash, token, until, answer };
   };
   return {
-    async createCode(endpoint) {
+    async createCode(binding) {
       const code = formatEnrolmentCode(randomBytes(12));
-      return { code, ...(await store.transact(() => createEnrolmentCode(code, endpoint, now()))) };
+      return { code, ...(await store.transact(() => createEnrolmentCode(code, binding, now()))) };
     },
     async enrol({ code, endpoint, request }) {
       // Nothing is signed without a valid code.

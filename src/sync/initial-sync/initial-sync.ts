@@ -1,6 +1,7 @@
 import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
+import userTokens from "../../resources/people/user-tokens.ts";
 import { type Catalogue, tableName } from "../../schema/catalogue.ts";
 import type { InternalTable, Store, StoreReader, Transaction } from "../../store/store.ts";
 import { applyEdit } from "../protocol/field-merge.ts";
@@ -190,7 +191,8 @@ export function createInitialSync(deps: InitialSyncDeps): InitialSync {
   function* sendRow(tx: Transaction, type: string, id: string): TransactionProgram<void> {
     const resource = catalogue.byName(type);
     const row = tx.get(resource, id) as RowBody | null;
-    if (row && !isReplicated(resource, row)) return;
+    // Tokens that were made here are valid only here.
+    if (type === userTokens.name || (row && !isReplicated(resource, row))) return;
     yield* sendBody(type, id, row && replicatedBody(resource, row));
   }
 

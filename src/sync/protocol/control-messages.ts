@@ -36,18 +36,22 @@ export type HubControlMessage =
   | { t: "beat"; beat: string }
   | { t: "answer"; ref: string; given?: RowBody; refused?: string };
 
+/** What shows the cloud who sends a forwarded request: a token that it created, or a proof that it issued. */
+export type CloudCredential = { token: string } | { proof: string };
+
 /** A request of an appliance to the cloud. */
 export type ControlRequest =
   /** Asks for a certificate for a new key; `request` is a PEM certificate request. */
   | { kind: "renew"; request: string }
+  /** Asks for a proof of a log-in at the appliance, for its forwarded requests. */
+  | { kind: "log-in"; email: string; password: string }
   /**
-   * An API request that only the cloud may carry out, on behalf of a user and limited to the scopes of the token (null:
-   * no limit); `body` is base64.
+   * An API request that only the cloud may carry out, on behalf of a user; `body` is base64. Older releases send no
+   * credential, and are refused.
    */
   | {
       kind: "request";
-      userId: string;
-      scopes: readonly string[] | null;
+      credential?: CloudCredential | undefined;
       method: string;
       target: string;
       headers: RowBody;

@@ -37,10 +37,14 @@ const chunk = z.object({
 });
 const err = z.object({ t: z.literal("err"), code: shortText, reason: z.string().max(1_000).optional() });
 
+const editResult = z.object({
+  ...{ uid: shortText, result: outcome, lost: z.array(shortText).max(1_000) },
+  reason: z.string().max(1_000).nullish(),
+});
 const mark = z.object({
   after: count.optional(),
   decided: count,
-  results: z.array(z.object({ uid: shortText, result: outcome, lost: z.array(shortText).max(1_000) })).max(MAX_ROWS),
+  results: z.array(editResult).max(MAX_ROWS),
   digests: z.record(name, digest).optional(),
 });
 
@@ -150,10 +154,10 @@ const status = z.object({
 });
 const controlRequest = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("renew"), request: z.string().min(1).max(10_000) }),
+  z.object({ kind: z.literal("log-in"), email: z.string().max(254), password: z.string().max(1_024) }),
   z.object({
     kind: z.literal("request"),
-    userId: name,
-    scopes: z.array(z.string().max(200)).max(1_000).nullable(),
+    credential: z.union([z.object({ token: secretText }), z.object({ proof: secretText })]).optional(),
     method: z.enum(["POST", "PUT", "DELETE"]),
     target: z.string().startsWith("/").max(8_192),
     headers: z.record(z.string().max(200), z.string().max(8_192)),

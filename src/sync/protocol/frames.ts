@@ -74,6 +74,8 @@ export interface EditResult {
   uid: string;
   result: "merged" | "conflict" | "gone" | "refused";
   lost: readonly string[];
+  /** Why it was refused; not set or null otherwise, and by older releases. */
+  reason?: string | null | undefined;
 }
 
 /** Number of rows of a type, and the sum of their hashes modulo 2^48. */

@@ -8,8 +8,11 @@ const LOCAL_STATE_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   alarms: new Set(["status", "acknowledgedAt", "acknowledgedBy", "acknowledgementNote"]),
 };
 
-/** Work of the originating side is finished for all others, which would resume it after a restart otherwise. */
-const REMOTE_OVERRIDES: Readonly<Record<string, RowBody>> = { notifications: { stage: "settled" } };
+/**
+ * Work of the originating side is finished for all others, which would resume it after a restart otherwise. The receiver
+ * sets it, too: an appliance must not have its work done elsewhere.
+ */
+export const REMOTE_OVERRIDES: Readonly<Record<string, RowBody>> = { notifications: { stage: "settled" } };
 
 /**
  * A row in replicated form: inner values without the internal key. Encrypted values cannot be decrypted elsewhere and

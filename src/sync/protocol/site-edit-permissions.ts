@@ -1,7 +1,11 @@
 import type { RowBody } from "../storage/transaction-program.ts";
 import type { RowEdit } from "./field-merge.ts";
 
-/** Resources of class A that an appliance may write. @source docs/decisions/0040-replication.md, Section 4 */
+/**
+ * Resources of class A that are written where the request arrives. Tokens made at an appliance stay there; of those made
+ * in the cloud it can only end one. @source docs/decisions/0040-replication.md, Section 4;
+ * docs/decisions/0491-trust-in-appliances.md
+ */
 export const SITE_WRITABLE_RESOURCES: ReadonlySet<string> = new Set(["user-tokens", "user-devices"]);
 
 /**
@@ -23,6 +27,7 @@ const SITE_USER_SOURCES: ReadonlySet<unknown> = new Set(["user-loader", "sis-loa
  * edits of class A are forwarded to the cloud.
  */
 export function isSiteEditable(type: string, current: RowBody | null, { op, set, add, remove }: RowEdit): boolean {
+  if (type === "user-tokens") return op === "delete";
   if (SITE_WRITABLE_RESOURCES.has(type)) return true;
   if (type !== "users") return false;
   if (SITE_USER_SOURCES.has(current?.source) || (!current && op === "create" && SITE_USER_SOURCES.has(set.source)))

@@ -44,7 +44,7 @@ export function* recordLocalEdit({
   if (!(yield* getRecord(SHADOW_ROWS, type, id))) yield* putRecord(SHADOW_ROWS, { type, id, body: before });
   const body = { type, id, edit, actor, at, wins: wins ?? false };
   const sequence = yield* enqueue("hot", { uid, op: "p", type: "edit", id: uid, body, at });
-  yield* putRecord(LOCAL_EDITS, { uid, sequence, type, id, edit, state: "pending", lost: [], actor, at });
+  yield* putRecord(LOCAL_EDITS, { uid, sequence, type, id, edit, state: "pending", lost: [], reason: null, actor, at });
 }
 
 function* pendingEdits(type: string, id: string): TransactionProgram<LocalEditRecord[]> {
@@ -74,7 +74,8 @@ export function* resolveEdits(decided: number, results: readonly EditResult[]): 
   for (const edit of yield* scanRecords(LOCAL_EDITS, { by: "open", where: ["pending"], upTo: decided })) {
     const found = byUid.get(edit.uid);
     if (!found) continue;
-    const done: LocalEditRecord = { ...edit, state: found.result, lost: found.lost };
+    const { result: state, lost, reason = null } = found;
+    const done: LocalEditRecord = { ...edit, state, lost, reason };
     yield* putRecord(LOCAL_EDITS, done);
     settled.push(done);
   }

@@ -193,6 +193,8 @@ export interface LocalEditRecord {
   edit: RowEdit;
   state: "pending" | EditResult["result"];
   lost: readonly string[];
+  /** Why the cloud refused it; null otherwise. */
+  reason: string | null;
   actor: string;
   at: number;
 }
@@ -208,6 +210,7 @@ export const LOCAL_EDITS: Collection<LocalEditRecord> = defineCollection<LocalEd
     edit: "json",
     state: "text",
     lost: "json",
+    reason: "text",
     actor: "text",
     at: "integer",
   },

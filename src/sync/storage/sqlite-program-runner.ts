@@ -25,6 +25,7 @@ import {
   type RowWrite,
   runProgram,
   type ScanRange,
+  type SiteChange,
   type StoreOperation,
   type TransactionProgram,
   type TransactionStore,
@@ -64,10 +65,18 @@ interface OpenProgram {
   flush(only?: string): void;
 }
 
+/** Judges changes of appliances; only the cloud's runner has one. */
+type Judge = (change: SiteChange, reader: StoreReader) => string | null;
+
 /**
  * Binds transaction programs to the database: each is one write of the store. `by` is the actor of replicated writes.
  */
-export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by: ActorContext): SqliteProgramRunner {
+export function createSqliteProgramRunner(
+  store: Store,
+  catalogue: Catalogue,
+  by: ActorContext,
+  judge: Judge | null = null,
+): SqliteProgramRunner {
   const replicated: ActorContext = { ...by, replicated: true };
   const refsOf = new Map<AnyResource, ReturnType<typeof localReferences>>();
   const texts = createStatementCache();
@@ -173,6 +182,9 @@ export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by
           return readProductRow(statement.type, statement.id, reader);
         case "ids":
           return idsOf(statement, reader);
+        case "judge":
+          if (!judge) throw new BugError("only the cloud takes changes of appliances");
+          return judge(statement.change, reader);
         default:
           if (!tx) throw new BugError(`Operation ${statement.do} is not allowed in a read-only program`);
           return write(statement, tx);

@@ -45,12 +45,25 @@ export type StoreOperation =
   | { do: "row"; type: string; id: string }
   | { do: "ids"; type: string; after: string | null; limit: number }
   | { do: "apply"; type: string; id: string; body: RowBody | null }
-  | { do: "applyAll"; rows: readonly RowWrite[] };
+  | { do: "applyAll"; rows: readonly RowWrite[] }
+  | { do: "judge"; change: SiteChange };
 
 export interface RowWrite {
   type: string;
   id: string;
   body: RowBody;
+}
+
+/** A change that an appliance wants to make in the cloud. */
+export interface SiteChange {
+  endpoint: string;
+  /** Ids of the topmost domains that the appliance is bound to; null for the whole organisation. */
+  domainIds: readonly string[] | null;
+  type: string;
+  id: string;
+  /** Present and new version of the row; null if there is none. */
+  before: RowBody | null;
+  after: RowBody | null;
 }
 
 /**
@@ -122,6 +135,11 @@ export function* applyRow(type: string, id: string, body: RowBody | null): Trans
  */
 export function* applyRows(rows: readonly RowWrite[]): TransactionProgram<boolean> {
   return yield { do: "applyAll", rows };
+}
+
+/** Why a change goes beyond the authority of an appliance; null if it does not. */
+export function* judgeSiteChange(change: SiteChange): TransactionProgram<string | null> {
+  return yield { do: "judge", change };
 }
 
 /** Runs a program synchronously. */

@@ -28,7 +28,17 @@ async function shown(type: string, op: "create" | "update", set: object): Promis
   const { id, token } = await fixture.user("Ann", "get /sites/*", "get /sites/*/buildings/*", "get /users/*");
   await store.update(users, id, {}, system, { domainId: north });
   const edit = { op, set, add: {}, remove: {}, was: {} };
-  const lost = { uid: newId(), type, id: newId(), endpoint: newId(), edit, lost: ["*"], actor: adminId, at: 0 };
+  const lost = {
+    uid: newId(),
+    type,
+    id: newId(),
+    endpoint: newId(),
+    edit,
+    lost: ["*"],
+    actor: adminId,
+    at: 0,
+    reason: null,
+  };
   const seen = viewConflict(lost as EditConflict, fixture.scope(token), { reader: store, catalogue });
   const byAll = viewConflict(lost as EditConflict, system.scope, { reader: store, catalogue });
   expect(byAll?.actorName).toBe("Admin");

@@ -13,7 +13,14 @@ function talkOf(needs: Partial<HubControlHandlerDeps>): ReturnType<typeof create
     throw new Error("nobody asks for that");
   };
   return createHubControlHandler({
-    ...{ groups: { all: () => [GROUP] }, enrolment: { renew: never }, sendControl: never, head: never, request: never },
+    ...{
+      groups: { all: () => [GROUP] },
+      enrolment: { renew: never },
+      sendControl: never,
+      head: never,
+      request: never,
+      logIn: never,
+    },
     ...{ onFault: never, ...needs },
   });
 }

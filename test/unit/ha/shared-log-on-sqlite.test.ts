@@ -27,7 +27,7 @@ describe("shared log on SQLite", () => {
     stores.push(store);
     return {
       store,
-      work: createSqliteProgramRunner(store, CATALOGUE, BY),
+      work: createSqliteProgramRunner(store, CATALOGUE, BY, () => null),
       async next() {
         await stores.pop()?.close();
         return openIn(dataDir);

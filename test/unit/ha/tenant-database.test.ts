@@ -75,7 +75,7 @@ postgres.describe("tenant database", () => {
       ...{ dataDir: dir, inMemory: true, catalogue: CATALOGUE, tables: TABLES, clock: systemClock },
       ...{ events: createEvents(fail), log: silentLog, onFatal: fail, shared: organisation.log, isFollower },
     });
-    const made = { organisation, store, dir, work: createSqliteProgramRunner(store, CATALOGUE, BY) };
+    const made = { organisation, store, dir, work: createSqliteProgramRunner(store, CATALOGUE, BY, () => null) };
     nodes.push(made);
     return made;
   }

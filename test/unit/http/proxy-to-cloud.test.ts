@@ -9,12 +9,12 @@ const elsewhere = new OwnedByCloudError("Only the cloud changes users, and it ca
 function asked(handOn: (request: ForwardedRequest) => Promise<ForwardedResponse | null>, fault: Error = elsewhere) {
   const raw = { url: "/api/v1/users?access_token=secret&dryRun=true" };
   const base = { method: "post", raw, overridden: null, header: () => null };
-  const principal = { userId: "u", scopes: ["urn:service:users:write"] };
+  const principal = { tokenId: "t", accessToken: "given" };
   const body = { kind: "json", value: { name: "Ada" }, uploads: [] };
   return withCloudProxy(() => Promise.reject(fault), { base, principal, body } as never, handOn);
 }
 
-it("forwards requests for cloud-owned rows with the scopes of the token", async () => {
+it("forwards requests for cloud-owned rows with the token of the caller", async () => {
   const requests: ForwardedRequest[] = [];
   const answer = await asked(async (request) => {
     requests.push(request);
@@ -22,7 +22,7 @@ it("forwards requests for cloud-owned rows with the scopes of the token", async 
   });
   expect(answer).toMatchObject({ status: 200, type: "application/json", headers: { etag: "e" } });
   expect(requests).toMatchObject([
-    { userId: "u", scopes: ["urn:service:users:write"], method: "POST", target: "/api/v1/users?dryRun=true" },
+    { caller: { tokenId: "t", accessToken: "given" }, method: "POST", target: "/api/v1/users?dryRun=true" },
   ]);
 });
 

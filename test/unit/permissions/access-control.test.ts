@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hashPassword } from "../../../src/auth/passwords.ts";
+import type { Principal } from "../../../src/auth/principal.ts";
 import { revokeAllTokens, revokeUserSessions } from "../../../src/auth/sessions.ts";
 import { createToken, hashToken } from "../../../src/auth/tokens.ts";
 import { listUserGrants } from "../../../src/permissions/permission-explanation.ts";
+import type { UserScope } from "../../../src/permissions/user-scope.ts";
+import domains from "../../../src/resources/domains/domains.ts";
 import userDevices from "../../../src/resources/people/user-devices.ts";
 import userTokens from "../../../src/resources/people/user-tokens.ts";
 import users from "../../../src/resources/people/users.ts";
@@ -22,6 +25,9 @@ beforeAll(async () => {
   fixture = await openAccess(makeTempDir());
 });
 afterAll(() => fixture.close());
+
+/** An appliance of the whole organisation. */
+const ALL = { domainIds: null };
 
 describe("tokens", () => {
   it("authenticate their user and are stored only as a hash", async () => {
@@ -182,8 +188,8 @@ describe("scopes", () => {
 
   it("of temporary tokens keep the restriction of the original token", async () => {
     const { id } = await fixture.user("Quy", "put /users/*", "post /sites");
-    const narrow = fixture.access.issueTemporaryToken(id, ["urn:service:sites:write"]);
-    const whole = fixture.access.issueTemporaryToken(id, null);
+    const narrow = fixture.access.issueTemporaryToken({ userId: id, scopes: ["urn:service:sites:write"] }, ALL);
+    const whole = fixture.access.issueTemporaryToken({ userId: id, scopes: null }, ALL);
     const may = (token: string): boolean[] => {
       const { allows } = fixture.scope(token);
       return [allows("put", `/users/${id}`), allows("post", "/sites")];
@@ -194,6 +200,38 @@ describe("scopes", () => {
     ]);
     narrow.end();
     expect(fixture.access.authenticate(narrow.token)).toBeNull();
+  });
+
+  it("of users who act through an appliance hold in its domains, and are never super rights", async () => {
+    const { store, system, adminId, access } = fixture;
+    const root = system.scope.domainId as string;
+    const make = async (name: string, parentId: string) => (await store.create(domains, { name, parentId }, system)).id;
+    const north = await make("North", root);
+    const [school, south] = [await make("School", north), await make("South", root)];
+    const { id: delegate } = await fixture.user("Ida", "post /users", "put /extensions/*");
+    const through = (userId: string, domainIds: readonly string[] | null, domain: string | null = null) => {
+      const { token } = access.issueTemporaryToken({ userId, scopes: null }, { domainIds });
+      return access.resolveScope(access.authenticate(token) as Principal, domain) as UserScope;
+    };
+    const superRights = { superUser: true, grants: [] };
+    const scope = through(adminId, [north]);
+    expect([scope.domainId, scope.allows("post", "/users"), scope.allows("put", "/extensions/x")]).toEqual([
+      north,
+      true,
+      false,
+    ]);
+    expect([scope.canDelegate(superRights, []), scope.canAssign(school), scope.canAssign(south)]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(() => through(adminId, [north], south)).toThrow("domain");
+    expect(() => through(adminId, [north], root)).toThrow("domain");
+    const whole = through(adminId, null);
+    expect([whole.allows("put", "/extensions/x"), whole.canDelegate(superRights, [])]).toEqual([true, false]);
+    const limited = through(delegate, [north]);
+    expect([limited.allows("post", "/users"), limited.allows("put", "/extensions/x")]).toEqual([true, false]);
+    expect(through(delegate, null).allows("put", "/extensions/x")).toBe(true);
   });
 
   it("have no limits for super users and the system", async () => {

@@ -63,7 +63,7 @@ const shows = (keyHash: string): string | null =>
 
 describe("enrolment code", () => {
   it("issues a certificate of the hub's authority and leaves the key on the appliance, in a separate file", async () => {
-    const { code } = await hub.createCode(null);
+    const { code } = await hub.createCode({ endpoint: null, domainIds: null });
     expect(code).toMatch(/^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/);
     const identity = await enrolled(code.toLowerCase().replaceAll("-", " "));
     expect(identity.facts).toMatchObject({ endpoint: ENDPOINT, validTo: START + 90 * DAY });
@@ -77,13 +77,13 @@ describe("enrolment code", () => {
   });
 
   it("is valid once, for 15 minutes, for its appliance", async () => {
-    const { code, until } = await hub.createCode(ENDPOINT);
+    const { code, until } = await hub.createCode({ endpoint: ENDPOINT, domainIds: null });
     expect(until).toBe(START + 15 * 60_000);
     await expect(enrolled(code, OTHER)).rejects.toThrow("another appliance");
     const { facts } = await enrolled(code);
     await expect(enrolled(code)).rejects.toThrow("already used");
     expect(shows(facts.keyHash)).toBe(ENDPOINT);
-    const second = await hub.createCode(ENDPOINT);
+    const second = await hub.createCode({ endpoint: ENDPOINT, domainIds: null });
     now += 15 * 60_000;
     await expect(enrolled(second.code)).rejects.toThrow("has expired");
     await expect(enrolled("AAAA-BBBB-CCCC")).rejects.toThrow("code not found");
@@ -91,7 +91,7 @@ describe("enrolment code", () => {
   });
 
   it("counts as used when the response is lost; the next code enrols the appliance", async () => {
-    const { code } = await hub.createCode(ENDPOINT);
+    const { code } = await hub.createCode({ endpoint: ENDPOINT, domainIds: null });
     const cut = async (asked: Parameters<EnrolmentService["enrol"]>[0]): Promise<never> => {
       await hub.enrol(asked);
       throw new Error("The connection ended.");
@@ -101,13 +101,13 @@ describe("enrolment code", () => {
     ).rejects.toThrow("ended");
     expect(readLocalIdentity(dataDir)).toBeNull();
     await expect(enrolled(code)).rejects.toThrow("already used");
-    const { facts } = await enrolled((await hub.createCode(ENDPOINT)).code);
+    const { facts } = await enrolled((await hub.createCode({ endpoint: ENDPOINT, domainIds: null })).code);
     expect(shows(facts.keyHash)).toBe(ENDPOINT);
   });
 
   it("keeps the previous identity when the hub's response is inconsistent", async () => {
-    const before = await enrolled((await hub.createCode(null)).code);
-    const { code } = await hub.createCode(null);
+    const before = await enrolled((await hub.createCode({ endpoint: null, domainIds: null })).code);
+    const { code } = await hub.createCode({ endpoint: null, domainIds: null });
     const wrong = createEnrolmentService({ store: works, authority: other, now: () => now });
     const swapped = async (asked: Parameters<EnrolmentService["enrol"]>[0]) => {
       const answer = await wrong.enrol(asked);
@@ -119,7 +119,7 @@ describe("enrolment code", () => {
   });
 
   it("rejects an invalid certificate request", async () => {
-    const { code } = await hub.createCode(null);
+    const { code } = await hub.createCode({ endpoint: null, domainIds: null });
     const request = "-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----";
     await expect(hub.enrol({ code, endpoint: ENDPOINT, request })).rejects.toThrow("request");
     await expect(enrolled(code)).resolves.toBeTruthy();
@@ -128,7 +128,7 @@ describe("enrolment code", () => {
 
 describe("appliance key", () => {
   it("renews after 60 of 90 days; the old key is valid until the new one is used", async () => {
-    const first = await enrolled((await hub.createCode(null)).code);
+    const first = await enrolled((await hub.createCode({ endpoint: null, domainIds: null })).code);
     const renew = (identity: LocalIdentity) =>
       renewIdentityIfDue(dataDir, identity, now, ({ request }) => hub.renew(ENDPOINT, identity.facts.keyHash, request));
     now = START + 59 * DAY;
@@ -144,7 +144,7 @@ describe("appliance key", () => {
   });
 
   it("is rejected once revoked, and stays on the revocation list until its certificate expires", async () => {
-    const { facts, token } = await enrolled((await hub.createCode(null)).code);
+    const { facts, token } = await enrolled((await hub.createCode({ endpoint: null, domainIds: null })).code);
     expect(store.perform(() => findIdentityByToken(token, now))?.endpoint).toBe(ENDPOINT);
     store.perform(() => revokeIdentities(ENDPOINT, now));
     expect([shows(facts.keyHash), store.perform(() => findIdentityByToken(token, now))]).toEqual([null, null]);
@@ -153,7 +153,7 @@ describe("appliance key", () => {
   });
 
   it("signs the challenge where a proxy ends TLS", async () => {
-    const { key } = await enrolled((await hub.createCode(null)).code);
+    const { key } = await enrolled((await hub.createCode({ endpoint: null, domainIds: null })).code);
     const publicKey = publicKeyOf(key).toString("base64");
     const proof = signChallenge(key, "nonce");
     expect([verifyChallenge(publicKey, "nonce", proof), verifyChallenge(publicKey, "other", proof)]).toEqual([
@@ -164,7 +164,7 @@ describe("appliance key", () => {
   });
 
   it("reports a health problem before and after its certificate expires", async () => {
-    const { facts } = await enrolled((await hub.createCode(null)).code);
+    const { facts } = await enrolled((await hub.createCode({ endpoint: null, domainIds: null })).code);
     const levels = [1, 80, 91].map((days) => linkCertificateHealthReasons(facts, START + days * DAY)[0]?.level);
     expect(levels).toEqual([undefined, "yellow", "red"]);
   });

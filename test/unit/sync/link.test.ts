@@ -65,7 +65,7 @@ beforeAll(async () => {
     read: async (work) => store.perform(work),
   };
   const desk = createEnrolmentService({ store: works, authority, now: clock.now });
-  const { code } = await desk.createCode(null);
+  const { code } = await desk.createCode({ endpoint: null, domainIds: null });
   identity = await enrolAppliance(
     makeTempDir(),
     { hub: "https://hub.example.org", code, endpoint: ENDPOINT },

@@ -47,7 +47,18 @@ afterAll(() => store.close());
 
 const edit = (uid: string, sequence: number): LocalEditRecord => {
   const made = { op: "create", set: {}, add: {}, remove: {}, was: {} } as const;
-  return { uid, sequence, type: "rooms", id: "r", edit: made, state: "pending", lost: [], actor: "a", at: 1 };
+  return {
+    uid,
+    sequence,
+    type: "rooms",
+    id: "r",
+    edit: made,
+    state: "pending",
+    lost: [],
+    reason: null,
+    actor: "a",
+    at: 1,
+  };
 };
 
 describe("SQLite program runner", () => {

@@ -49,7 +49,7 @@ beforeAll(async () => {
   const desk = createEnrolmentService({
     ...{ store: works, now: clock.now, authority: await createCertificateAuthority("hub", clock.now()) },
   });
-  const { code } = await desk.createCode(null);
+  const { code } = await desk.createCode({ endpoint: null, domainIds: null });
   identity = await enrolAppliance(
     makeTempDir(),
     { hub: "https://hub.example.org", code, endpoint: ENDPOINT },
