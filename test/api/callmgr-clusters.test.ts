@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import callmgrClusters from "../../src/resources/callmgr/callmgr-clusters.ts";
 import devices from "../../src/resources/devices/devices.ts";
 import endpointActivities from "../../src/resources/devices/endpoint-activities.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/on-premises-extension.ts";
+import { replicatedBody } from "../../src/sync/protocol/replicated-body.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
@@ -67,6 +69,26 @@ describe("call-manager clusters and activation groups", () => {
     const { snmpAuthPassword, snmpEncryptPassword } = V3;
     const all = { axlPassword, snmpAuthPassword, snmpEncryptPassword };
     expect((await change({ ...elsewhere, ...all })).body).toMatchObject(elsewhere);
+  });
+
+  it("lose a password that is kept here when another side changes the host that it is for", async () => {
+    const { store, system } = api;
+    const { id } = (await post({ ...BASE, ...V3, name: "West" })).body;
+    const apply = (change: object) =>
+      store.write((tx) => {
+        const body = replicatedBody(callmgrClusters, tx.get(callmgrClusters, id) as never);
+        tx.apply(callmgrClusters, id, { ...body, ...change } as never, { ...system, replicated: true });
+      });
+    const kept = () => {
+      const row = store.get(callmgrClusters, id);
+      return [row?.axlPassword, row?.snmpAuthPassword, row?.snmpEncryptPassword].map((secret) => secret !== null);
+    };
+    await apply({ name: "West 2" });
+    expect(kept()).toEqual([true, true, true]);
+    await apply({ axlUser: "root" });
+    expect(kept()).toEqual([false, true, true]);
+    await apply({ axlAddress: "evil.example.org" });
+    expect(kept()).toEqual([false, false, false]);
   });
 
   it("never show or keep a secret in clear, under either path", async () => {

@@ -47,6 +47,39 @@ describe("the cloud and a new appliance", () => {
     expect((await site.call("POST", "/link", { hub: hub.url, code })).status).toBe(502);
   });
 
+  it("the appliance is bound to domains by its code or later, and enrolling again does not widen that", async () => {
+    const { domainId: root, endpointId } = site.first;
+    const north = (await hub.call<{ id: string }>("POST", "/domains", { name: "North" })).body.id;
+    const bound = async (): Promise<unknown> => {
+      const { body } = await hub.call<{ appliances: ContractBody[] }>("GET", "/link/appliances");
+      return body.appliances.find((each) => each.endpointId === endpointId)?.domainIds;
+    };
+    const at = `/link/appliances/${endpointId}`;
+    expect(await bound()).toBeNull();
+    for (const domainIds of [[UNKNOWN_ID], [], "north"]) {
+      expect((await hub.call("PUT", at, { domainIds })).status).toBe(400);
+      expect((await hub.call("POST", "/link/codes", { domainIds })).status).toBe(400);
+    }
+    expect((await hub.call("PUT", `/link/appliances/${UNKNOWN_ID}`, { domainIds: [north] })).status).toBe(404);
+    expect((await site.call("PUT", at, { domainIds: null })).status).toBeGreaterThanOrEqual(400);
+    expect((await hub.call("PUT", at, { domainIds: [north, north] })).status).toBe(204);
+    expect(await bound()).toEqual([north]);
+    const { code } = (await hub.call<{ code: string }>("POST", "/link/codes", { endpointId })).body;
+    expect((await site.call("POST", "/link", { hub: hub.url, code })).status).toBe(200);
+    await site.stop();
+    site = await startTestDaemon({ after: site });
+    expect(await bound()).toEqual([north]);
+    const args = { domains: [north], endpoint: endpointId };
+    await sendControlCommand(hub.dataDir, { order: "link.code", args });
+    const open = await hub.call<{ codes: ContractBody[] }>("GET", "/link/codes");
+    expect(open.body.codes).toMatchObject([{ endpointId, domainIds: [north] }]);
+    await hub.call("DELETE", `/link/codes/${open.body.codes[0]?.id}`);
+    // The root domain is the whole organisation.
+    const wide = hub.first.domainId ?? root;
+    expect((await hub.call("PUT", at, { domainIds: [wide] })).status).toBe(204);
+    expect(await bound()).toBeNull();
+  });
+
   it("upgrades pause, go on and end as people say", async () => {
     expect((await hub.call("POST", "/appliance-upgrades", {})).status).toBe(409);
     const [folder, file] = [makeTempDir(), join(makeTempDir(), "carillon.tgz")];

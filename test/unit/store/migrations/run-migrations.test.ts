@@ -69,6 +69,16 @@ it("gives stored deliveries the reasons by which missed audio is counted", () =>
   expect(reasons).toEqual([MISSED_AUDIO_REASONS.asked, MISSED_AUDIO_REASONS.joined, "no response"]);
 });
 
+it("adds columns to tables of replication that exist, once", () => {
+  existing(`CREATE TABLE hub_conflict (uid TEXT PRIMARY KEY, lost TEXT) STRICT, WITHOUT ROWID;
+    CREATE TABLE hub_enrolment (hash TEXT PRIMARY KEY, domainIds TEXT) STRICT, WITHOUT ROWID;
+    INSERT INTO hub_conflict VALUES ('u', '["*"]'); INSERT INTO hub_enrolment VALUES ('h', NULL);`);
+  run();
+  expect(db.prepare("SELECT * FROM hub_conflict").all()).toEqual([{ uid: "u", lost: '["*"]', reason: null }]);
+  expect(db.prepare("SELECT * FROM hub_enrolment").all()).toEqual([{ hash: "h", domainIds: null }]);
+  expect(db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'hub_decided'").all()).toEqual([]);
+});
+
 it("marks stored deliveries that showed text only, and counts them", () => {
   existing(`CREATE TABLE notifications (pk INTEGER PRIMARY KEY, t0 INTEGER);
     CREATE TABLE notification_counters (notification INTEGER, name TEXT, n INTEGER, PRIMARY KEY (notification, name));
