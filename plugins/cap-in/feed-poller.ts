@@ -1,4 +1,4 @@
-import type { PluginContext } from "#plugin-api";
+import { backoffMs, type PluginContext } from "#plugin-api";
 import { createFeedReader, type FeedReaderDeps, ServerBusyError } from "./feed-reader.ts";
 
 export interface FeedPollerDeps extends FeedReaderDeps {
@@ -28,7 +28,7 @@ export function startFeedPoller(deps: FeedPollerDeps): void {
       const message = error instanceof Error ? error.message : String(error);
       failures++;
       const retryAfterMs = error instanceof ServerBusyError ? error.waitMs : 0;
-      waitMs = Math.max(retryAfterMs, Math.min(waitMs * 2 ** failures, Math.max(waitMs, MAX_BACKOFF_MS)));
+      waitMs = Math.max(retryAfterMs, backoffMs(failures + 1, waitMs, Math.max(waitMs, MAX_BACKOFF_MS)));
       onState(message);
       await silence.missed(message).catch(() => undefined);
     }

@@ -1,4 +1,4 @@
-import type { PluginContext } from "#plugin-api";
+import { createSerialQueue, type PluginContext } from "#plugin-api";
 import type { PublishedAlert } from "./alert.ts";
 
 /** Alerts of all feeds, persistent. */
@@ -25,7 +25,7 @@ export function openAlertStore(state: PluginContext["state"]): AlertStore {
   /** Alert names by feed, newest first. */
   let names: Promise<Record<string, string[]>> | null = null;
   const alerts = new Map<string, Promise<PublishedAlert>>();
-  let pending: Promise<unknown> = Promise.resolve();
+  const changes = createSerialQueue();
 
   const feeds = (): Promise<Record<string, string[]>> => {
     if (names !== null) return names;
@@ -46,11 +46,6 @@ export function openAlertStore(state: PluginContext["state"]): AlertStore {
 
   const list = async (groupId: string): Promise<PublishedAlert[]> =>
     Promise.all(((await feeds())[groupId] ?? []).map(readAlert));
-  const serialize = (act: () => Promise<void>): Promise<void> => {
-    const done = pending.then(act);
-    pending = done.catch(() => undefined);
-    return done;
-  };
 
   const put = async (groupId: string, alert: PublishedAlert): Promise<void> => {
     const all = await feeds();
@@ -71,9 +66,9 @@ export function openAlertStore(state: PluginContext["state"]): AlertStore {
 
   return {
     list,
-    add: (groupId, make) => serialize(async () => put(groupId, make(await list(groupId)))),
+    add: (groupId, make) => changes.run(async () => put(groupId, make(await list(groupId)))),
     addFollowUp: (notificationId, make) =>
-      serialize(async () => {
+      changes.run(async () => {
         for (const [groupId, names] of Object.entries(await feeds())) {
           if (!names.some((name) => name.startsWith(`${notificationId}.`))) continue;
           const about = (await list(groupId)).find((alert) => alert.notificationId === notificationId);

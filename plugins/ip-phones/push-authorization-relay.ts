@@ -1,3 +1,5 @@
+import { createSemaphore } from "#plugin-api";
+
 /** Relay of authentication callbacks for pushes of other applications. */
 export interface PushAuthorizationRelay {
   /** Queries the next authentication URLs; false if none authorizes in time. Never throws. */
@@ -23,8 +25,7 @@ const MAX_QUEUED = 512;
  */
 export function createPushAuthorizationRelay({ fetch }: PushAuthorizationRelayDeps): PushAuthorizationRelay {
   let urls: readonly string[] = [];
-  let active = 0;
-  const waiting: (() => void)[] = [];
+  const withConcurrencyLimit = createSemaphore(MAX_CONCURRENT, MAX_QUEUED);
 
   async function askUrl(next: string, query: URLSearchParams): Promise<boolean> {
     const url = new URL(next);
@@ -37,23 +38,16 @@ export function createPushAuthorizationRelay({ fetch }: PushAuthorizationRelayDe
     }
   }
 
-  async function acquireSlot(): Promise<void> {
-    if (active >= MAX_CONCURRENT) await new Promise<void>((resolve) => waiting.push(resolve));
-    else active += 1;
+  async function askAll(query: URLSearchParams): Promise<boolean> {
+    for (const url of urls) if (await askUrl(url, query)) return true;
+    return false;
   }
 
   return {
     async isAuthorized(query) {
-      if (urls.length === 0 || waiting.length >= MAX_QUEUED) return false;
-      await acquireSlot();
-      try {
-        for (const url of urls) if (await askUrl(url, query)) return true;
-        return false;
-      } finally {
-        const next = waiting.shift();
-        if (next) next();
-        else active -= 1;
-      }
+      if (urls.length === 0) return false;
+      // It rejects only if too many wait.
+      return withConcurrencyLimit(() => askAll(query)).catch(() => false);
     },
     setUrls(given) {
       urls = [...new Set(given)];

@@ -1,4 +1,4 @@
-import type { Clock } from "#plugin-api";
+import { type Clock, fullBucket, takeToken } from "#plugin-api";
 
 /** Starts functions in order of priority, limited per second. */
 export interface CallRateLimiter {
@@ -13,23 +13,19 @@ const TICK_MS = 10;
 export function createCallRateLimiter(clock: Clock, perSecond: number): CallRateLimiter {
   const queues: (() => void)[][] = Array.from({ length: PRIORITY_COUNT }, () => []);
   /** A small burst, so that unused capacity does not accumulate. */
-  const maxTokens = Math.max(1, (perSecond * TICK_MS * 2) / 1_000);
-  let tokens = maxTokens;
-  let refilledAt = clock.monotonicMs();
+  const rate = { capacity: Math.max(1, (perSecond * TICK_MS * 2) / 1_000), perMs: perSecond / 1_000 };
+  const bucket = fullBucket(rate, clock.monotonicMs());
   let isTicking = false;
 
   const startDue = (): void => {
     isTicking = false;
     const now = clock.monotonicMs();
-    tokens = Math.min(maxTokens, tokens + ((now - refilledAt) * perSecond) / 1_000);
-    refilledAt = now;
     for (let queue = queues.find(({ length }) => length > 0); queue; queue = queues.find(({ length }) => length > 0)) {
-      if (tokens < 1) {
+      if (takeToken(bucket, rate, now) > 0) {
         isTicking = true;
         clock.after(TICK_MS, startDue);
         return;
       }
-      tokens--;
       queue.shift()?.();
     }
   };

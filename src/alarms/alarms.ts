@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import { ConflictError, invalidValue } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
+import { createSerialQueue } from "../lib/serial-queue.ts";
 import type { SystemMessageDeps } from "../notifications/engine/system-messages.ts";
 import type alarmEvents from "../resources/alarms/alarm-events.ts";
 import { ALARM_IDS, ALARM_TYPES, type AlarmType } from "../resources/alarms/alarm-types.ts";
@@ -52,27 +53,23 @@ export function createAlarms(deps: AlarmDeps): Alarms {
   const abortController = new AbortController();
   const detectorCache = new Map<AlarmDetector, { at: number; found: readonly AlarmFinding[] }>();
   let conditions: Map<string, { key: AlarmConditionKey; condition: AlarmCondition }> | null = null;
-  let queue: Promise<unknown> = Promise.resolve();
+  const queue = createSerialQueue();
   let isScheduled = false;
   let timer: Timer | null = null;
   let stopListening: (() => void)[] = [];
 
-  function enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const run = queue.then(work);
-    queue = run.catch(() => undefined);
-    return run;
-  }
-
   function wake(): void {
     if (isScheduled || abortController.signal.aborted) return;
     isScheduled = true;
-    enqueue(async () => {
-      isScheduled = false;
-      await evaluateAll();
-      await runPendingAlarmActions(deps, abortController.signal);
-    }).catch((error: unknown) =>
-      log.error({ event: "alarm.evaluation_failed", err: error }, "alarm evaluation failed"),
-    );
+    queue
+      .run(async () => {
+        isScheduled = false;
+        await evaluateAll();
+        await runPendingAlarmActions(deps, abortController.signal);
+      })
+      .catch((error: unknown) =>
+        log.error({ event: "alarm.evaluation_failed", err: error }, "alarm evaluation failed"),
+      );
   }
 
   function activeConditions(): NonNullable<typeof conditions> {
@@ -168,13 +165,10 @@ export function createAlarms(deps: AlarmDeps): Alarms {
       for (const off of stopListening) off();
       timer?.cancel();
       abortController.abort();
-      await queue;
+      await queue.idle();
     },
     async idle() {
-      for (let seen: unknown = null; seen !== queue; ) {
-        seen = queue;
-        await queue;
-      }
+      await queue.idle();
     },
     setManually(alarmId, status, as) {
       if (alarmId !== ALARM_IDS.scenario_device_resolution_failed) {
@@ -184,7 +178,7 @@ export function createAlarms(deps: AlarmDeps): Alarms {
         );
       }
       if (status !== "OK") throw invalidValue("status", 'Must be "OK"; no other status can be set manually.');
-      return enqueue(async () => {
+      return queue.run(async () => {
         const active = [...activeConditions().values()].filter(
           ({ key, condition }) => ALARM_IDS[key.alarm] === alarmId && isConditionActive(condition),
         );

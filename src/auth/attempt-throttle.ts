@@ -1,3 +1,5 @@
+import { backoffMs } from "../lib/backoff.ts";
+import { setBounded } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 
 /** Backoff for failed attempts. */
@@ -53,12 +55,8 @@ export function createAttemptThrottle(
       const known = tallies.get(key);
       if (known && now < known.waitsUntil) return Math.ceil((known.waitsUntil - now) / 1_000);
       const wrong = 1 + (known ? remembered(known, now) : 0);
-      const waitMs = wrong <= freeAttempts ? 0 : Math.min(maxDelayMs, initialDelayMs * 2 ** (wrong - freeAttempts - 1));
-      // Reinsert, so that the map stays ordered by last use.
-      tallies.delete(key);
-      const oldest = tallies.size >= MAX_KEYS ? tallies.keys().next().value : undefined;
-      if (oldest !== undefined) tallies.delete(oldest);
-      tallies.set(key, { wrong, waitsUntil: now + waitMs, lastAt: now });
+      const waitMs = wrong <= freeAttempts ? 0 : backoffMs(wrong - freeAttempts, initialDelayMs, maxDelayMs);
+      setBounded(tallies, key, { wrong, waitsUntil: now + waitMs, lastAt: now }, MAX_KEYS);
       return 0;
     },
     rollback(key) {

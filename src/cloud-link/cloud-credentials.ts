@@ -1,5 +1,6 @@
 import type { LoginCredentials } from "../auth/login.ts";
 import type { Principal } from "../auth/principal.ts";
+import { setBounded } from "../lib/bounded-map.ts";
 import { CallerError } from "../lib/errors.ts";
 import type { CloudCredential } from "../sync/protocol/control-messages.ts";
 
@@ -34,15 +35,8 @@ const MAX_PROOFS = 10_000;
 export function createCloudCredentials({ prove, isFromCloud, hub }: CloudCredentialDeps): CloudCredentials {
   const proofs = new Map<string, Promise<string | null>>();
 
-  function keep(tokenId: string, proof: Promise<string | null>): void {
-    proofs.delete(tokenId);
-    const oldest = proofs.size >= MAX_PROOFS ? proofs.keys().next().value : undefined;
-    if (oldest !== undefined) proofs.delete(oldest);
-    proofs.set(tokenId, proof);
-  }
-
   return {
-    logIn: (tokenId, credentials) => keep(tokenId, prove(credentials)),
+    logIn: (tokenId, credentials) => setBounded(proofs, tokenId, prove(credentials), MAX_PROOFS),
     async of({ tokenId, accessToken }) {
       if (accessToken !== null && isFromCloud(tokenId)) return { token: accessToken };
       const proof = await proofs.get(tokenId);

@@ -1,4 +1,5 @@
 import type { TenantHost } from "../ha/tenant-hosts.ts";
+import { backoffMs } from "../lib/backoff.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { NodeProgress } from "../wiring/cloud-node/node-status.ts";
 import type { StartQueue } from "./start-queue.ts";
@@ -104,11 +105,11 @@ export function createTenantSupervisor(deps: TenantSupervisorDeps): TenantSuperv
       return;
     }
     if (clock.monotonicMs() - startedAt > STABLE_AFTER_MS) failures = 0;
-    const backoffMs = Math.min(MAX_BACKOFF_MS, INITIAL_BACKOFF_MS * 2 ** Math.min(failures, 10));
     failures += 1;
     restarts += 1;
-    deps.onCrash(exitReason, backoffMs);
-    backoffTimer = clock.after(backoffMs, enqueueStart);
+    const delayMs = backoffMs(failures, INITIAL_BACKOFF_MS, MAX_BACKOFF_MS);
+    deps.onCrash(exitReason, delayMs);
+    backoffTimer = clock.after(delayMs, enqueueStart);
   }
 
   enqueueStart();

@@ -1,6 +1,7 @@
 import type { ClientConfig, Client as PgClient, QueryResultRow } from "pg";
 import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
+import { createSerialQueue } from "../lib/serial-queue.ts";
 
 /** A connection to PostgreSQL that reconnects. */
 export interface PostgresConnection {
@@ -44,7 +45,8 @@ export async function openPostgresConnection(deps: PostgresConnectionDeps): Prom
   let isClosed = false;
   let waiting: (() => void)[] = [];
   let lastError: unknown = null;
-  let last: Promise<unknown> = Promise.resolve();
+  // The driver must get one query at a time.
+  const queries = createSerialQueue();
 
   async function connect(): Promise<void> {
     const made = new Client({
@@ -106,10 +108,7 @@ export async function openPostgresConnection(deps: PostgresConnectionDeps): Prom
       return number;
     },
     query<R extends QueryResultRow>(text: string, values?: readonly unknown[]) {
-      // The driver must get one query at a time.
-      const own = last.then(() => execute<R>(text, values));
-      last = own.catch(() => undefined);
-      return own;
+      return queries.run(() => execute<R>(text, values));
     },
     waitUntilReady(withinMs) {
       if (client) return Promise.resolve();

@@ -1,8 +1,10 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { setBounded } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, TooManyRequestsError } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
+import { fullBucket, type TokenBucket, takeToken } from "../lib/token-bucket.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ClientIdentifier } from "./client-identity.ts";
 import { clientAddress } from "./forwarded-client.ts";
@@ -48,19 +50,13 @@ function assertNotLimited(seconds: number): void {
 
 /** Takes a token from the bucket of a key; returns 0, or the seconds until one is available. */
 function createTokenBuckets(clock: Clock, perMinute: number): (key: string) => number {
-  const buckets = new Map<string, { left: number; at: number }>();
-  const capacity = perMinute * BURST_MINUTES;
-  const perMs = perMinute / 60_000;
+  const buckets = new Map<string, TokenBucket>();
+  const rate = { capacity: perMinute * BURST_MINUTES, perMs: perMinute / 60_000 };
   return (key) => {
     if (perMinute === 0) return 0;
     const now = clock.monotonicMs();
-    const bucket = buckets.get(key);
-    const left = bucket ? Math.min(capacity, bucket.left + (now - bucket.at) * perMs) : capacity;
-    // Re-inserted, so that the first key is the least recently used one.
-    buckets.delete(key);
-    const oldest = buckets.size >= MAX_KEYS ? buckets.keys().next().value : undefined;
-    if (oldest !== undefined) buckets.delete(oldest);
-    buckets.set(key, { left: left < 1 ? left : left - 1, at: now });
-    return left < 1 ? Math.ceil((1 - left) / perMs / 1_000) : 0;
+    const bucket = buckets.get(key) ?? fullBucket(rate, now);
+    setBounded(buckets, key, bucket, MAX_KEYS);
+    return Math.ceil(takeToken(bucket, rate, now) / 1_000);
   };
 }

@@ -59,19 +59,18 @@ export function createBulkUploadService(deps: BulkUploadDeps): BulkUploadService
   /** Queues a run; an error that escapes it is a bug. */
   function enqueueRun(upload: BulkUpload, by: ActorContext, commits: boolean): void {
     const run = { upload, type: typeOf(upload.resourceType), by, commits };
-    queue.enqueue(
-      async () => {
+    queue
+      .run(async () => {
         if (signal.aborted || !store.get(bulkUploads, upload.id)) return;
         await clearLogs(deps, upload);
         const started = { status: "RUNNING", startedAt: clock.now(), percentage: 0 } as const;
         await change(upload.id, started);
         await runBulkUpload({ ...deps, signal }, run);
-      },
-      (error) => {
+      })
+      .catch((error) => {
         if (signal.aborted) return;
         deps.log.error({ event: "import.upload_failed", err: error, bulkUploadId: upload.id }, "bulk upload failed");
-      },
-    );
+      });
   }
 
   async function change(id: string, values: Partial<BulkUpload>): Promise<void> {

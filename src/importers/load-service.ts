@@ -51,20 +51,19 @@ export function createLoadService(deps: LoadServiceDeps): LoadService {
   let endings: (() => void)[] = [];
 
   function enqueueRun(run: LoadRun): void {
-    queue.enqueue(
-      async () => {
+    queue
+      .run(async () => {
         const definition = store.get(loadDefinitions, run.loadDefinitionId);
         if (signal.aborted || !definition || !store.get(loadRuns, run.id)) return;
         await change(run, { state: "running", startedAt: clock.now() });
         const reason = await runLoad({ ...deps, signal }, definition, run);
         if (reason !== null) emitFailed(run, reason);
-      },
-      (error) => {
+      })
+      .catch((error) => {
         if (signal.aborted) return;
         log.error({ event: "import.load_failed", err: error, loadRunId: run.id }, "load failed");
         emitFailed(run, "Internal error; see the log.");
-      },
-    );
+      });
   }
 
   function emitFailed({ id, loadDefinitionId }: LoadRun, reason: string): void {
@@ -134,16 +133,15 @@ export function createLoadService(deps: LoadServiceDeps): LoadService {
           const definition = store.get(loadDefinitions, run.loadDefinitionId);
           const scope = { ...system.scope, domainId: definition?.domainId ?? null };
           if (state === "applying")
-            queue.enqueue(
-              () => finishRun({ ...deps, signal }, run, { ...system, scope }),
-              (error) => {
+            queue
+              .run(() => finishRun({ ...deps, signal }, run, { ...system, scope }))
+              .catch((error) => {
                 if (!signal.aborted)
                   log.error(
                     { event: "import.load_resume_failed", err: error, loadRunId: run.id },
                     "failed to resume a load",
                   );
-              },
-            );
+              });
           else {
             await deleteLoadSteps(store, run.pk);
             await change(run, {

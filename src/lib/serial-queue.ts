@@ -1,20 +1,22 @@
 /** Runs long tasks one after another, in order of arrival. */
 export interface SerialQueue {
-  /** Runs `work` after all earlier tasks; `failed` gets its exception. */
-  enqueue(task: () => Promise<void>, onError: (error: unknown) => void): void;
+  /** Runs `task` after all earlier ones, whether they failed or not; settles as `task` does. */
+  run<T>(task: () => Promise<T>): Promise<T>;
   /** Resolves once the queue is empty. */
   idle(): Promise<void>;
 }
 
-/** Creates the queue; only one batch of rows can be in progress. */
+/** Creates an empty queue. */
 export function createSerialQueue(): SerialQueue {
-  let last: Promise<void> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
   return {
-    enqueue(task, onError) {
-      last = last.then(task).catch(onError);
+    run(task) {
+      const result = last.then(task);
+      last = result.catch(() => undefined);
+      return result;
     },
     async idle() {
-      for (let awaited: Promise<void> | null = null; awaited !== last; ) {
+      for (let awaited: unknown = null; awaited !== last; ) {
         awaited = last;
         await awaited;
       }

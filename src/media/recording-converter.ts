@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { createSemaphore } from "../lib/semaphore.ts";
 import { WIDEBAND_RATE_HZ } from "./samples.ts";
 
 /** Converts recordings in other formats to WAV. */
@@ -33,34 +34,13 @@ const MAX_SECONDS = 601;
  * bits, 16 kHz, the most that is ever sent.
  */
 export function createRecordingConverter(clock: Clock, program = "ffmpeg"): RecordingConverter {
-  const semaphore = createSemaphore();
+  const withConcurrencyLimit = createSemaphore(MAX_CONCURRENT);
   return {
     from: Object.keys(INPUT_FORMATS),
     async convert(contentType, source, target, isUrgent = () => false) {
       const reader = INPUT_FORMATS[contentType] ?? "";
-      await semaphore.acquire(isUrgent);
-      try {
-        await runConverter(program, converterArguments(reader, source, target), contentType, clock);
-      } finally {
-        semaphore.release();
-      }
-    },
-  };
-}
-
-/** Admits two at once, urgent ones first, otherwise in order. */
-function createSemaphore() {
-  let running = 0;
-  const waiting: { isUrgent: () => boolean; start: () => void }[] = [];
-  return {
-    async acquire(isUrgent: () => boolean): Promise<void> {
-      if (running++ < MAX_CONCURRENT) return;
-      await new Promise<void>((start) => waiting.push({ isUrgent, start }));
-    },
-    release(): void {
-      running--;
-      const urgent = waiting.findIndex((each) => each.isUrgent());
-      waiting.splice(Math.max(0, urgent), 1)[0]?.start();
+      const options = converterArguments(reader, source, target);
+      await withConcurrencyLimit(() => runConverter(program, options, contentType, clock), isUrgent);
     },
   };
 }

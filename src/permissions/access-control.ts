@@ -3,6 +3,7 @@ import { builtInProviderFor } from "../auth/identity-providers.ts";
 import type { AccessControl, Principal, TokenTransport } from "../auth/principal.ts";
 import { idleTimeoutMs } from "../auth/sessions.ts";
 import { generateToken, hashToken, type UserToken } from "../auth/tokens.ts";
+import { setBounded } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
@@ -100,7 +101,7 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
       const entry =
         entries.get(hash) ?? readTokenEntry(store, store.find(userTokens, { tokenHash: hash }, 1)[0], lastUsedAt);
       if (!entry) return null;
-      if (!entries.has(hash)) cacheEntry(entries, hash, entry);
+      if (!entries.has(hash)) setBounded(entries, hash, entry, MAX_CACHED_TOKENS);
       const now = clock.now();
       if (entry.transport !== transport || !isValidEntry(entry, now)) return null;
       if (isUse) {
@@ -124,13 +125,14 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
       const { token, tokenHash } = generateToken();
       const { pk: userPk, name, email, lock } = user;
       const principal = { userId, userPk, name, email, tokenId: newId(), scopes, appliance };
-      cacheEntry(entries, tokenHash, {
+      const entry: TokenEntry = {
         principal,
         transport: "bearer",
         expires: clock.now() + TEMPORARY_TOKEN_MS,
         lock,
         idle: null,
-      });
+      };
+      setBounded(entries, tokenHash, entry, MAX_CACHED_TOKENS);
       return { token, end: () => void entries.delete(tokenHash) };
     },
     systemContext: (name) => ({ actor: { kind: "system", userId: null, name, address: null }, scope: unlimitedScope }),
@@ -177,10 +179,4 @@ function readTokenEntry(
 function isValidEntry({ expires, lock, idle }: TokenEntry, now: number): boolean {
   if (expires !== null && expires <= now) return false;
   return !isAccountLocked(lock, now) && (idle === null || now - idle.since < idle.ms);
-}
-
-function cacheEntry(entries: Map<string, TokenEntry>, hash: string, entry: TokenEntry): void {
-  const oldest = entries.size >= MAX_CACHED_TOKENS ? entries.keys().next().value : undefined;
-  if (oldest !== undefined) entries.delete(oldest);
-  entries.set(hash, entry);
 }

@@ -1,3 +1,4 @@
+import { setBounded } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ActorContext, Store } from "../store/store.ts";
 
@@ -27,10 +28,7 @@ export function createDeniedRequestLog(
       const now = clock.monotonicMs();
       const before = recorded.get(key);
       if (before !== undefined && now - before < DEDUPLICATION_MS) return;
-      recorded.delete(key);
-      const oldest = recorded.size >= MAX_REMEMBERED ? recorded.keys().next().value : undefined;
-      if (oldest !== undefined) recorded.delete(oldest);
-      recorded.set(key, now);
+      setBounded(recorded, key, now, MAX_REMEMBERED);
       const details = { method: method.toUpperCase(), path: path.slice(0, MAX_PATH_LENGTH) };
       const resource = at.split("/").findLast((segment) => !segment.startsWith("{")) ?? at;
       store.write((tx) => tx.addAuditEvent({ op: "refused", resource, rowId: null, details }, by)).catch(onError);

@@ -7,6 +7,7 @@ import type { TextMessage, TextReply } from "./text-message.ts";
 import type { TriggerInput } from "./trigger-input.ts";
 import type { CallVoice } from "./voice.ts";
 
+export { backoffMs } from "../lib/backoff.ts";
 export type { Clock, Timer } from "../lib/clock.ts";
 export {
   addressTowards,
@@ -18,6 +19,9 @@ export {
   NetworkUnreachableError,
   type OwnAddress,
 } from "../lib/network-route.ts";
+export { createSemaphore } from "../lib/semaphore.ts";
+export { createSerialQueue } from "../lib/serial-queue.ts";
+export { fullBucket, takeToken } from "../lib/token-bucket.ts";
 export { checkMulticast, type MulticastCheck, type MulticastTarget } from "../media/multicast-check.ts";
 export {
   createSrtcpDecryptor,

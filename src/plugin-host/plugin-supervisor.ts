@@ -1,3 +1,4 @@
+import { backoffMs } from "../lib/backoff.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { LaunchPlugin, PluginInstance } from "./plugin-instance.ts";
 import type { FromPlugin, PluginInit, ToPlugin } from "./plugin-protocol.ts";
@@ -183,7 +184,7 @@ export class PluginSupervisor {
     const count = this.#failures.length;
     if (count >= MAX_FAILURES) this.#enter("stopped", reason);
     else {
-      const delayMs = INITIAL_BACKOFF_MS * 2 ** (count - 1);
+      const delayMs = backoffMs(count, INITIAL_BACKOFF_MS);
       this.#nextTryAt = clock.now() + delayMs;
       this.#enter("restarting", reason);
       this.#timers.push(clock.after(delayMs, () => void this.#launch("restarting"), { background: true }));

@@ -1,3 +1,4 @@
+import { backoffMs } from "../lib/backoff.ts";
 import { type Clock, sleep } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
 import type { NetworkWatch } from "../lib/network-watch.ts";
@@ -123,7 +124,7 @@ export async function runSpeakerAgent(deps: SpeakerAgentDeps, signal: AbortSigna
         // A refusal proves that the appliance is online, so the agent must not ring offline.
         if (error instanceof CallerError) offlineRinger?.noteContact();
         if (failures++ === 0) log(errorMessage(error));
-        await pause(Math.min(MAX_BACKOFF_MS, RETRY_MS * 2 ** (failures - 1)), signal, clock);
+        await pause(backoffMs(failures, RETRY_MS, MAX_BACKOFF_MS), signal, clock);
       }
     }
   }
@@ -184,7 +185,7 @@ async function registerAgent(
         return known;
       }
       if (failures === 0) log(errorMessage(error));
-      await pause(Math.min(MAX_BACKOFF_MS, RETRY_MS * 2 ** failures), signal, clock);
+      await pause(backoffMs(failures + 1, RETRY_MS, MAX_BACKOFF_MS), signal, clock);
     }
   }
   return null;

@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import { CasingCache } from "drizzle-orm/casing";
 import { fillPlaceholders, type SQL, sql } from "drizzle-orm/sql";
+import { setBounded } from "../lib/bounded-map.ts";
 import { markWork } from "../lib/current-work.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { type Tables, withPlaceholders } from "./drizzle-tables.ts";
@@ -77,9 +78,7 @@ export function createPreparedSelects(db: Database.Database, tables: Tables): Pr
     const { sql: text, params } = composeSelect(selection, shapeOf.from, tail).toQuery(DIALECT);
     const made = { statement: db.prepare(text).raw(), params };
     // Callers choose the filters, so the number of distinct selects is unbounded.
-    const oldest = prepared.size >= MAX_PREPARED ? prepared.keys().next().value : undefined;
-    if (oldest !== undefined) prepared.delete(oldest);
-    prepared.set(key, made);
+    setBounded(prepared, key, made, MAX_PREPARED);
     return made;
   };
 

@@ -1,4 +1,5 @@
 import { sleep } from "../../lib/clock.ts";
+import { createSerialQueue } from "../../lib/serial-queue.ts";
 import { ClusterError } from "../cluster-error.ts";
 import type { AxlAccess } from "../cluster-types.ts";
 import { createSoapClient, type SoapClientDeps, type SoapResponse } from "./soap-client.ts";
@@ -51,13 +52,7 @@ export function createAxlClient(access: AxlAccess, deps: AxlClientDeps): AxlClie
   let schema: string | null = null;
   let release: string | null = null;
   let requests = 0;
-  let queue: Promise<unknown> = Promise.resolve();
-
-  function enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const run = queue.then(work);
-    queue = run.catch(() => undefined);
-    return run;
-  }
+  const queue = createSerialQueue();
 
   async function send(path: string, soapAction: string, envelope: string): Promise<SoapResponse> {
     for (let tries = 0; ; tries++) {
@@ -116,13 +111,13 @@ export function createAxlClient(access: AxlAccess, deps: AxlClientDeps): AxlClie
     get requests() {
       return requests;
     },
-    version: () => enqueue(async () => (await negotiated()).release),
+    version: () => queue.run(async () => (await negotiated()).release),
     call: (operation, args) =>
-      enqueue(async () => {
+      queue.run(async () => {
         const answer = await callWith((await negotiated()).schema, operation, args);
         return "return" in answer ? asSoapElement(answer.return) : answer;
       }),
-    post: (path, soapAction, envelope) => enqueue(() => exchange(path, soapAction, envelope)),
+    post: (path, soapAction, envelope) => queue.run(() => exchange(path, soapAction, envelope)),
     close: caller.close,
   };
 }

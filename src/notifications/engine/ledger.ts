@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { createSerialQueue } from "../../lib/serial-queue.ts";
 import type { Store, Transaction } from "../../store/store.ts";
 import type { CountedEvents, Delivery } from "./delivery.ts";
 import { APPLIANCES_PROVIDER } from "./delivery-providers.ts";
@@ -51,7 +52,7 @@ export function createDeliveryLedger(deps: DeliveryLedgerDeps): DeliveryLedger {
   const dirty = new Set<Delivery>();
   let timer: Timer | null = null;
   let stopped = false;
-  let writing: Promise<void> = Promise.resolve();
+  const writes = createSerialQueue();
 
   const scheduleFlush = (delayMs: number): void => {
     if (stopped || dirty.size === 0) return;
@@ -71,13 +72,10 @@ export function createDeliveryLedger(deps: DeliveryLedgerDeps): DeliveryLedger {
   };
 
   /** One flush at a time, so that the rows of a failed one are back before the next. */
-  const flushAll = (): Promise<void> => {
-    const next = writing.then(async () => {
+  const flushAll = (): Promise<void> =>
+    writes.run(async () => {
       while (dirty.size > 0) await writeBatch();
     });
-    writing = next.catch(() => {});
-    return next;
-  };
 
   const writeBatch = async (): Promise<void> => {
     const batch = [...drainFirst(dirty, MAX_ROWS)];

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
+import { backoffMs } from "../../lib/backoff.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
@@ -110,9 +111,8 @@ export function createDialer(deps: DialerDeps): Dialer {
     if (isStopped) return;
     setState(isRefused ? "refused" : "waiting", reason);
     const inTakeoverWindow = clock.monotonicMs() < takeoverUntil;
-    const span =
-      requestedMs || Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** (inTakeoverWindow ? 0 : Math.min(failures, 10)));
     if (!inTakeoverWindow) failures += 1;
+    const span = requestedMs || backoffMs(inTakeoverWindow ? 1 : failures, FIRST_RETRY_MS, MAX_RETRY_MS);
     const delayMs = isRefused ? REFUSED_RETRY_MS : requestedMs + random() * span;
     log.debug({ event: "link.retry_scheduled", reason, delayMs }, "link down; retrying");
     timer = clock.after(delayMs, dial, { background: true });
