@@ -7,10 +7,13 @@ import {
   FEED_RECORDS,
   GROUP_LEASES,
   ISSUED_COMMANDS,
+  LATE_RESULTS,
   LINK_RECORDS,
+  REFUSAL_REASONS,
   SCOPE_DIGESTS,
   SITE_RECORDS,
   UNIQUE_NAMES,
+  WAITING_EDITS,
   WAITING_ROWS,
 } from "../hub/tables.ts";
 import { COMMAND_INBOX } from "../site/command-inbox.ts";
@@ -56,5 +59,8 @@ export const HUB_COLLECTIONS = [
   UNIQUE_NAMES,
   GROUP_LEASES,
   WAITING_ROWS,
+  WAITING_EDITS,
+  LATE_RESULTS,
+  REFUSAL_REASONS,
   HUB_FILE_REQUESTS,
 ] as unknown as Collection<never>[];
