@@ -1,8 +1,8 @@
 import { type RowBody, readProductRow, type TransactionProgram } from "../storage/transaction-program.ts";
-import type { ReferenceField, ReplicatedTypes } from "./replicated-types.ts";
+import type { ReplicatedReference, ReplicatedTypes } from "./replicated-types.ts";
 
 /** A reference of a row to a row that does not exist on this side. */
-export interface MissingReference extends ReferenceField {
+export interface MissingReference extends ReplicatedReference {
   id: string;
 }
 

@@ -3,7 +3,7 @@ import type { Catalogue } from "../../schema/catalogue.ts";
 import type { AnyResource, ReplicationClass } from "../../schema/resource.ts";
 
 /** A declared reference of a replicated row; `isOptional`: the row may exist without it. */
-export interface ReferenceField {
+export interface ReplicatedReference {
   name: string;
   to: string;
   isList: boolean;
@@ -28,7 +28,7 @@ export interface ReplicatedTypes {
   nameField(type: string): string | null;
   fileFields(type: string): readonly string[];
   /** References to other resources, with the domain of rows that have one. */
-  references(type: string): readonly ReferenceField[];
+  references(type: string): readonly ReplicatedReference[];
 }
 
 /** Derives them from the declarations. */
@@ -38,7 +38,7 @@ export function readReplicatedTypes(catalogue: Catalogue): ReplicatedTypes {
   const fromCloud = catalogue.all.filter(isFromCloud).sort((a, b) => (a.name < b.name ? -1 : 1));
   const find = (type: string): AnyResource | null => (catalogue.has(type) ? catalogue.byName(type) : null);
   const known = new Map<string, string[]>();
-  const references = new Map<string, ReferenceField[]>();
+  const references = new Map<string, ReplicatedReference[]>();
   const fieldsOf = (type: string, kind: "many" | "file"): string[] => {
     const key = `${kind}/${type}`;
     const fields = Object.entries(find(type)?.fields ?? {});
@@ -71,9 +71,9 @@ export function readReplicatedTypes(catalogue: Catalogue): ReplicatedTypes {
 }
 
 /** References to local resources are left out: rows of one side, which the other side clears. */
-function referencesOf(resource: AnyResource | null, catalogue: Catalogue): ReferenceField[] {
+function referencesOf(resource: AnyResource | null, catalogue: Catalogue): ReplicatedReference[] {
   if (!resource) return [];
-  const declared = Object.entries(resource.fields).flatMap(([name, field]): ReferenceField[] => {
+  const declared = Object.entries(resource.fields).flatMap(([name, field]): ReplicatedReference[] => {
     if ((field.kind !== "ref" && field.kind !== "many") || !catalogue.has(field.to)) return [];
     const { replicate } = catalogue.byName(field.to);
     if (replicate === "local" || replicate === "E") return [];

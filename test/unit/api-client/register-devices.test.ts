@@ -10,5 +10,5 @@ it("registers devices at the appliance that answers, not at the first one of the
     post: async (path: string) => void posted.push(path),
   } as unknown as ApiClient;
   await registerDevices(api, [{ type: "speakers", deviceIdentifier: "zone:1", description: "Hall", attributes: {} }]);
-  expect(posted.map((path) => path.split("/").slice(3).join("/"))).toEqual(["own/devices"]);
+  expect(posted.map((path) => path.split("/").slice(4).join("/"))).toEqual(["own/devices"]);
 });
