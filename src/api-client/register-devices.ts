@@ -1,4 +1,4 @@
-import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { CallerError } from "../lib/errors.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import type { ApiClient, ApiPage } from "./api-client.ts";
 
@@ -14,10 +14,9 @@ const CONCURRENCY = 16;
 
 /** Registers the devices with the appliance; updates description and attributes of existing ones. */
 export async function registerDevices(api: ApiClient, devices: readonly DeviceRegistration[]): Promise<void> {
-  const endpoints = await api.get<ApiPage<{ id: string }>>(`/extensions/${ONPREM_EXTENSION_ID}/endpoints?limit=1`);
-  const endpoint = endpoints.data[0];
-  if (!endpoint) throw new UpstreamError("upstream", "The appliance has no endpoint to register devices at.");
-  const path = `/extensions/${ONPREM_EXTENSION_ID}/endpoints/${endpoint.id}/devices`;
+  // A linked appliance also lists the endpoints of the others.
+  const { endpointId } = await api.get<{ endpointId: string }>("/link");
+  const path = `/extensions/${ONPREM_EXTENSION_ID}/endpoints/${endpointId}/devices`;
   const queue = [...devices];
   const worker = async (): Promise<void> => {
     for (let device = queue.shift(); device; device = queue.shift()) await registerDevice(api, path, device);

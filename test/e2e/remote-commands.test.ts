@@ -24,8 +24,8 @@ let line: CuttableProxy;
 let own: string;
 let restarted: () => void = () => undefined;
 
-async function make(at: TestDaemon, path: string, body: object): Promise<string> {
-  const made = await at.call<{ id: string }>("POST", path, body);
+async function make(at: TestDaemon, path: string, body: object, token?: string): Promise<string> {
+  const made = await at.call<{ id: string }>("POST", path, body, token);
   expect([path, made.status, made.body]).toEqual([path, 200, made.body]);
   return made.body.id;
 }
@@ -146,10 +146,15 @@ describe("an appliance that joined an organisation", () => {
   });
 
   it("has the cloud change users and rights; without it, somebody can be locked out all the same, and nothing else", async () => {
-    const made = await make(site, "/users", { name: "Ada", type: "regular", email: "ada@example.org" });
+    const { token } = hub.first;
+    await pollUntil(
+      async () => (await site.call("GET", "/session", undefined, token)).status,
+      (status) => status === 200,
+    );
+    const made = await make(site, "/users", { name: "Ada", type: "regular", email: "ada@example.org" }, token);
     const user = `/users/${made}`;
     expect([await nameAt(hub, user), await nameAt(site, user)]).toEqual(["Ada", "Ada"]);
-    const twice = await site.call("POST", "/users", { name: "Ada", type: "regular", email: "ada@example.org" });
+    const twice = await site.call("POST", "/users", { name: "Ada", type: "regular", email: "ada@example.org" }, token);
     expect(twice.status).toBe(409);
     line.cut();
     await pollUntil(

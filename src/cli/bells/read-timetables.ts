@@ -1,4 +1,4 @@
-import { type ApiClient, type ApiPage, listAll } from "../../api-client/api-client.ts";
+import { type ApiClient, listAll } from "../../api-client/api-client.ts";
 import type { Timetable } from "../../bells/timetables.ts";
 import { CallerError } from "../../lib/errors.ts";
 import type { BellScheduleEntry, BellScheduleException, RingListEntry } from "../../resources/bells/bell-fields.ts";
@@ -34,12 +34,12 @@ export async function readTimetables(api: ApiClient): Promise<Timetable[]> {
   }));
 }
 
-/** With several appliances, the zone of the first one; UTC if the caller may not see it. */
+/** The zone of the appliance that answers, which may be one of several; UTC if the caller may not see it. */
 async function applianceTimeZone(api: ApiClient): Promise<string> {
-  const path = `/extensions/${ONPREM_EXTENSION_ID}/endpoints?limit=1`;
   try {
-    const { data } = await api.get<ApiPage<{ clock?: { timeZone: string } | null }>>(path);
-    const zone = data[0]?.clock?.timeZone;
+    const { endpointId } = await api.get<{ endpointId: string }>("/link");
+    const path = `/extensions/${ONPREM_EXTENSION_ID}/endpoints/${endpointId}`;
+    const zone = (await api.get<{ clock?: { timeZone: string } | null }>(path)).clock?.timeZone;
     return isTimeZone(zone) ? zone : "UTC";
   } catch (error) {
     if (error instanceof CallerError && error.type === "forbidden") return "UTC";

@@ -14,6 +14,7 @@ import {
   DECIDED_EDITS,
   FEED_RECORDS,
   type FeedRecord,
+  LATE_RESULTS,
   LINK_RECORDS,
   type LinkRecord,
   SCOPE_DIGESTS,
@@ -29,12 +30,17 @@ export interface FeedCursor {
   sentTo: number;
   /** Results of own edits were sent up to this sequence number. */
   resultsSentTo: number;
+  /** Late results were sent up to this place. */
+  lateSentTo: number;
   /** The appliance has stored rows without their checkpoint, or was never sent one. */
   needsCheckpoint: boolean;
   needsDigests: boolean;
   /** An unfinished snapshot: the head at which it started, and the key after which it continues. */
   snapshot: { h0: number; after: string | null } | null;
 }
+
+/** Late results per checkpoint. @source docs/decisions/0465-waiting-edits.md */
+const MAX_LATE_RESULTS = 100;
 
 /** How long an unfinished snapshot keeps tombstones. @source docs/decisions/0040-replication.md, Section 3 */
 const SNAPSHOT_HOLD_MS = 3600_000;
@@ -107,14 +113,19 @@ function* readFeedRows(
 export function* readDownstreamPage(
   cursor: FeedCursor,
   limits: SyncLimits,
-): TransactionProgram<SizedFrame<DownstreamPage> | null> {
+): TransactionProgram<(SizedFrame<DownstreamPage> & { lateSentTo?: number | undefined }) | null> {
   const [{ seq, floor }, link] = [yield* readFeedHead(), yield* requireCurrentLink(cursor)];
   // It reconnects and gets a full resync.
   if (cursor.sentTo < floor)
     throw new CallerError("conflict", "The position is below the floor; a full resync is needed.");
   const { read, bytes, isAll: isMark } = yield* readFeedRows(cursor.sentTo, limits);
   const decided = link.hotHw;
-  const results = isMark ? yield* readEditResults(link, cursor.resultsSentTo, decided) : [];
+  const late = isMark
+    ? yield* scanRecords(LATE_RESULTS, { where: [link.endpoint], after: cursor.lateSentTo, limit: MAX_LATE_RESULTS })
+    : [];
+  const results = isMark
+    ? [...(yield* readEditResults(link, cursor.resultsSentTo, decided)), ...late.map(toEditResult)]
+    : [];
   const isOwed = cursor.needsCheckpoint || cursor.needsDigests || results.length > 0;
   if (isMark && cursor.sentTo === seq && !isOwed) return null;
   const known = new Set(cursor.types);
@@ -124,7 +135,7 @@ export function* readDownstreamPage(
   if (!isMark) return { frame: page, bytes };
   const digests = cursor.needsDigests ? { digests: yield* readDigests(link, cursor.types) } : {};
   const mark = { after: cursor.resultsSentTo, decided, results, ...digests };
-  return { frame: { ...page, mark }, bytes };
+  return { frame: { ...page, mark }, bytes, lateSentTo: late.at(-1)?.place };
 }
 
 /** Throws CallerError if the connection was replaced by a newer one or by a change of the scopes. */
@@ -140,8 +151,10 @@ function* readEditResults(
   upTo: number,
 ): TransactionProgram<EditResult[]> {
   const decided = yield* scanRecords(DECIDED_EDITS, { where: [endpoint, inc], after, upTo });
-  return decided.map(({ uid, result, lost, reason }) => ({ uid, result, lost, reason }));
+  return decided.map(toEditResult);
 }
+
+const toEditResult = ({ uid, result, lost, reason }: EditResult): EditResult => ({ uid, result, lost, reason });
 
 function* readDigests(link: LinkRecord, types: readonly string[]): TransactionProgram<Record<string, Digest>> {
   const digests: Record<string, Digest> = {};

@@ -44,6 +44,7 @@ export function* admitSite(hello: SyncHello, now: number, credit: Credit): Trans
       sess,
       types: hello.types,
       sentTo: hello.recv,
+      lateSentTo: 0,
       resultsSentTo: isNewer ? 0 : Math.min(hello.decided, link.hotHw),
       needsCheckpoint: hello.applied < hello.recv || snapshot !== null,
       needsDigests: snapshot !== null,

@@ -85,7 +85,7 @@ export function createHubSync(deps: HubSyncDeps): HubSync {
     const lost = (commands: readonly ConcludedCommand[]): void => {
       for (const { endpoint, cid, outcome } of commands) deps.onOutcome?.(endpoint, cid, { outcome });
     };
-    await runHubRetention(store, clock.now(), lost).finally(() => {
+    await runHubRetention(store, clock.now(), types, lost).finally(() => {
       isTicking = false;
     });
     // Rows that another node wrote, or that were written just before the last wake-up.

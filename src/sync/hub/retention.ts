@@ -1,3 +1,4 @@
+import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
 import {
   deleteRecord,
   putRecord,
@@ -8,7 +9,7 @@ import {
 import { type ConcludedCommand, expireUnsentCommands } from "./issued-commands.ts";
 import { readFeedHead } from "./publish.ts";
 import { DECIDED_EDITS, FEED_HEAD, FEED_RECORDS, ISSUED_COMMANDS, LINK_RECORDS, type LinkRecord } from "./tables.ts";
-import { retryWaitingRows } from "./upstream-feed.ts";
+import { retryWaitingEdits, retryWaitingRows } from "./upstream-feed.ts";
 
 /** Tombstones are kept this long. @source docs/decisions/0040-replication.md, Section 3 */
 const TOMBSTONE_RETENTION_MS = 90 * 24 * 3600_000;
@@ -44,6 +45,7 @@ const LINKS_PER_TRANSACTION = 10;
 export async function runHubRetention(
   store: Pick<TransactionStore, "transact">,
   now: number,
+  types: ReplicatedTypes,
   lost: (commands: readonly ConcludedCommand[]) => void,
 ): Promise<void> {
   await store.transact(() => pruneTombstones(now));
@@ -55,6 +57,7 @@ export async function runHubRetention(
     lost(pruned.lost);
   }
   await store.transact(() => retryWaitingRows(now));
+  await store.transact(() => retryWaitingEdits(types, now));
 }
 
 /** Handles the next links; `after` is the last one, or null if there are no more. */

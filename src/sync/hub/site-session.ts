@@ -139,12 +139,13 @@ export function createSiteSession(deps: SiteSessionDeps): SiteSession {
   async function sendPage({ cursor }: HandshakeResult): Promise<boolean> {
     const read = await store.read(() => readDownstreamPage(cursor, limits));
     if (!read || !isOpen) return false;
-    const { frame: page, bytes } = read;
+    const { frame: page, bytes, lateSentTo } = read;
     cursor.sentTo = page.to;
     // A full page may end at the head of the feed without its checkpoint.
     cursor.needsCheckpoint = !page.mark;
     if (page.mark) {
       cursor.resultsSentTo = page.mark.decided;
+      cursor.lateSentTo = lateSentTo ?? cursor.lateSentTo;
       cursor.needsDigests = false;
     }
     window.sent(bytes);

@@ -1,4 +1,5 @@
 import type { RowEdit } from "../protocol/field-merge.ts";
+import type { EditRecord } from "../protocol/frame-schemas.ts";
 import type { CommandOutcome, EditResult, SyncCommand } from "../protocol/frames.ts";
 import { type Collection, defineCollection, type RowBody } from "../storage/transaction-program.ts";
 
@@ -193,6 +194,57 @@ export const EDIT_CONFLICTS: Collection<EditConflict> = defineCollection<EditCon
   at: "integer",
   reason: "text",
 });
+
+/** An edit that cannot be written before the row that it waits for. */
+export interface WaitingEdit {
+  uid: string;
+  /** Order of arrival. */
+  place: number;
+  endpoint: string;
+  inc: number;
+  oseq: number;
+  type: string;
+  id: string;
+  record: EditRecord;
+  /** `type/id` of the row. */
+  waitsFor: string;
+  reason: string;
+  at: number;
+}
+
+export const WAITING_EDITS: Collection<WaitingEdit> = defineCollection<WaitingEdit>(
+  "hub_waiting_edit",
+  ["uid"],
+  {
+    uid: "text",
+    place: "integer",
+    endpoint: "text",
+    inc: "integer",
+    oseq: "integer",
+    type: "text",
+    id: "text",
+    record: "json",
+    waitsFor: "text",
+    reason: "text",
+    at: "integer",
+  },
+  { wake: ["waitsFor", "place"], row: ["type", "id", "place"], arrival: ["place"], age: ["at", "uid"] },
+);
+
+/** The result of an edit that waited: the appliance has results of later edits already. */
+export interface LateResult extends EditResult {
+  endpoint: string;
+  place: number;
+  at: number;
+}
+
+/** Sent with the next checkpoint of each connection until they are old. */
+export const LATE_RESULTS: Collection<LateResult> = defineCollection<LateResult>(
+  "hub_late_result",
+  ["endpoint", "place"],
+  { endpoint: "text", place: "integer", uid: "text", result: "text", lost: "json", reason: "text", at: "integer" },
+  { age: ["at", "endpoint", "place"] },
+);
 
 /** A row that an appliance reported: facts are written once, state is replaced. */
 export interface SiteRecord {

@@ -9,10 +9,12 @@ import {
   type UpstreamPage,
   type UpstreamRow,
 } from "../protocol/frames.ts";
+import { findMissingReferences, type MissingReference } from "../protocol/missing-references.ts";
 import { REMOTE_OVERRIDES } from "../protocol/replicated-body.ts";
 import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
 import { isSiteEditable } from "../protocol/site-edit-permissions.ts";
 import {
+  type ApplyResult,
   applyRow,
   deleteRecord,
   getRecord,
@@ -33,19 +35,26 @@ import {
   EDIT_CONFLICTS,
   type EditConflict,
   FEED_RECORDS,
+  LATE_RESULTS,
   LINK_RECORDS,
   type LinkRecord,
   SITE_RECORDS,
+  WAITING_EDITS,
   WAITING_ROWS,
+  type WaitingEdit,
   type WaitingRow,
 } from "./tables.ts";
+import { addLateResult, addWaitingEdit, firstWaitingEdit, writeCircle } from "./waiting-edits.ts";
 
 /** Resources whose rows belong to the endpoint that they name. */
 const ENDPOINT_SCOPED_TYPES: ReadonlySet<string> = new Set(["devices", "endpoint-activities"]);
 
 const NOT_CONFIGURATION = "Rows of this type are not configuration.";
-const REFERS_TO_MISSING = "The row refers to a row that does not exist, or its name is taken.";
-const STILL_REFERRED_TO = "Other rows refer to it.";
+/** Edits that are decided with one row; the others follow with the next retry. */
+const MAX_WOKEN = 200;
+
+/** A result with its reason, as it is stored. */
+type DecidedResult = EditResult & { reason: string | null };
 
 /** Result of a page. */
 export interface UpstreamPageResult {
@@ -102,10 +111,13 @@ function* applyUpstreamRow(
     return;
   }
   if (type === "edit") {
-    const result = yield* decideOnce(parseEdit(body), { uid, oseq }, link, types);
+    const result = yield* decideOnce(parseEdit(body), { uid, oseq, at: pageResult.at }, link, types);
     pageResult.published = true;
     pageResult.files = true;
+    if (!result) return;
     yield* putRecord(DECIDED_EDITS, { endpoint, inc: link.inc, oseq, at: pageResult.at, ...result });
+    const { type: of, id: row } = parseEdit(body) ?? { type: "", id: "" };
+    yield* wakeWaitingEdits([`${of}/${row}`], types, pageResult.at);
     return;
   }
   yield* applySiteRow({ op, type, id, uid, body: body ?? null }, link, types, pageResult);
@@ -133,6 +145,7 @@ function* applySiteRow(
   pageResult.files ||= files.length > 0;
   const finished = body && { ...body, ...REMOTE_OVERRIDES[type] };
   yield* writeSiteRow({ type, id, body: op === "p" ? finished : null, at: pageResult.at });
+  yield* wakeWaitingEdits([`${type}/${id}`], types, pageResult.at);
 }
 
 /** Why a change goes beyond what the appliance may do; null if it does not. */
@@ -196,22 +209,35 @@ function* removeUnreportedState({ endpoint, inc }: LinkRecord, types: Replicated
 /** Decides an edit once: an older copy of the appliance may send it again under another number. */
 function* decideOnce(
   edit: EditRecord | null,
-  { uid, oseq }: { uid: string; oseq: number },
+  { uid, oseq, at }: { uid: string; oseq: number; at: number },
   link: LinkRecord,
   types: ReplicatedTypes,
-): TransactionProgram<EditResult & { reason: string | null }> {
+): TransactionProgram<DecidedResult | null> {
   const earlier = (yield* scanRecords(DECIDED_EDITS, { by: "uid", where: [uid], limit: 1 }))[0];
   if (earlier) return { uid, result: earlier.result, lost: earlier.lost, reason: earlier.reason ?? null };
   if (!edit) return { uid, result: "refused", lost: [], reason: "The edit cannot be read." };
-  return yield* decideEdit(edit, { uid, oseq }, link.endpoint, types);
+  if (yield* getRecord(WAITING_EDITS, uid)) return null;
+  return yield* decideEdit(edit, { uid, oseq, inc: link.inc, endpoint: link.endpoint, now: at }, types);
 }
 
+/** Origin of an edit; `isAdmitted` if it was found to be allowed before it waited. */
+interface EditOrigin {
+  uid: string;
+  oseq: number;
+  inc: number;
+  endpoint: string;
+  now: number;
+  isAdmitted?: boolean;
+}
+
+/** Null if the edit waits for a row that may still arrive. */
 function* decideEdit(
-  { type, id, edit, actor, at }: EditRecord,
-  { uid, oseq }: { uid: string; oseq: number },
-  endpoint: string,
+  record: EditRecord,
+  origin: EditOrigin,
   types: ReplicatedTypes,
-): TransactionProgram<EditResult & { reason: string | null }> {
+): TransactionProgram<DecidedResult | null> {
+  const { type, id, edit, actor, at } = record;
+  const { uid, oseq, endpoint } = origin;
   const cls = types.replicationClass(type);
   if (cls !== "A" && cls !== "B") return { uid, result: "refused", lost: [], reason: NOT_CONFIGURATION };
   const row = yield* getRecord(FEED_RECORDS, type, id);
@@ -220,8 +246,17 @@ function* decideEdit(
   const refuse = (reason: string) => recordConflict({ uid, result: "refused", lost: ["*"], reason }, shown);
   const isFit = Object.keys({ ...edit.add, ...edit.remove }).every((name) => types.idListFields(type).has(name));
   if (!isFit) return yield* refuse("The edit adds to a field that is not a list.");
-  if (cls === "A" && !isSiteEditable(type, current, edit) && !(yield* isAdopted(endpoint, oseq, current ? null : edit)))
-    return yield* refuse("It can only be changed in the cloud.");
+  const isAllowed =
+    cls === "B" ||
+    origin.isAdmitted ||
+    isSiteEditable(type, current, edit) ||
+    (yield* isAdopted(endpoint, oseq, current ? null : edit));
+  if (!isAllowed) return yield* refuse("It can only be changed in the cloud.");
+  const earlier = yield* firstWaitingEdit(type, id);
+  if (earlier && earlier.uid !== uid) {
+    yield* waitFor(`${type}/${id}`, "An earlier edit of the row waits.", record, origin);
+    return null;
+  }
   // Edits of class A take effect at the appliance at once and override other changes.
   const { body, lost, result } = mergeEdit(current, edit, cls === "A");
   const isChanged = result !== "gone" && body !== current;
@@ -231,10 +266,104 @@ function* decideEdit(
     const named = body && (yield* withUniqueName(type, id, body, types));
     yield* requestFiles(HUB_FILE_REQUESTS, filesInBody(named, types.fileFields(type)), { holder: endpoint, rank: 1 });
     const [applied] = yield* publishRows([{ type, id, body: named, scope: row?.scope ?? null, at }], types);
-    if (applied === "wait") return yield* refuse(body ? REFERS_TO_MISSING : STILL_REFERRED_TO);
-    if (applied !== "done") return yield* refuse(applied?.refused ?? REFERS_TO_MISSING);
+    // It refers to a deleted row, or other rows refer to the one that it deletes.
+    if (applied !== "done") {
+      const missing = applied === "wait" && named ? yield* findMissingReferences({ type, id, body: named }, types) : [];
+      const awaited = missing[0] && (yield* findDeleted(missing)) === null ? missing[0] : null;
+      if (!awaited) return yield* refuse(refusalReason(applied, missing, edit.op));
+      yield* waitFor(`${awaited.to}/${awaited.id}`, referenceReason(awaited), record, origin);
+      yield* finishCircle(uid, types, origin.now);
+      return null;
+    }
   }
   return yield* recordConflict({ uid, result, lost }, shown);
+}
+
+function* waitFor(
+  waitsFor: string,
+  reason: string,
+  record: EditRecord,
+  { uid, oseq, inc, endpoint, now }: EditOrigin,
+): TransactionProgram<void> {
+  const { type, id } = record;
+  yield* addWaitingEdit({ uid, endpoint, inc, oseq, type, id, record, waitsFor, reason, at: now });
+}
+
+/** Writes the rows that wait for each other, if the last of them has arrived. */
+function* finishCircle(uid: string, types: ReplicatedTypes, now: number): TransactionProgram<void> {
+  const start = yield* getRecord(WAITING_EDITS, uid);
+  const done = start ? yield* writeCircle(start, types, now) : [];
+  for (const { edit, lost } of done) {
+    const { actor, at } = edit.record;
+    const shown = { ...edit, edit: edit.record.edit, actor, at };
+    const result = lost.length > 0 ? ("conflict" as const) : ("merged" as const);
+    yield* settleLate(edit, yield* recordConflict({ uid: edit.uid, result, lost }, shown), now);
+  }
+  const written = done.map(({ edit }) => `${edit.type}/${edit.id}`);
+  if (written.length > 0) yield* wakeWaitingEdits(written, types, now);
+}
+
+/** Decides the edits that waited for these rows, and those that waited for them in turn. */
+function* wakeWaitingEdits(written: readonly string[], types: ReplicatedTypes, now: number): TransactionProgram<void> {
+  const queue = [...written];
+  for (let key = queue.shift(); key !== undefined; key = queue.shift()) {
+    for (const waiting of yield* scanRecords(WAITING_EDITS, { by: "wake", where: [key], limit: MAX_WOKEN })) {
+      // An edit before it may have decided it with its circle.
+      if (!(yield* getRecord(WAITING_EDITS, waiting.uid))) continue;
+      const { uid, oseq, inc, endpoint, record } = waiting;
+      const result = yield* decideEdit(record, { uid, oseq, inc, endpoint, now, isAdmitted: true }, types);
+      if (!result) continue;
+      yield* deleteRecord(WAITING_EDITS, uid);
+      yield* settleLate(waiting, result, now);
+      queue.push(`${waiting.type}/${waiting.id}`);
+    }
+  }
+}
+
+function* settleLate(
+  { endpoint, inc, oseq }: WaitingEdit,
+  result: DecidedResult,
+  at: number,
+): TransactionProgram<void> {
+  yield* putRecord(DECIDED_EDITS, { endpoint, inc, oseq, at, ...result });
+  yield* addLateResult({ endpoint, at, ...result });
+}
+
+/** Retries the oldest waiting edits, and refuses those that waited too long. */
+export function* retryWaitingEdits(types: ReplicatedTypes, now: number, limit = 50): TransactionProgram<void> {
+  for (const { endpoint, place } of yield* scanRecords(LATE_RESULTS, {
+    ...{ by: "age", upTo: now - WAITING_RETENTION_MS, limit },
+  })) {
+    yield* deleteRecord(LATE_RESULTS, endpoint, place);
+  }
+  for (const waiting of yield* scanRecords(WAITING_EDITS, { by: "age", limit })) {
+    if (yield* getRecord(WAITING_EDITS, waiting.uid)) yield* wakeWaitingEdits([waiting.waitsFor], types, now);
+    if (waiting.at >= now - WAITING_RETENTION_MS || !(yield* getRecord(WAITING_EDITS, waiting.uid))) continue;
+    const { uid, type, id, endpoint, record, reason } = waiting;
+    const shown = { uid, type, id, endpoint, edit: record.edit, actor: record.actor, at: record.at };
+    yield* deleteRecord(WAITING_EDITS, uid);
+    yield* settleLate(waiting, yield* recordConflict({ uid, result: "refused", lost: ["*"], reason }, shown), now);
+  }
+}
+
+/** A referenced row that was deleted here, and so will not arrive. */
+function* findDeleted(missing: readonly MissingReference[]): TransactionProgram<MissingReference | null> {
+  for (const each of missing) if ((yield* getRecord(FEED_RECORDS, each.to, each.id))?.gone === 1) return each;
+  return null;
+}
+
+const referenceReason = ({ name, to, id }: MissingReference): string =>
+  `\`${name}\` refers to ${to}/${id}, which does not exist in the cloud.`;
+
+function refusalReason(
+  applied: ApplyResult | undefined,
+  missing: readonly MissingReference[],
+  op: EditRecord["edit"]["op"],
+): string {
+  if (typeof applied === "object") return applied.refused;
+  if (op === "delete") return "Other rows in the cloud still refer to the row.";
+  if (missing.length > 0) return missing.map(referenceReason).join(" ");
+  return "The row conflicts with another row of the cloud, or one of its values is invalid there.";
 }
 
 /** The organisation's first appliance brings its users and permissions, once. */
@@ -246,7 +375,7 @@ function* isAdopted(endpoint: string, oseq: number, made: EditRecord["edit"] | n
 function* recordConflict(
   { reason = null, ...result }: EditResult,
   shown: Omit<EditConflict, "lost" | "reason">,
-): TransactionProgram<EditResult & { reason: string | null }> {
+): TransactionProgram<DecidedResult> {
   if (result.lost.length > 0) yield* putRecord(EDIT_CONFLICTS, { ...shown, lost: result.lost, reason });
   return { ...result, reason };
 }

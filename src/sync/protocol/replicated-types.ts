@@ -2,6 +2,14 @@ import { createHash } from "node:crypto";
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { AnyResource, ReplicationClass } from "../../schema/resource.ts";
 
+/** A declared reference of a replicated row; `isOptional`: the row may exist without it. */
+export interface ReplicatedReference {
+  name: string;
+  to: string;
+  isList: boolean;
+  isOptional: boolean;
+}
+
 /** What replication knows of the resources. */
 export interface ReplicatedTypes {
   /** Names of the resources whose rows the cloud owns, sorted. */
@@ -19,6 +27,8 @@ export interface ReplicatedTypes {
   /** Unique name field whose value may get a suffix on conflict; null if there is none. */
   nameField(type: string): string | null;
   fileFields(type: string): readonly string[];
+  /** References to other resources, with the domain of rows that have one. */
+  references(type: string): readonly ReplicatedReference[];
 }
 
 /** Derives them from the declarations. */
@@ -28,6 +38,7 @@ export function readReplicatedTypes(catalogue: Catalogue): ReplicatedTypes {
   const fromCloud = catalogue.all.filter(isFromCloud).sort((a, b) => (a.name < b.name ? -1 : 1));
   const find = (type: string): AnyResource | null => (catalogue.has(type) ? catalogue.byName(type) : null);
   const known = new Map<string, string[]>();
+  const references = new Map<string, ReplicatedReference[]>();
   const fieldsOf = (type: string, kind: "many" | "file"): string[] => {
     const key = `${kind}/${type}`;
     const fields = Object.entries(find(type)?.fields ?? {});
@@ -47,11 +58,29 @@ export function readReplicatedTypes(catalogue: Catalogue): ReplicatedTypes {
     replicationClass: (type) => find(type)?.replicate ?? "local",
     idListFields: (type) => new Set(fieldsOf(type, "many")),
     fileFields: (type) => fieldsOf(type, "file"),
+    references(type) {
+      const found = references.get(type) ?? referencesOf(find(type), catalogue);
+      references.set(type, found);
+      return found;
+    },
     nameField(type) {
       const name = find(type)?.fields.name;
       return name?.kind === "text" && name.unique ? "name" : null;
     },
   };
+}
+
+/** References to local resources are left out: rows of one side, which the other side clears. */
+function referencesOf(resource: AnyResource | null, catalogue: Catalogue): ReplicatedReference[] {
+  if (!resource) return [];
+  const declared = Object.entries(resource.fields).flatMap(([name, field]): ReplicatedReference[] => {
+    if ((field.kind !== "ref" && field.kind !== "many") || !catalogue.has(field.to)) return [];
+    const { replicate } = catalogue.byName(field.to);
+    if (replicate === "local" || replicate === "E") return [];
+    return [{ name, to: field.to, isList: field.kind === "many", isOptional: field.required !== true }];
+  });
+  const home = { name: "domainId", to: "domains", isList: false, isOptional: false };
+  return resource.scope === "domain" && catalogue.has("domains") ? [home, ...declared] : declared;
 }
 
 /** Topological order, referenced resources first; within cycles the order is arbitrary. */
@@ -61,9 +90,7 @@ function dependencyRanks(catalogue: Catalogue): Map<string, number> {
   const visit = (resource: AnyResource): void => {
     if (ranks.has(resource.name) || open.has(resource.name)) return;
     open.add(resource.name);
-    for (const spec of Object.values(resource.fields)) {
-      if ((spec.kind === "ref" || spec.kind === "many") && catalogue.has(spec.to)) visit(catalogue.byName(spec.to));
-    }
+    for (const { to } of referencesOf(resource, catalogue)) visit(catalogue.byName(to));
     open.delete(resource.name);
     ranks.set(resource.name, ranks.size);
   };

@@ -1,6 +1,7 @@
 import { derivedId } from "../../lib/ids.ts";
 import { filesInBody, requestFiles, SITE_FILE_REQUESTS } from "../files/file-requests.ts";
 import type { DownstreamPage, DownstreamRow, SnapshotPage, SyncLimits } from "../protocol/frames.ts";
+import { findMissingReferences, withoutReferences } from "../protocol/missing-references.ts";
 import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
 import {
   type ApplyResult,
@@ -43,6 +44,8 @@ const SWEEP_ORDER_LIMIT = REMOVAL_ORDER - RETRY_ORDER;
 const FINAL_ORDER = 4000;
 /** Attempts before a waiting row is refused. */
 const MAX_WAITS = 10;
+/** Attempts before a waiting row is written without its references to missing rows. */
+const CIRCLE_WAITS = 3;
 
 /** Result of a received page. */
 export type StagedPageResult = "gap" | "staged" | "marked";
@@ -244,6 +247,7 @@ function* applyStagedRow(
   const { type, id, seq, gone, body } = row;
   const gen = link.snapshotHead === null ? link.snapshotGeneration : link.snapshotGeneration + 1;
   const applied = yield* applyCloudVersion(type, id, gone ? null : withTemporaryName(row, types));
+  if (applied === "wait" && row.waits >= CIRCLE_WAITS) yield* applyWithoutMissing(row, types);
   if ((applied === "wait" || needsTemporaryName(row)) && row.waits < MAX_WAITS) {
     yield* putRecord(STAGED_ROWS, {
       ...row,
@@ -266,6 +270,13 @@ function* applyStagedRow(
       snapshotGeneration: gen,
       applyOrder: types.dependencyRank(type),
     });
+}
+
+/** Rows that refer to each other in a circle would wait for each other: each is written once without the others. */
+function* applyWithoutMissing({ type, id, body }: StagedRow, types: ReplicatedTypes): TransactionProgram<void> {
+  if (!body) return;
+  const missing = yield* findMissingReferences({ type, id, body }, types);
+  if (missing.length > 0) yield* applyCloudVersion(type, id, withoutReferences(body, missing));
 }
 
 /** Rows that swap unique names would wait for each other: each is written once under a temporary name. */

@@ -8,10 +8,12 @@ import {
   FEED_RECORDS,
   GROUP_LEASES,
   ISSUED_COMMANDS,
+  LATE_RESULTS,
   LINK_RECORDS,
   SCOPE_DIGESTS,
   SITE_RECORDS,
   UNIQUE_NAMES,
+  WAITING_EDITS,
   WAITING_ROWS,
 } from "../hub/tables.ts";
 import { COMMAND_INBOX } from "../site/command-inbox.ts";
@@ -58,5 +60,7 @@ export const HUB_COLLECTIONS = [
   UNIQUE_NAMES,
   GROUP_LEASES,
   WAITING_ROWS,
+  WAITING_EDITS,
+  LATE_RESULTS,
   HUB_FILE_REQUESTS,
 ] as unknown as Collection<never>[];

@@ -40,14 +40,14 @@ it("expires unsent commands of all appliances, in several transactions", async (
     },
   };
   const lost: string[] = [];
-  const told: Parameters<typeof runHubRetention>[2] = (found) => {
+  const told: Parameters<typeof runHubRetention>[3] = (found) => {
     for (const { endpoint, cid, outcome } of found) lost.push(`${endpoint} ${cid} ${outcome}`);
   };
-  await runHubRetention(store, START, told);
+  await runHubRetention(store, START, TYPES, told);
   expect(Object.values(cloud.perform(() => readCommandOutcomes("c")))).toEqual(ENDPOINTS.map(() => null));
   transactions = 0;
-  await runHubRetention(store, START + 1, told);
-  await runHubRetention(store, START + 2, told);
+  await runHubRetention(store, START + 1, TYPES, told);
+  await runHubRetention(store, START + 2, TYPES, told);
   expect(cloud.perform(() => readCommandOutcomes("c"))).toEqual(
     Object.fromEntries(ENDPOINTS.map((each) => [each, "expired"])),
   );
@@ -71,6 +71,7 @@ it("reads no page for a connection below the floor", () => {
       types: ["people"],
       sentTo,
       resultsSentTo: 0,
+      lateSentTo: 0,
       needsCheckpoint: false,
       needsDigests: false,
       snapshot: null,

@@ -1,0 +1,36 @@
+import { type RowBody, readProductRow, type TransactionProgram } from "../storage/transaction-program.ts";
+import type { ReplicatedReference, ReplicatedTypes } from "./replicated-types.ts";
+
+/** A reference of a row to a row that does not exist on this side. */
+export interface MissingReference extends ReplicatedReference {
+  id: string;
+}
+
+/** References of a row to missing rows, in the order of the declaration. A row may refer to itself. */
+export function* findMissingReferences(
+  { type, id, body }: { type: string; id: string; body: RowBody },
+  types: ReplicatedTypes,
+): TransactionProgram<MissingReference[]> {
+  const missing: MissingReference[] = [];
+  for (const field of types.references(type)) {
+    for (const target of referencedIds(body[field.name])) {
+      if (field.to === type && target === id) continue;
+      if (!(yield* readProductRow(field.to, target))) missing.push({ ...field, id: target });
+    }
+  }
+  return missing;
+}
+
+/** The row without its optional references to missing rows, as it may be written before them. */
+export function withoutReferences(body: RowBody, missing: readonly MissingReference[]): RowBody {
+  const cleared: Record<string, unknown> = { ...body };
+  for (const { name, isList, isOptional, id } of missing) {
+    if (!isOptional) continue;
+    cleared[name] = isList ? referencedIds(cleared[name]).filter((other) => other !== id) : null;
+  }
+  return cleared;
+}
+
+function referencedIds(value: unknown): string[] {
+  return [value ?? []].flat().filter((each) => typeof each === "string");
+}
