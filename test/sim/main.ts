@@ -9,6 +9,8 @@
  * seeds: the exit code is 0 when each was caught within the seeds. Some need PostgreSQL.
  * `--catch-up` instead: an appliance on real files comes back after three days and 100,000 changes to 10,000 rows, and
  * backups of a day before are restored on either side.
+ * `--malicious` instead: an appliance sends 400 arbitrary rows a seed to a cloud with real declarations, checks and hooks; it must gain
+ * nothing outside its domains and no right. `--bug NAME|all` opens a hole, which it must get through within the seeds.
  * `--all`: the seeds, then all bugs (2000 seeds each at most), then the catch-up.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
@@ -17,6 +19,7 @@ import { availableParallelism } from "node:os";
 import { readArguments } from "../support/harness-arguments.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { type BugHuntResult, huntBugs, requirePostgres, selectBugs } from "./bug-hunt.ts";
+import { AUTHORITY_BUGS, runMaliciousAppliance } from "./malicious-appliance.ts";
 import { runRecoveryScenarios } from "./recovery.ts";
 import { addStatistics, emptyStatistics } from "./run-statistics.ts";
 import { createSeedWorkerPool, type SeedTask, type StorageBackend } from "./seed-workers.ts";
@@ -30,19 +33,21 @@ const { values, positionals } = readArguments("sim", {
   store: { type: "string" },
   bug: { type: "string" },
   "catch-up": { type: "boolean", default: false },
+  malicious: { type: "boolean", default: false },
   all: { type: "boolean", default: false },
 });
 const numbers = [values.seeds, values.first, values.steps, values.workers, values.minutes].map(Number);
 const [seeds, first, steps, workers, minutes] = numbers as [number, number, number, number, number];
-const bugs = selectBugs(values.all ? "all" : (values.bug ?? ""));
+const bugs = values.malicious ? [] : selectBugs(values.all ? "all" : (values.bug ?? ""));
+const holes = values.malicious ? selectHoles(values.bug) : [];
 if (
   positionals.length > 0 ||
   !numbers.every((number) => Number.isInteger(number) && number > 0) ||
-  (values.bug !== undefined && bugs.length === 0) ||
+  (values.bug !== undefined && bugs.length + holes.length === 0) ||
   !["memory", "sqlite", "postgres", undefined].includes(values.store)
 ) {
   process.stderr.write(
-    "Usage: npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N] [--minutes M] [--store memory|sqlite|postgres] [--bug NAME|all | --catch-up | --all]\nSee: npm run sim -- --help\n",
+    "Usage: npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N] [--minutes M] [--store memory|sqlite|postgres] [--bug NAME|all | --catch-up | --all | --malicious [--bug NAME|all]]\nSee: npm run sim -- --help\n",
   );
   process.exit(2);
 }
@@ -59,7 +64,15 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
         .then(() => server?.stop())
         .finally(() => process.exit(130)),
   );
-const isKept = await (values.all ? runAll() : values["catch-up"] ? runCatchUp() : values.bug ? hunt() : runSeeds());
+const isKept = await (values.malicious
+  ? runAttacks()
+  : values.all
+    ? runAll()
+    : values["catch-up"]
+      ? runCatchUp()
+      : values.bug
+        ? hunt()
+        : runSeeds());
 await crew.close();
 await server?.stop();
 process.exitCode = isKept ? 0 : 1;
@@ -88,6 +101,45 @@ async function runAll(): Promise<boolean> {
   const isOver = { broken: back.broken.length, planted, caught, missed, equivalent };
   process.stdout.write(`${JSON.stringify({ ...all.figures, ...isOver })}\n`);
   return all.isKept && areAllCaught(found) && back.broken.length === 0;
+}
+
+function selectHoles(name: string | undefined): string[] {
+  const all = Object.keys(AUTHORITY_BUGS);
+  return name === "all" ? all : all.filter((each) => each === name);
+}
+
+async function runAttacks(): Promise<boolean> {
+  const missed: string[] = [];
+  for (const hole of holes) {
+    const { gains, ...counts } = await attack(hole);
+    say(`${hole}: ${gains[0] ?? "not caught"} (${counts.seeds} seeds)`);
+    if (gains.length === 0) missed.push(hole);
+  }
+  if (holes.length > 0) {
+    process.stdout.write(
+      `${JSON.stringify({ planted: holes.length, caught: holes.length - missed.length, missed })}\n`,
+    );
+    return missed.length === 0;
+  }
+  const { gains, ...counts } = await attack(null);
+  for (const gain of gains) say(gain);
+  process.stdout.write(`${JSON.stringify({ ...counts, gains: gains.length })}\n`);
+  return gains.length === 0;
+}
+
+/** Runs seeds until the first that gains something with a hole; all without one. */
+async function attack(hole: string | null) {
+  const all = { seeds: 0, sent: 0, effective: 0, failedPages: 0, gains: [] as string[] };
+  for (let seed = first; seed < first + seeds && (hole === null || all.gains.length === 0); seed += 1) {
+    const { gains, sent, effective, failedPages } = await runMaliciousAppliance(seed, 400, hole);
+    all.seeds += 1;
+    all.sent += sent;
+    all.effective += effective;
+    all.failedPages += failedPages;
+    all.gains.push(...gains.map((gain) => `seed ${seed}: ${gain}`));
+    if (hole === null && all.seeds % 50 === 0) say(`${all.seeds} of ${seeds} seeds, ${all.gains.length} gains`);
+  }
+  return all;
 }
 
 async function runCatchUp(): Promise<boolean> {
