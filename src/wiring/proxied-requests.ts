@@ -51,6 +51,8 @@ export function createProxiedRequestHandler({
     const proven = "proof" in credential ? proofs.verify(credential.proof, endpoint) : null;
     const caller = "token" in credential ? access.authenticate(credential.token) : proven;
     if (!caller) throw new CallerError("unauthorized", "The cloud does not accept this log-in any more; log in again.");
+    // Before the request: a password that changes meanwhile ends this proof, too.
+    const renewed = proven ? { proof: proofs.issue(proven.userId, endpoint, proven.loggedInAt) } : {};
     const { token, end } = access.issueTemporaryToken(caller, { domainIds });
     try {
       const forwarded = Object.fromEntries(
@@ -68,7 +70,6 @@ export function createProxiedRequestHandler({
       const responseHeaders = Object.fromEntries(
         Object.entries(response.headers).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
       );
-      const renewed = proven ? { proof: proofs.issue(proven.userId, endpoint, proven.loggedInAt) } : {};
       const answer = response.rawPayload.toString("base64");
       return { status: response.statusCode, headers: responseHeaders, body: answer, ...renewed };
     } finally {

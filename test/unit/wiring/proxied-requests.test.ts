@@ -13,6 +13,7 @@ const listener: RequestListener = ({ method, url, socket }, response) => {
 };
 
 const issued: unknown[] = [];
+let cameBeforeProof = 0;
 let forward: HubLinkDeps["request"];
 beforeAll(async () => {
   const person = { userId: "u", userPk: 1, name: "U", email: null, tokenId: "t", accessToken: "cloud's" };
@@ -25,7 +26,10 @@ beforeAll(async () => {
       },
     },
     proofs: {
-      issue: (userId, endpoint, at) => `proof of ${userId} at ${endpoint} since ${at}`,
+      issue(userId, endpoint, at) {
+        cameBeforeProof = came.length;
+        return `proof of ${userId} at ${endpoint} since ${at}`;
+      },
       verify: (proof, endpoint) =>
         proof === `valid at ${endpoint}` ? { userId: "u", scopes: null, loggedInAt: 7 } : null,
     },
@@ -77,6 +81,8 @@ it("believes tokens of the cloud and proofs for this appliance, and limits both 
   expect(await ask("POST", "/api/v1/users")).not.toHaveProperty("proof");
   const proven = await ask("POST", "/api/v1/users", { proof: "valid at e1" });
   expect(proven).toMatchObject({ status: 200, proof: "proof of u at e1 since 7" });
+  // A proof that was renewed after the request would survive a password that changed during it.
+  expect(cameBeforeProof).toBe(came.length - 1);
   expect(issued).toEqual([
     ["u", ["urn:service:users:write"], ["north"]],
     ["u", null, ["north"]],
