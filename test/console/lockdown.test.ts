@@ -78,7 +78,7 @@ describe("a lockdown with late and dead phones", () => {
   async function expectEverywhere(expected: View): Promise<void> {
     // A dead phone is in progress again while it is tried again.
     for (const [name, view] of Object.entries(views))
-      await expect.poll(async () => [name, await view()], { timeout: 20_000 }).toEqual([name, expected]);
+      await expect.poll(async () => [name, await view()]).toEqual([name, expected]);
   }
 
   /** What the pages of the console show. */
