@@ -9,7 +9,7 @@ import {
 import { type ConcludedCommand, expireUnsentCommands } from "./issued-commands.ts";
 import { readFeedHead } from "./publish.ts";
 import { DECIDED_EDITS, FEED_HEAD, FEED_RECORDS, ISSUED_COMMANDS, LINK_RECORDS, type LinkRecord } from "./tables.ts";
-import { retryWaitingEdits, retryWaitingRows } from "./upstream-feed.ts";
+import { pruneLateResults, retryWaitingEdit, retryWaitingRows } from "./upstream-feed.ts";
 
 /** Tombstones are kept this long. @source docs/decisions/0040-replication.md, Section 3 */
 const TOMBSTONE_RETENTION_MS = 90 * 24 * 3600_000;
@@ -40,6 +40,8 @@ export function* pruneTombstones(
 
 /** @source docs/decisions/0300-sync-limits.md */
 const LINKS_PER_TRANSACTION = 10;
+/** Waiting edits that are tried again at a time, each in its own transaction. @source docs/decisions/0465-waiting-edits.md */
+const EDITS_PER_RETRY = 50;
 
 /** Runs all periodic retention in small transactions; `lost` receives expired commands. */
 export async function runHubRetention(
@@ -56,8 +58,12 @@ export async function runHubRetention(
     after = pruned.after;
     lost(pruned.lost);
   }
-  await store.transact(() => retryWaitingRows(now));
-  await store.transact(() => retryWaitingEdits(types, now));
+  await store.transact(function* () {
+    yield* retryWaitingRows(types, now);
+    yield* pruneLateResults(now);
+  });
+  for (let retried = 0; retried < EDITS_PER_RETRY; retried += 1)
+    if (!(await store.transact(() => retryWaitingEdit(types, now)))) break;
 }
 
 /** Handles the next links; `after` is the last one, or null if there are no more. */

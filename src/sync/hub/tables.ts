@@ -209,7 +209,9 @@ export interface WaitingEdit {
   /** `type/id` of the row. */
   waitsFor: string;
   reason: string;
+  /** When it arrived, and when it was last tried. */
   at: number;
+  triedAt: number;
 }
 
 export const WAITING_EDITS: Collection<WaitingEdit> = defineCollection<WaitingEdit>(
@@ -227,8 +229,12 @@ export const WAITING_EDITS: Collection<WaitingEdit> = defineCollection<WaitingEd
     waitsFor: "text",
     reason: "text",
     at: "integer",
+    triedAt: "integer",
   },
-  { wake: ["waitsFor", "place"], row: ["type", "id", "place"], arrival: ["place"], age: ["at", "uid"] },
+  {
+    ...{ wake: ["waitsFor", "place"], row: ["type", "id", "place"], turn: ["endpoint", "type", "id", "place"] },
+    ...{ arrival: ["place"], tried: ["triedAt", "uid"] },
+  },
 );
 
 /** The result of an edit that waited: the appliance has results of later edits already. */

@@ -50,7 +50,7 @@ import { addLateResult, addWaitingEdit, firstWaitingEdit, writeCircle } from "./
 const ENDPOINT_SCOPED_TYPES: ReadonlySet<string> = new Set(["devices", "endpoint-activities"]);
 
 const NOT_CONFIGURATION = "Rows of this type are not configuration.";
-/** Edits that are decided with one row; the others follow with the next retry. */
+/** Waiting edits that are decided with one row; the others follow with the next retries. */
 const MAX_WOKEN = 200;
 
 /** A result with its reason, as it is stored. */
@@ -133,18 +133,15 @@ function* applySiteRow(
   const cls = types.replicationClass(type);
   if (cls !== "C" && cls !== "D") return;
   const known = yield* getRecord(SITE_RECORDS, type, id);
-  const before = yield* readProductRow(type, id);
-  const isOwn = known ? known.endpoint === endpoint : isOwnedBy(before, endpoint);
+  const isOwn = known ? known.endpoint === endpoint : isOwnedBy(yield* readProductRow(type, id), endpoint);
   if (!isOwn || !mayReport(type, body, endpoint)) return;
-  // A row whose domain it does not name yet waits for the rows that do.
-  if (yield* judgeOf(endpoint, { type, id, before, after: body })) return;
   yield* putRecord(SITE_RECORDS, { type, id, endpoint, uid, inc });
   if (known?.uid === uid) return;
   const files = filesInBody(body, types.fileFields(type));
   yield* requestFiles(HUB_FILE_REQUESTS, files, { holder: endpoint, rank: 1 });
   pageResult.files ||= files.length > 0;
   const finished = body && { ...body, ...REMOTE_OVERRIDES[type] };
-  yield* writeSiteRow({ type, id, body: op === "p" ? finished : null, at: pageResult.at });
+  yield* writeSiteRow({ type, id, body: op === "p" ? finished : null, at: pageResult.at }, types);
   yield* wakeWaitingEdits([`${type}/${id}`], types, pageResult.at);
 }
 
@@ -168,10 +165,33 @@ function mayReport(type: string, body: RowBody | null, endpoint: string): boolea
   return named == null || named === endpoint;
 }
 
-/** Writes a row of an appliance; one that refers to a missing row waits. */
-function* writeSiteRow(row: Omit<WaitingRow, "reason">): TransactionProgram<boolean> {
-  const applied = yield* applyRow(row.type, row.id, row.body);
-  if (applied === "done") yield* deleteRecord(WAITING_ROWS, row.type, row.id);
+/** Why a reported row is not one of the appliance's domains; null if it is, or if it is not bound to any. */
+function* excessOfSiteRow({
+  type,
+  id,
+  body,
+}: Pick<WaitingRow, "type" | "id" | "body">): TransactionProgram<string | null> {
+  const endpoint = (yield* getRecord(SITE_RECORDS, type, id))?.endpoint ?? null;
+  const bound = endpoint === null ? null : yield* getRecord(APPLIANCE_DOMAINS, endpoint);
+  if (endpoint === null || !bound) return null;
+  const before = yield* readProductRow(type, id);
+  return yield* judgeSiteChange({ endpoint, domainIds: bound.domainIds, type, id, before, after: body });
+}
+
+/**
+ * Writes a row of an appliance; one that refers to a missing row waits. One outside the domains of the appliance is dropped,
+ * unless a missing row may still say that it belongs to them.
+ */
+function* writeSiteRow(row: Omit<WaitingRow, "reason">, types: ReplicatedTypes): TransactionProgram<boolean> {
+  const { type, id, body } = row;
+  const excess = yield* excessOfSiteRow(row);
+  const missing = excess && body ? yield* findMissingReferences({ type, id, body }, types) : [];
+  if (excess && missing.length === 0) {
+    yield* deleteRecord(WAITING_ROWS, type, id);
+    return true;
+  }
+  const applied = excess ? "wait" : yield* applyRow(type, id, body);
+  if (applied === "done") yield* deleteRecord(WAITING_ROWS, type, id);
   else
     yield* putRecord(WAITING_ROWS, {
       ...row,
@@ -184,10 +204,10 @@ function* writeSiteRow(row: Omit<WaitingRow, "reason">): TransactionProgram<bool
 const WAITING_RETENTION_MS = 30 * 24 * 3600_000;
 
 /** Retries waiting rows, oldest first, and drops those that waited too long. Returns the number that remain. */
-export function* retryWaitingRows(now: number, limit = 200): TransactionProgram<number> {
+export function* retryWaitingRows(types: ReplicatedTypes, now: number, limit = 200): TransactionProgram<number> {
   let left = 0;
   for (const { reason: _, ...row } of yield* scanRecords(WAITING_ROWS, { by: "age", limit })) {
-    if (yield* writeSiteRow(row)) continue;
+    if (yield* writeSiteRow(row, types)) continue;
     if (row.at < now - WAITING_RETENTION_MS) yield* deleteRecord(WAITING_ROWS, row.type, row.id);
     else left += 1;
   }
@@ -252,7 +272,8 @@ function* decideEdit(
     isSiteEditable(type, current, edit) ||
     (yield* isAdopted(endpoint, oseq, current ? null : edit));
   if (!isAllowed) return yield* refuse("It can only be changed in the cloud.");
-  const earlier = yield* firstWaitingEdit(type, id);
+  // Those of other appliances do not hold it up.
+  const earlier = yield* firstWaitingEdit(type, id, endpoint);
   if (earlier && earlier.uid !== uid) {
     yield* waitFor(`${type}/${id}`, "An earlier edit of the row waits.", record, origin);
     return null;
@@ -306,18 +327,26 @@ function* finishCircle(uid: string, types: ReplicatedTypes, now: number): Transa
 /** Decides the edits that waited for these rows, and those that waited for them in turn. */
 function* wakeWaitingEdits(written: readonly string[], types: ReplicatedTypes, now: number): TransactionProgram<void> {
   const queue = [...written];
+  let budget = MAX_WOKEN;
   for (let key = queue.shift(); key !== undefined; key = queue.shift()) {
-    for (const waiting of yield* scanRecords(WAITING_EDITS, { by: "wake", where: [key], limit: MAX_WOKEN })) {
+    if (budget <= 0) return;
+    for (const waiting of yield* scanRecords(WAITING_EDITS, { by: "wake", where: [key], limit: budget })) {
+      budget -= 1;
       // An edit before it may have decided it with its circle.
       if (!(yield* getRecord(WAITING_EDITS, waiting.uid))) continue;
-      const { uid, oseq, inc, endpoint, record } = waiting;
-      const result = yield* decideEdit(record, { uid, oseq, inc, endpoint, now, isAdmitted: true }, types);
-      if (!result) continue;
-      yield* deleteRecord(WAITING_EDITS, uid);
-      yield* settleLate(waiting, result, now);
-      queue.push(`${waiting.type}/${waiting.id}`);
+      if (yield* decideWaitingEdit(waiting, types, now)) queue.push(`${waiting.type}/${waiting.id}`);
     }
   }
+}
+
+/** False if it goes on waiting. */
+function* decideWaitingEdit(waiting: WaitingEdit, types: ReplicatedTypes, now: number): TransactionProgram<boolean> {
+  const { uid, oseq, inc, endpoint, record } = waiting;
+  const result = yield* decideEdit(record, { uid, oseq, inc, endpoint, now, isAdmitted: true }, types);
+  if (!result) return false;
+  yield* deleteRecord(WAITING_EDITS, uid);
+  yield* settleLate(waiting, result, now);
+  return true;
 }
 
 function* settleLate(
@@ -329,21 +358,27 @@ function* settleLate(
   yield* addLateResult({ endpoint, at, ...result });
 }
 
-/** Retries the oldest waiting edits, and refuses those that waited too long. */
-export function* retryWaitingEdits(types: ReplicatedTypes, now: number, limit = 50): TransactionProgram<void> {
-  for (const { endpoint, place } of yield* scanRecords(LATE_RESULTS, {
-    ...{ by: "age", upTo: now - WAITING_RETENTION_MS, limit },
-  })) {
-    yield* deleteRecord(LATE_RESULTS, endpoint, place);
-  }
-  for (const waiting of yield* scanRecords(WAITING_EDITS, { by: "age", limit })) {
-    if (yield* getRecord(WAITING_EDITS, waiting.uid)) yield* wakeWaitingEdits([waiting.waitsFor], types, now);
-    if (waiting.at >= now - WAITING_RETENTION_MS || !(yield* getRecord(WAITING_EDITS, waiting.uid))) continue;
-    const { uid, type, id, endpoint, record, reason } = waiting;
+/** Deletes late results that every appliance must have by now. */
+export function* pruneLateResults(now: number, limit = 200): TransactionProgram<void> {
+  const old = yield* scanRecords(LATE_RESULTS, { by: "age", upTo: now - WAITING_RETENTION_MS, limit });
+  for (const { endpoint, place } of old) yield* deleteRecord(LATE_RESULTS, endpoint, place);
+}
+
+/**
+ * Retries the waiting edit that was tried least recently, and refuses one that waited too long. False if all were tried at
+ * this time.
+ */
+export function* retryWaitingEdit(types: ReplicatedTypes, now: number): TransactionProgram<boolean> {
+  const [waiting] = yield* scanRecords(WAITING_EDITS, { by: "tried", limit: 1 });
+  if (!waiting || waiting.triedAt >= now) return false;
+  const { uid, type, id, endpoint, record, reason } = waiting;
+  if (yield* decideWaitingEdit(waiting, types, now)) yield* wakeWaitingEdits([`${type}/${id}`], types, now);
+  else if (waiting.at < now - WAITING_RETENTION_MS && (yield* getRecord(WAITING_EDITS, uid))) {
     const shown = { uid, type, id, endpoint, edit: record.edit, actor: record.actor, at: record.at };
     yield* deleteRecord(WAITING_EDITS, uid);
     yield* settleLate(waiting, yield* recordConflict({ uid, result: "refused", lost: ["*"], reason }, shown), now);
   }
+  return true;
 }
 
 /** A referenced row that was deleted here, and so will not arrive. */

@@ -23,15 +23,19 @@ interface CircleRow {
   lost: readonly string[];
 }
 
-/** The first edit that waits for its turn on a row. */
-export function* firstWaitingEdit(type: string, id: string): TransactionProgram<WaitingEdit | null> {
-  return (yield* scanRecords(WAITING_EDITS, { by: "row", where: [type, id], limit: 1 }))[0] ?? null;
+/** The first edit that waits for its turn on a row; with `endpoint` the first of that appliance. */
+export function* firstWaitingEdit(type: string, id: string, endpoint?: string): TransactionProgram<WaitingEdit | null> {
+  if (endpoint === undefined)
+    return (yield* scanRecords(WAITING_EDITS, { by: "row", where: [type, id], limit: 1 }))[0] ?? null;
+  return (yield* scanRecords(WAITING_EDITS, { by: "turn", where: [endpoint, type, id], limit: 1 }))[0] ?? null;
 }
 
-export function* addWaitingEdit(edit: Omit<WaitingEdit, "place">): TransactionProgram<void> {
+/** Adds an edit that is tried at `at`, or notes that it was tried once more. */
+export function* addWaitingEdit(edit: Omit<WaitingEdit, "place" | "triedAt">): TransactionProgram<void> {
   const known = yield* getRecord(WAITING_EDITS, edit.uid);
   const [newest] = yield* scanRecords(WAITING_EDITS, { by: "arrival", newestFirst: true, limit: 1 });
-  yield* putRecord(WAITING_EDITS, { ...edit, place: known?.place ?? (newest?.place ?? 0) + 1 });
+  const place = known?.place ?? (newest?.place ?? 0) + 1;
+  yield* putRecord(WAITING_EDITS, { ...edit, place, at: known?.at ?? edit.at, triedAt: edit.at });
 }
 
 /** Queues a result for an appliance that was sent results of later edits already. */

@@ -5,7 +5,8 @@ import { defineResource } from "../../../src/schema/resource.ts";
 import { setSiteScopes } from "../../../src/sync/hub/handshake.ts";
 import { initializeFeed, publishRows } from "../../../src/sync/hub/publish.ts";
 import { DECIDED_EDITS, EDIT_CONFLICTS, WAITING_EDITS } from "../../../src/sync/hub/tables.ts";
-import { applyUpstreamPage } from "../../../src/sync/hub/upstream-feed.ts";
+import { applyUpstreamPage, retryWaitingEdit } from "../../../src/sync/hub/upstream-feed.ts";
+import { diffRows } from "../../../src/sync/protocol/field-merge.ts";
 import type { UpstreamRow } from "../../../src/sync/protocol/frames.ts";
 import { readReplicatedTypes } from "../../../src/sync/protocol/replicated-types.ts";
 import { type RowBody, scanRecords } from "../../../src/sync/storage/transaction-program.ts";
@@ -35,15 +36,16 @@ const TYPES = readReplicatedTypes(CATALOGUE);
 function cloud() {
   const store = createMemoryStore(CATALOGUE);
   store.perform(() => initializeFeed("first"));
-  store.perform(() => setSiteScopes("own", null));
-  let at = 0;
-  const send = (type: string, id: string, set: RowBody, op = "create"): void => {
-    const edit = { op, set, add: {}, remove: {}, was: {} };
+  for (const endpoint of ["own", "other"]) store.perform(() => setSiteScopes(endpoint, null));
+  const sent = { own: 0, other: 0 };
+  const send = (type: string, id: string, set: RowBody, op = "create", endpoint: keyof typeof sent = "own"): void => {
+    const at = sent[endpoint]++;
+    const seen = op === "update" ? (store.rows.get(`${type}/${id}`) ?? null) : null;
+    const edit = diffRows(seen, { ...seen, ...set }, new Set()) ?? { op, set, add: {}, remove: {}, was: {} };
     const body = { type, id, edit, actor: "x", at: 1, wins: false };
-    const row = ["p", "edit", `e${at}`, at + 1, `u${at}`, body] as unknown as UpstreamRow;
+    const row = ["p", "edit", `e${at}`, at + 1, `${endpoint}${at}`, body] as unknown as UpstreamRow;
     const page = { t: "rows", feed: "up.hot", from: at, to: at + 1, tail: "t", rows: [row] } as const;
-    at += 1;
-    store.perform(() => applyUpstreamPage(page, { endpoint: "own", sess: 1 }, TYPES, 1_000));
+    store.perform(() => applyUpstreamPage(page, { endpoint, sess: 1 }, TYPES, 1_000));
   };
   const decided = () => store.perform(() => scanRecords(DECIDED_EDITS)).map(({ result }) => result);
   const waiting = () => store.perform(() => scanRecords(WAITING_EDITS)).length;
@@ -90,4 +92,30 @@ it("refuses a reference to a row that was deleted in the cloud, with the reason"
   const [conflict] = store.perform(() => scanRecords(EDIT_CONFLICTS));
   expect([decided(), conflict?.lost]).toEqual([["refused"], ["*"]]);
   expect(conflict?.reason).toBe("`templateId` refers to templates/t, which does not exist in the cloud.");
+});
+
+it("do not hold up edits of another appliance", () => {
+  const { store, send, waiting } = cloud();
+  send("templates", "t", { id: "t", note: "One", planId: null, cancelIds: [] });
+  send("templates", "t", { planId: "never" }, "update");
+  send("templates", "t", { note: "Two" }, "update");
+  send("templates", "t", { note: "Three" }, "update", "other");
+  expect([store.rows.get("templates/t")?.note, waiting()]).toEqual(["Three", 2]);
+});
+
+it("are tried again in turn, find rows of the cloud, and are refused after 30 days", () => {
+  const { store, send, decided, waiting } = cloud();
+  for (const at of [1, 2, 3]) send("scenarios", `s${at}`, { id: `s${at}`, templateId: `t${at}` });
+  const body = { id: "t3", note: "Of the cloud", planId: null, cancelIds: [] };
+  store.perform(() => publishRows([{ type: "templates", id: "t3", body, scope: null, at: 0 }], TYPES));
+  expect(waiting()).toBe(3);
+  const retryAll = (now: number): number => {
+    let tried = 0;
+    while (store.perform(() => retryWaitingEdit(TYPES, now))) tried += 1;
+    return tried;
+  };
+  expect([retryAll(2_000), retryAll(2_000), decided()]).toEqual([3, 0, ["merged"]]);
+  const month = 30 * 24 * 3_600_000;
+  expect([retryAll(1_000 + month), waiting()]).toEqual([2, 2]);
+  expect([retryAll(1_001 + month), waiting(), decided().sort()]).toEqual([2, 0, ["merged", "refused", "refused"]]);
 });
