@@ -104,7 +104,7 @@ async function activateBroadcast(notificationId: string, deps: BroadcastActivato
       ? "carried"
       : decideResume(storedOf(row), clock.now());
   if (how === "again") row = await restartFromBeginning(row, deps);
-  const live = await createFromRow(row, how, deps);
+  const { live, hasSoundEnded } = await createFromRow(row, how, deps);
   activeBroadcasts.register(live);
   const givenUp = how === "finish" || how === "interrupted" ? END_REASONS[stopped ?? how] : null;
   const silenced = isHeld(row) ? suppressedDevices(row, store, clock.now()) : noDevices();
@@ -114,8 +114,8 @@ async function activateBroadcast(notificationId: string, deps: BroadcastActivato
   if (how === "interrupted") await logActivity(row, "broadcast-failed", END_REASONS.interrupted, deps);
   if (how === "resume" && live.sound) await logActivity(row, "info", gapMessage(row, clock.now()), deps);
   if (how === "finish" || how === "interrupted") await finishInterrupted(live, stopped ?? how, deps);
-  // The audio could not be made again: silence those that have joined.
-  else if (!live.sound && row.t0 !== null && how !== "carried") live.handleAudioEnd();
+  // The audio could not be made again, or ended meanwhile: silence those that have joined.
+  else if ((!live.sound || hasSoundEnded) && row.t0 !== null && how !== "carried") live.handleAudioEnd();
   return live;
 }
 
@@ -164,7 +164,7 @@ async function createFromRow(
   row: NotificationRow,
   how: ResumeDecision | "carried",
   deps: BroadcastActivatorDeps,
-): Promise<ActiveBroadcast> {
+): Promise<{ live: ActiveBroadcast; hasSoundEnded: boolean }> {
   const { clock, store, activeBroadcasts, laneOf } = deps;
   const lane = laneOf(row.priorityLevel ?? 5);
   const isBell = row.notificationSource === "bell-schedule";
@@ -179,15 +179,19 @@ async function createFromRow(
         ),
       );
   };
+  // Null until it is made; a sound that is resumed late may end before that.
+  let broadcast: ActiveBroadcast | null = null;
+  let hasSoundEnded = false;
   const sounds = how === "begin" || how === "resume" || how === "again";
   const sound = sounds
     ? await createAudio(row, deps, {
-        hasPendingStreams: () => live.hasPendingStreams(),
-        wouldBeMissed: (endsAt) => live.wouldBeMissed(endsAt),
+        hasPendingStreams: () => broadcast?.hasPendingStreams() ?? false,
+        wouldBeMissed: (endsAt) => broadcast?.wouldBeMissed(endsAt) ?? false,
         onEnd() {
           moment("stream_ended_at", clock.now());
           deps.events.emit("notification.audio-ended", { notificationId: row.id });
-          live.handleAudioEnd();
+          hasSoundEnded = true;
+          broadcast?.handleAudioEnd();
         },
       })
     : null;
@@ -223,8 +227,9 @@ async function createFromRow(
       deps.events.emit("notification.audio-started", { notificationId: row.id, at: t0 });
     },
   });
+  broadcast = live;
   if (isHeld(row)) deps.holds.onStart(row.id, live.startAt);
-  return live;
+  return { live, hasSoundEnded };
 }
 
 /** Null for audio of unknown length: it repeats until the message ends, or is a live page. */

@@ -58,6 +58,27 @@ describe("a crash in the middle of the audio", () => {
     expect(air.rows(id).every(({ ended }) => ended)).toBe(true);
   });
 
+  it("is over when the audio ends before its streams are open again, as on a slow machine", async () => {
+    const id = await play();
+    await fixture.clock.advance(3_000);
+    air.crash();
+    const { open } = air.streamer;
+    air.streamer.open = async (spec) => {
+      air.streamer.open = open;
+      await fixture.clock.advance(25_000);
+      return open(spec);
+    };
+    await air.restart();
+    const at = fixture.clock.now();
+    await air.untilSettled(id);
+    // Not only at its deadline.
+    expect(fixture.clock.now() - at).toBeLessThan(10_000);
+    const failures = fixture.store.find(notificationActivities, { notificationId: id, type: "broadcast-failed" });
+    expect(failures).toEqual([]);
+    expect(air.rows(id).every(({ ended }) => ended)).toBe(true);
+    expect(air.ledger(id)).toMatchObject({ [ONE]: "playing" });
+  });
+
   it("asks phones that had not joined, and they join late", async () => {
     air.channels.manners.set(ONE, { answersAfterMs: 2_500 });
     const id = await play();
