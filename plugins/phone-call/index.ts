@@ -4,6 +4,7 @@ import {
   definePlugin,
   failForMissingConfig,
   isInterfaceName,
+  type OutcomeDetails,
   type OwnAddress,
   type PluginContext,
 } from "#plugin-api";
@@ -151,7 +152,11 @@ function createCallManager({ config: given, clock, outcome }: Context, deps: Tel
 function retryPolicy(
   kind: Exclude<CallResult["kind"], "talked" | "cancelled">,
   pauseMs: number,
-): { retryable: boolean; retryAfterMs?: number } {
+): Pick<OutcomeDetails, "retryable" | "retryAfterMs" | "channelDown"> {
   if (kind === "number") return { retryable: false };
-  return { retryable: true, ...(kind === "ours" ? {} : { retryAfterMs: pauseMs }) };
+  return {
+    retryable: true,
+    ...(kind === "ours" ? {} : { retryAfterMs: pauseMs }),
+    ...(kind === "trunk" && { channelDown: true }),
+  };
 }

@@ -147,7 +147,8 @@ export interface StopRequest {
  * appliance; the host retries when the network changes, as long as the message lives. `textOnly`: the device shows the
  * text of a message with audio and does not play the audio. `unsupported`: the device has no means to present this item,
  * such as text without a display; an earlier failure keeps its reason. `inconclusive`: a failure that does not mean that
- * the device is silent: it was not contacted, or it is busy.
+ * the device is silent: it was not contacted, or it is busy. `channelDown`: the channel's server or gateway could not be
+ * reached, so that this says nothing about the device; recorded with the message by the extension's failure code.
  */
 export interface OutcomeDetails {
   reason?: string;
@@ -159,6 +160,7 @@ export interface OutcomeDetails {
   afterwards?: boolean;
   returned?: boolean;
   noNetwork?: boolean;
+  channelDown?: boolean;
   textOnly?: boolean;
   unsupported?: boolean;
   inconclusive?: boolean;

@@ -63,8 +63,8 @@ export function createOutbox({ clock, outcome, status, concurrency, undeliverabl
       const { level, taken: _, ...details } = result;
       outcome(deliveryId, level, details);
     } else {
-      const { taken: _, down: __, ...details } = result;
-      outcome(deliveryId, "failed", details);
+      const { taken: _, down, ...details } = result;
+      outcome(deliveryId, "failed", { ...details, ...(down && { channelDown: true }) });
     }
   };
 
@@ -122,7 +122,7 @@ export function failForMissingConfig(
 ): void {
   ctx.deliver((batch) => {
     for (const { deliveryId } of batch)
-      ctx.outcome(deliveryId, "failed", { reason, retryable: false, inconclusive: true });
+      ctx.outcome(deliveryId, "failed", { reason, retryable: false, inconclusive: true, channelDown: true });
   });
   ctx.status("unconfigured", reason);
 }

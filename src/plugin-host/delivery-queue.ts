@@ -17,8 +17,8 @@ export interface DeliveryQueue {
   resume(): void;
   /** The plugin stopped or crashed. */
   pause(): void;
-  /** Fails all deliveries with `reason`; returns the affected notification ids. */
-  failAll(reason: string): string[];
+  /** Fails all deliveries with `reason`. */
+  failAll(reason: string): void;
   /** Number of queued and unfinished deliveries. */
   readonly size: number;
 }
@@ -92,7 +92,7 @@ export function createDeliveryQueue({
         provider: plugin,
         deliveryId: item.deliveryId,
         level,
-        details: { reason, inconclusive: true },
+        details: { reason, inconclusive: true, channelDown: true },
         at,
       })),
     );
@@ -223,7 +223,6 @@ export function createDeliveryQueue({
       const lost = all.filter(({ reached }) => reached === null);
       for (const entry of all) drop(entry);
       reportOutcome(lost, "failed", reason);
-      return [...new Set(lost.map(({ item }) => item.notificationId))];
     },
     get size() {
       return held.size;

@@ -17,7 +17,7 @@ import { createDeliveryQueue } from "./delivery-queue.ts";
 import { type InstalledPlugin, loadPluginFields } from "./installed-plugins.ts";
 import { createLogTail, createTailedLog, type LogTail, type TailedLog } from "./log-tail.ts";
 import { createPendingRequests, type PendingRequestLimits } from "./pending-requests.ts";
-import { recordPluginStopped, recordUnreached } from "./plugin-activities.ts";
+import { recordPluginStopped } from "./plugin-activities.ts";
 import { configErrorText, createPluginConfig, type PluginConfig } from "./plugin-config.ts";
 import type { PluginHostDeps } from "./plugin-host-deps.ts";
 import { launchInWorker } from "./plugin-instance.ts";
@@ -330,9 +330,7 @@ export class HostedPlugin {
   }
 
   #failDeliveries(): void {
-    const reason = `${this.manifest.name} is not running: ${this.#state.reason ?? DISABLED_REASON}`;
-    const notificationIds = this.#deliveryQueue.failAll(reason);
-    this.#record(recordUnreached(this.manifest, notificationIds, reason, this.#deps.host));
+    this.#deliveryQueue.failAll(`${this.manifest.name} is not running: ${this.#state.reason ?? DISABLED_REASON}`);
   }
 
   #record(written: Promise<void>): void {

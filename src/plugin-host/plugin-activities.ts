@@ -2,9 +2,6 @@ import type { PluginManifest } from "../plugin-api/index.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import extensions from "../resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
-import notificationActivities from "../resources/notifications/notification-activities.ts";
-import notifications from "../resources/notifications/notifications.ts";
-import type { RowOf } from "../schema/resource.ts";
 import type { Actor, ActorContext, Store } from "../store/store.ts";
 import { extensionIdOf } from "./extension-rows.ts";
 
@@ -13,8 +10,6 @@ export interface PluginActivityDeps {
   by: ActorContext;
   endpointId(): string;
 }
-
-type FailureCode = RowOf<typeof extensions>["failureCode"];
 
 /** Records on the appliance's endpoint that a plugin was stopped after too many failures. */
 export async function recordPluginStopped(
@@ -37,32 +32,6 @@ export async function recordPluginStopped(
     },
     by,
   );
-}
-
-/**
- * Records the extension's failure code, if it has one, once per notification that the plugin could not be reached for.
- */
-export async function recordUnreached(
-  manifest: PluginManifest,
-  notificationIds: readonly string[],
-  reason: string,
-  deps: PluginActivityDeps,
-): Promise<void> {
-  const { store, by, endpointId } = deps;
-  const extensionId = extensionIdOf(manifest.name);
-  const type: FailureCode = store.get(extensions, extensionId)?.failureCode ?? null;
-  if (type === null || notificationIds.length === 0) return;
-  await store.write((tx) => {
-    for (const notificationId of notificationIds) {
-      if (!tx.get(notifications, notificationId)) continue;
-      const earlier = tx.find(notificationActivities, { notificationId, type });
-      if (earlier.some(({ details }) => (details as { extensionId?: string } | null)?.extensionId === extensionId))
-        continue;
-      tx.create(notificationActivities, { notificationId, type, details: { extensionId, reason } }, by, {
-        endpointId: endpointId(),
-      });
-    }
-  });
 }
 
 /** Records on the appliance's endpoint who restarted a plugin. */

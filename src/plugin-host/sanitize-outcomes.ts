@@ -16,6 +16,7 @@ const FLAGS = [
   "unsupported",
   "inconclusive",
   "noNetwork",
+  "channelDown",
 ] as const satisfies readonly (keyof OutcomeDetails)[];
 type Flag = (typeof FLAGS)[number];
 

@@ -49,6 +49,7 @@ function enqueueAgain(live: ActiveBroadcastState, delivery: Delivery): void {
 
 function handleFailure(live: ActiveBroadcastState, delivery: Delivery, { details, level, at }: DeliveryOutcome): void {
   const { clock } = live;
+  if (details.channelDown) delivery.channelDown = details.reason ?? NO_REASON_GIVEN;
   // What the device cannot present says nothing about an attempt that it could.
   const reason = (details.unsupported ? delivery.failure : null) ?? details.reason ?? NO_REASON_GIVEN;
   const moment = { now: clock.now(), notAfter: deliveryDeadline(live, delivery) };

@@ -4,6 +4,7 @@ import { type MessageSettings, parseEffectiveSettings } from "../compose/sending
 import type { TargetRange } from "../recipients/target-ranges.ts";
 import { APPLIANCES_PROVIDER, type DeliveryProviders, providerSettings } from "./delivery-providers.ts";
 import { MISSED_AUDIO_SQL, UNREACHED_LEVELS_SQL } from "./delivery-state.ts";
+import type { UnreachedChannels } from "./unreached-channels.ts";
 
 /** JSON: why a provider cannot work, by its name. */
 export type ProviderProblems = string;
@@ -61,6 +62,20 @@ export function findProviderProblems(
 }
 
 const excludedByProfile = (provider: string): string => `The notification profile excludes the plugin ${provider}.`;
+
+/** SQL: the ends of rows whose channel could not be asked, see `providerProblem`. */
+const PROVIDER_PROBLEMS_SQL =
+  "('The plugin ' || provider || ' is not installed.', 'The plugin ' || provider || ' is disabled.')";
+
+/** The channels that rows of a message could not be given to, with the reason. */
+export function findUnreachedChannels(reader: StoreReader, { pk }: Pick<NotificationRow, "pk">): UnreachedChannels {
+  const found = reader.all<{ provider: string; reason: string }>(
+    `SELECT DISTINCT provider, reason FROM deliveries WHERE notification_pk = ? AND level IN ${UNREACHED_LEVELS_SQL}
+       AND ended_at IS NOT NULL AND reason IN ${PROVIDER_PROBLEMS_SQL}`,
+    pk,
+  );
+  return new Map(found.map(({ provider, reason }) => [provider, reason]));
+}
 
 function providerProblem(provider: string, providers: DeliveryProviders): string | null {
   const state = providers.state(provider);

@@ -105,6 +105,8 @@ export interface Delivery {
   dispatched: boolean;
   /** It backs off because nothing could leave the appliance, and is retried as soon as the network changes. */
   awaitsNetwork?: boolean;
+  /** Why its channel itself could not be reached, since the row was last written; null when it could. */
+  channelDown: string | null;
   /** The start of the audio need not wait for it: it has joined, or failed once. */
   joinState: "no" | "joined" | "failed";
   /** Reports of the device since the row was last written, beyond its level. */

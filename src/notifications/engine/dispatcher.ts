@@ -159,7 +159,9 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     for (let taken = 0; taken < MAX_BATCH_ITEMS; taken++) {
       const delivery = nextDelivery(channel, PRIORITY_LANES);
       if (!delivery) return;
-      if (delivery.dispatchState === "queued") delivery.owner.end(delivery, "failed", reason);
+      if (delivery.dispatchState !== "queued") continue;
+      delivery.channelDown = reason;
+      delivery.owner.end(delivery, "failed", reason);
     }
     schedule(provider);
   };

@@ -93,6 +93,7 @@ function toDelivery(
     dispatchState: "queued",
     dispatched: false,
     joinState: "no",
+    channelDown: null,
     deviceEvidence: null,
   };
   // Streams of single devices and calls ended with their process and are opened again.

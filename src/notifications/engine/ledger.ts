@@ -8,6 +8,7 @@ import { effectiveState } from "./delivery-state.ts";
 import { recordDeviceReport, recordMatch } from "./device-start-times.ts";
 import { writeLaneOf } from "./pipeline-stage.ts";
 import { type DeviceStartReport, recordStartReports } from "./start-latency.ts";
+import { recordUnreachedChannels, type UnreachedChannelDeps } from "./unreached-channels.ts";
 import { countUserDelivery } from "./user-channel-counters.ts";
 
 /**
@@ -23,7 +24,7 @@ export interface DeliveryLedger {
   stop(): void;
 }
 
-export interface DeliveryLedgerDeps {
+export interface DeliveryLedgerDeps extends UnreachedChannelDeps {
   store: Pick<Store, "write">;
   clock: Clock;
   log: Log;
@@ -82,7 +83,7 @@ export function createDeliveryLedger(deps: DeliveryLedgerDeps): DeliveryLedger {
     const urgent = batch.reduce((least, delivery) => Math.min(least, delivery.priority), 9);
     const counted = new Map<Delivery, CountedEvents>();
     try {
-      await store.write((tx) => writeRows(tx, batch, clock.now(), counted), writeLaneOf(urgent));
+      await store.write((tx) => writeRows(tx, batch, counted, deps), writeLaneOf(urgent));
     } catch (error) {
       for (const delivery of batch) dirty.add(delivery);
       throw error;
@@ -90,6 +91,7 @@ export function createDeliveryLedger(deps: DeliveryLedgerDeps): DeliveryLedger {
     for (const [delivery, known] of counted) delivery.counted = known;
     for (const delivery of batch) {
       if (dirty.has(delivery)) continue;
+      delivery.channelDown = null;
       delivery.deviceEvidence = null;
       delivery.deviceReport = undefined;
     }
@@ -121,10 +123,12 @@ function* drainFirst<T>(set: Set<T>, limit: number): Generator<T> {
 function writeRows(
   tx: Transaction,
   batch: readonly Delivery[],
-  now: number,
   counted: Map<Delivery, CountedEvents>,
+  deps: DeliveryLedgerDeps,
 ): void {
-  const notifications = new Set<string>();
+  const now = deps.clock.now();
+  /** Messages, with their channels that could not be reached. */
+  const notifications = new Map<string, Map<string, string>>();
   const starts: DeviceStartReport[] = [];
   for (const delivery of batch) {
     const { attempt, endedAt, retryAt } = delivery;
@@ -156,10 +160,15 @@ function writeRows(
     if (deviceReport?.started && delivery.owner.synchronizedStart)
       starts.push({ deliveryPk: delivery.pk, heldMs: 0, ...deviceReport.started });
     if (delivery.userChannel) counted.set(delivery, countUserDelivery(tx, delivery));
-    notifications.add(delivery.owner.id);
+    const unreached = notifications.get(delivery.owner.id) ?? new Map<string, string>();
+    if (delivery.channelDown) unreached.set(delivery.provider, delivery.channelDown);
+    notifications.set(delivery.owner.id, unreached);
   }
   if (starts.length > 0) recordStartReports(tx, starts, now);
-  for (const notificationId of notifications) tx.emit("deliveries.changed", { notificationId });
+  for (const [notificationId, unreached] of notifications) {
+    recordUnreachedChannels(tx, notificationId, unreached, deps);
+    tx.emit("deliveries.changed", { notificationId });
+  }
 }
 
 function writeDevice(tx: Transaction, delivery: Delivery, now: number): void {

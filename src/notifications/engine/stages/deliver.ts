@@ -4,9 +4,11 @@ import notifications from "../../../resources/notifications/notifications.ts";
 import { writePendingRecipients } from "../../recipients/deferred-recipients.ts";
 import { addActivity } from "../activity-log.ts";
 import type { EngineDeps } from "../broadcast-activator.ts";
+import { findUnreachedChannels } from "../delivery-planner.ts";
 import { isHeld } from "../hold-registry.ts";
 import { advanceStage, type PipelineStage } from "../pipeline-stage.ts";
 import { scheduleQueueLimit } from "../queue-limit.ts";
+import { recordUnreachedChannels } from "../unreached-channels.ts";
 
 /**
  * Hands every ledger row to its channel once and starts the audio; recipients too many to be written earlier are
@@ -35,6 +37,9 @@ export const deliver: PipelineStage<EngineDeps> = {
     );
     await Promise.all([abortable(live.handedOver, deps.signal), withRest]);
     if (!live.sound) deps.events.emit("notification.audio-started", { notificationId, at: deps.clock.now() });
-    await deps.store.write((tx) => advanceStage(tx, notificationId, "collect"), lane);
+    await deps.store.write((tx) => {
+      recordUnreachedChannels(tx, notificationId, findUnreachedChannels(tx, row), deps);
+      advanceStage(tx, notificationId, "collect");
+    }, lane);
   },
 };

@@ -84,6 +84,7 @@ describe("a delivery", () => {
         textOnly: false,
         dispatched: true,
         joinState: "no",
+        channelDown: null,
         deviceEvidence: null,
       },
       ...values,

@@ -35,6 +35,8 @@ export interface DeviceManners {
 export interface FakeChannels extends DeliveryProviders {
   states: Map<string, ReturnType<DeliveryProviders["state"]>>;
   windows: Map<string, number>;
+  /** Ids of extensions, by provider; the name where there is none. */
+  extensionIds: Map<string, string>;
   manners: Map<string, DeviceManners>;
   /** Items as they came, per provider in order. */
   given: { provider: string; items: DeliveryItem[]; at: number }[];
@@ -81,6 +83,7 @@ function fakeChannels(clock: Clock): FakeChannels {
   const channels: FakeChannels = {
     states: new Map(),
     windows: new Map(),
+    extensionIds: new Map(),
     manners: new Map(),
     given: [],
     stopped: [],
@@ -88,7 +91,7 @@ function fakeChannels(clock: Clock): FakeChannels {
     state: (provider) => channels.states.get(provider) ?? "running",
     window: (provider) => channels.windows.get(provider) ?? 1_024,
     placesCalls: (provider) => provider === "calls",
-    extensionId: (provider) => provider,
+    extensionId: (provider) => channels.extensionIds.get(provider) ?? provider,
     profileSchema: () => null,
     deliver(provider, items) {
       if (items.length > 200 || channels.state(provider) !== "running") throw new RangeError("not to be handed over");

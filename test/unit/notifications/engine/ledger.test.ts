@@ -3,6 +3,7 @@ import { silentLog } from "../../../../src/lib/log.ts";
 import type { Delivery } from "../../../../src/notifications/engine/delivery.ts";
 import { createDeliveryLedger, type DeliveryLedger } from "../../../../src/notifications/engine/ledger.ts";
 import type { Store, Transaction } from "../../../../src/store/store.ts";
+import { anyActor } from "../../../plugins/test-appliance.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
 
 let clock: FakeClock;
@@ -32,7 +33,10 @@ beforeEach(() => {
   clock = createFakeClock();
   transactions = [];
   full = false;
-  ledger = createDeliveryLedger({ store: { write }, clock, log: silentLog });
+  ledger = createDeliveryLedger({
+    ...{ store: { write }, clock, log: silentLog, by: anyActor },
+    ...{ endpointId: () => "", providers: { extensionId: (provider) => provider } },
+  });
 });
 
 describe("the ledger", () => {
