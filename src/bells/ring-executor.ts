@@ -271,11 +271,24 @@ function recordMissed(tx: Transaction, rings: readonly RingRow[], cause: MissCau
       : [{ rings: summaries.length, first: summaries[0], last: summaries.at(-1), cause, reason }];
   const where = { extensionId: ONPREM_EXTENSION_ID, endpointId: deps.endpointId() };
   for (const value of values) {
-    tx.create(endpointActivities, { ...where, type: "scheduled-broadcast-skipped", severity: "error", value }, deps.by);
+    const row = {
+      ...where,
+      ...referenceOf(value),
+      type: "scheduled-broadcast-skipped",
+      severity: "error",
+      value,
+    } as const;
+    tx.create(endpointActivities, row, deps.by);
   }
   for (const { id, owner, at } of rings.slice(0, MAX_SINGLE_RECORDS)) {
     tx.emit("bell.missed", { ringId: id, scheduleId: owner, at });
   }
+}
+
+/** Bells have no name among the references of activities. */
+function referenceOf(missed: { kind: RingRow["kind"]; scheduleId: string } | { rings: number }) {
+  if (!("kind" in missed) || missed.kind !== "message") return {};
+  return { referenceType: "scheduled-notifications", referenceId: missed.scheduleId } as const;
 }
 
 const CAUSE_MESSAGES: Readonly<Record<MissCause, string>> = {

@@ -221,7 +221,7 @@ function* applyRun(
   for (const { type, id, seq } of rows) {
     yield* deleteRecord(STAGED_ROWS, type, id);
     const known = yield* getRecord(APPLIED_VERSIONS, type, id);
-    tallies.of = incrementTally(tallies.of, type, known ? "changed" : "made");
+    tallies.of = incrementTally(tallies.of, type, known ? "changed" : "made", id);
     yield* putRecord(APPLIED_VERSIONS, {
       type,
       id,
@@ -260,7 +260,7 @@ function* applyStagedRow(
   const isAlreadyRefused = applied !== "done" && (yield* getRecord(REFUSED_ROWS, type, id))?.seq === seq;
   yield* recordRefusal({ type, id, seq, body: gone ? null : body }, applied);
   const done = gone ? "deleted" : (yield* getRecord(APPLIED_VERSIONS, type, id)) ? "changed" : "made";
-  if (!isAlreadyRefused) tallies.of = incrementTally(tallies.of, type, applied === "done" ? done : "refused");
+  if (!isAlreadyRefused) tallies.of = incrementTally(tallies.of, type, applied === "done" ? done : "refused", id);
   if (gone) yield* deleteRecord(APPLIED_VERSIONS, type, id);
   else
     yield* putRecord(APPLIED_VERSIONS, {
@@ -304,7 +304,8 @@ function* sweepRemovedRows(link: SyncState, limits: SyncLimits, tallies: { of: T
       yield* putRecord(APPLIED_VERSIONS, { ...row, snapshotGeneration: link.snapshotGeneration + 1 });
       continue;
     }
-    if ((yield* applyCloudVersion(type, id, null)) === "done") tallies.of = incrementTally(tallies.of, type, "deleted");
+    if ((yield* applyCloudVersion(type, id, null)) === "done")
+      tallies.of = incrementTally(tallies.of, type, "deleted", id);
     else
       yield* putRecord(STAGED_ROWS, {
         type,
@@ -359,7 +360,7 @@ export function* applyRepair(
   for (const { id } of surplus) {
     yield* applyCloudVersion(type, id, null);
     yield* deleteRecord(APPLIED_VERSIONS, type, id);
-    tallies = incrementTally(tallies, type, "deleted");
+    tallies = incrementTally(tallies, type, "deleted", id);
   }
   for (const [, , id, seq, body] of rows) {
     const base: AppliedVersion = {
@@ -371,7 +372,7 @@ export function* applyRepair(
     };
     const isDone = (yield* applyCloudVersion(type, id, body ?? null)) === "done";
     if (isDone) yield* putRecord(APPLIED_VERSIONS, base);
-    tallies = incrementTally(tallies, type, isDone ? "changed" : "refused");
+    tallies = incrementTally(tallies, type, isDone ? "changed" : "refused", id);
   }
   yield* recordCheckpointActivities(journal, tallies, at);
   return true;

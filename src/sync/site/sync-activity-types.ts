@@ -11,6 +11,13 @@ export interface ActivityTypes {
   skipped: string | null;
 }
 
+/** Names by which activities refer to objects; the API has no others. */
+export const REFERENCE_TYPES: Readonly<Record<string, string>> = {
+  "message-templates": "message-template",
+  "distribution-lists": "distribution-list",
+  "scheduled-notifications": "scheduled-notifications",
+};
+
 const MESSAGE: ActivityTypes = { sync: "message-sync", verbs: "message", skipped: "message-skipped" };
 const OF_MESSAGES: ActivityTypes = { sync: "message-dependency-sync", verbs: null, skipped: "message-skipped" };
 const GROUP: ActivityTypes = { sync: "recipient-group-sync", verbs: "recipient-group", skipped: null };
@@ -61,6 +68,9 @@ const BY_RESOURCE: Readonly<Record<string, ActivityTypes>> = {
   "site-roles": OF_GROUPS,
   "api-devices": OF_GROUPS,
 };
+
+/** Whether each row of a resource has activities, beside the sums. */
+export const hasObjectActivities = (type: string): boolean => (BY_RESOURCE[type]?.verbs ?? null) !== null;
 
 /**
  * Activities of a resource: site state is device-sync, phones are phone-cache-distribute, facts are log-message, and

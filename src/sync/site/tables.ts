@@ -2,12 +2,13 @@ import type { RowEdit } from "../protocol/field-merge.ts";
 import type { EditResult, UpstreamFeed } from "../protocol/frames.ts";
 import { type Collection, defineCollection, type RowBody } from "../storage/transaction-program.ts";
 
+/** What happened to a row of a checkpoint. */
+export type RowFate = "made" | "changed" | "deleted" | "refused";
+
 /** Row counts of one resource in a checkpoint. */
-export interface Tally {
-  made: number;
-  changed: number;
-  deleted: number;
-  refused: number;
+export interface Tally extends Record<RowFate, number> {
+  /** The rows that have activities of their own, the first ones only. */
+  objects?: readonly (readonly [fate: RowFate, id: string])[];
 }
 
 export type Tallies = Readonly<Record<string, Tally>>;

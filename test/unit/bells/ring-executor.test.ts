@@ -4,7 +4,7 @@ import type { RingRow } from "../../../src/bells/ring-repository.ts";
 import type { RingExecutor } from "../../../src/bells/ticker.ts";
 import { UNSHARED_GROUP_ID } from "../../../src/devices/activation-groups.ts";
 import { invalidValue, UpstreamError } from "../../../src/lib/errors.ts";
-import { derivedId } from "../../../src/lib/ids.ts";
+import { derivedId, newId } from "../../../src/lib/ids.ts";
 import type { NotificationService, SendOptions } from "../../../src/notifications/notification-service.ts";
 import bellSchedules from "../../../src/resources/bells/bell-schedules.ts";
 import ringLists from "../../../src/resources/bells/ring-lists.ts";
@@ -288,4 +288,16 @@ it("records missed rings one by one, or many in one summary", async () => {
   await record(21);
   expect(missed()).toHaveLength(3);
   expect(missed().map(({ value }) => (value as { rings?: number }).rings)).toContain(21);
+});
+
+it("names the scheduled notification of a missed ring", async () => {
+  const owner = newId();
+  await fixture.store.write((tx) => port.recordMissed(tx, [ring({ kind: "message", owner }), ring()], "down"));
+  const missed = fixture.store.find(endpointActivities, { type: "scheduled-broadcast-skipped" });
+  expect(missed.map(({ referenceType, referenceId }) => [referenceType, referenceId])).toEqual(
+    expect.arrayContaining([
+      ["scheduled-notifications", owner],
+      [null, null],
+    ]),
+  );
 });
