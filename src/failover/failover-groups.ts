@@ -18,6 +18,8 @@ export interface FailoverGroups {
 
 /** @source docs/decisions/0040-replication.md, Section 9 */
 const DEFAULT_TIMEOUT_MS = 3_000;
+/** Longer timeouts count as this one: what sounds 30 s late is dropped, and the next appliance needs time to begin. */
+const MAX_TIMEOUT_MS = 20_000;
 const SOURCE_RESOURCES: ReadonlySet<string> = new Set(["activation-groups", "failover-pairs", "endpoints"]);
 
 export function createFailoverGroups({ reader, events, ownId }: FailoverGroupsDeps): FailoverGroups {
@@ -49,7 +51,9 @@ function readGroups(reader: StoreReader): FailoverGroup[] {
       `SELECT p.id, a.id AS first, b.id AS second, p.timeout FROM failover_pairs p
        JOIN endpoints a ON a.pk = p.primary_endpoint_pk JOIN endpoints b ON b.pk = p.backup_endpoint_pk ORDER BY p.pk`,
     )
-    .map(({ id, first, second, timeout }) => ({ id, members: [first, second], timeoutMs: timeout * 1_000 }));
+    .map(({ id, first, second, timeout }) => {
+      return { id, members: [first, second], timeoutMs: Math.min(timeout * 1_000, MAX_TIMEOUT_MS) };
+    });
   const groups = new Map<string, string[]>();
   for (const { id, member } of reader.all<{ id: string; member: string }>(
     `SELECT g.id, e.id AS member FROM activation_groups g JOIN activation_groups__endpoint_ids l ON l.owner = g.pk

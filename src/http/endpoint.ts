@@ -34,6 +34,7 @@ import type { UntypedRow } from "./rows/representation.ts";
 import { canChangeRings, requestsRingDiff, withRingDiff } from "./rows/ring-diff-response.ts";
 import type { RowOperation, RowRequest } from "./rows/row-operations.ts";
 import { authenticateSession } from "./session-auth.ts";
+import { assertNothingIgnored, createIgnoredInputCheck, type IgnoredInputCheck } from "./unknown-parameters.ts";
 
 /** One method of one path. */
 export interface Endpoint {
@@ -61,6 +62,7 @@ const VERSION = "v1";
 export function createEndpoint(action: Action | RowOperation, deps: ApiDeps, serving: EndpointServices): Endpoint {
   const plan = action.accepts ? compileBodyParser(action.accepts) : null;
   const parents = parentsIn(action.at);
+  const check = createIgnoredInputCheck(action);
   const at = action.outsideVersion ? action.at : `${VERSION}/${action.at}`;
   return {
     method: action.method,
@@ -70,7 +72,7 @@ export function createEndpoint(action: Action | RowOperation, deps: ApiDeps, ser
       runAs(`${action.method.toUpperCase()} ${at}`, async () => {
         const base = { ...incoming, ...locate(action, incoming), deps };
         if (action.permission === "open") return servePublic(action, base, plan);
-        const known = { action, base, plan, parents };
+        const known = { action, base, plan, parents, check };
         return serveAuthenticated(known, deps, serving);
       }),
   };
@@ -105,15 +107,17 @@ interface AuthenticatedCall {
   base: RequestBase;
   plan: BodyParserPlan | null;
   parents: readonly string[];
+  check: IgnoredInputCheck;
 }
 
 async function serveAuthenticated(
-  { action, base, plan, parents }: AuthenticatedCall,
+  { action, base, plan, parents, check }: AuthenticatedCall,
   deps: ApiDeps,
   { presenter, deniedRequests, idempotency }: EndpointServices,
 ): Promise<HttpResponse> {
   const { principal, early } = await identifyCaller(base, plan, deps);
   const keeps = !parseDryRun(action, base);
+  const ignoredInQuery = check.inQuery(base.query);
   const query = textParameter(base.query, "domain");
   const header = query === null ? base.header("x-service-domain") : null;
   const overruling = early ?? (await readOverridingBody(header, principal, { action, base, plan }, deps));
@@ -129,6 +133,8 @@ async function serveAuthenticated(
     if (!action.completeRequest) authorize(action, request);
     const handle = async (body: RawBody): Promise<HttpResponse> => {
       assertSameParents(body, base.params, parents);
+      const ignored = [...ignoredInQuery, ...check.inBody(body.value)];
+      assertNothingIgnored(ignored, base.query);
       const inBody = query === null && overruled === null ? domainIdIn(body) : null;
       const full = {
         ...request,
@@ -147,7 +153,8 @@ async function serveAuthenticated(
         if (!requestsRingDiff(action, base.query)) return idempotency(complete, execute);
         return idempotency(complete, (given) => withRingDiff(given, execute));
       };
-      return withCloudProxy(run, { base, principal, body }, deps.proxyToCloud);
+      const response = await withCloudProxy(run, { base, principal, body }, deps.proxyToCloud);
+      return check.addWarnings(response, ignored);
     };
     if (overruling) return handle(overruling);
     const body = await readRequestBody(base, plan, deps);

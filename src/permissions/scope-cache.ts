@@ -71,7 +71,7 @@ export function createScopeCache({ store, catalogue, compile }: ScopeCacheDeps):
       tree ??= readDomainTree(store);
       const { byId, root } = tree;
       const { rights: held, available } = withinAppliance(rightsFor(userPk, tree), appliance, byId);
-      const acting = root === null ? null : chooseActingDomain({ domain, named }, tree, available);
+      const acting = root === null ? null : chooseActingDomain({ domain, named }, tree, { rights: held, available });
       const tokenLimit = compileTokenScopes(scopes);
       const rights = tokenLimit?.isImplicitOnly ? NO_RIGHTS : held;
       const user = { userId, userPk };
@@ -100,18 +100,31 @@ function withinAppliance(
   return { rights: { ...user.rights, grants }, available: new Set([...user.available].flatMap(narrow)) };
 }
 
-/**
- * The requested domain, or the first available one by name path. Throws invalid-value on `named` when the user may not
- * act there.
- */
+/** The requested domain, or the default one. Throws invalid-value on `named` when the user may not act there. */
 function chooseActingDomain(
   { domain, named }: { domain: string | null; named: string },
-  tree: DomainTree,
-  available: ReadonlySet<Domain>,
+  { byId }: DomainTree,
+  user: UserRights,
 ): Domain {
-  const first = [...available].sort((one, other) => (one.namePath < other.namePath ? -1 : 1))[0];
-  const found = domain === null ? first : tree.byId.get(domain.toLowerCase());
+  const { available } = user;
+  const found = domain === null ? defaultDomain(user, byId) : byId.get(domain.toLowerCase());
   if (!found || !isWithinAny(found, available))
     throw invalidValue(named, "Must be a domain in which the user is allowed to act.");
   return found;
+}
+
+/**
+ * The first available domain by name path in which the user has rights; the first available one when there is none. A
+ * member of the root domain whose rights lie in one school acts in this school.
+ * @source docs/decisions/0004-domains.md
+ */
+function defaultDomain({ rights, available }: UserRights, byId: ReadonlyMap<string, Domain>): Domain | undefined {
+  const inOrder = (domains: readonly Domain[]): Domain[] =>
+    [...domains].sort((one, other) => (one.namePath < other.namePath ? -1 : 1));
+  const tops = inOrder([...available]);
+  if (rights.superUser || rights.grants.some(({ domainId }) => domainId === null)) return tops[0];
+  const granted = rights.grants.flatMap(({ domainId }) => (domainId === null ? [] : (byId.get(domainId) ?? [])));
+  const ofTops = tops.filter((top) => granted.some((domain) => domain === top || top.above.includes(domain)));
+  const below = granted.filter((domain) => isWithinAny(domain, available));
+  return inOrder([...ofTops, ...below])[0] ?? tops[0];
 }

@@ -7,7 +7,10 @@ const SQL_OPERATORS = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
 /** Cache key of a filter: filters with equal keys differ only in their bound values. */
 export function filterKey({ field, op, value }: FieldFilter): string {
-  if (op === "in") return `${field} in ${(value as readonly unknown[]).length}`;
+  if (op === "in") {
+    const values = value as readonly unknown[];
+    return `${field} in ${values.length} ${values.indexOf(null)}`;
+  }
   return `${field} ${op}${value === null || op === "set" ? String(value) : ""}`;
 }
 
@@ -23,7 +26,9 @@ export function filterCondition(shape: RowShape, { field, op, value }: FieldFilt
   if (op === "set") return value === true ? not(fieldIsNull(shape, field)) : fieldIsNull(shape, field);
   if (op === "eq") return value === null ? fieldIsNull(shape, field) : fieldEquals(shape, field, `${name}_0`);
   if (op === "in") {
-    const each = (value as readonly unknown[]).map((_, at) => fieldEquals(shape, field, `${name}_${at}`));
+    const each = (value as readonly unknown[]).map((one, at) =>
+      one === null ? fieldIsNull(shape, field) : fieldEquals(shape, field, `${name}_${at}`),
+    );
     return sql`(${sql.join(each, sql` OR `)})`;
   }
   const column =

@@ -134,8 +134,15 @@ export function compileVisibility(visible: VisibilityCondition): {
   return { key: visible.sql, where: sql`(${withPlaceholders(visible.sql, "v")})`, values };
 }
 
+const ALWAYS_SET: ReadonlySet<string> = new Set(["id", "pk", "createdAt", "updatedAt"]);
+
 /** The condition that a field is unset. */
 export function fieldIsNull(shape: RowShape, field: string): SQL {
+  if (field === "domainId" && "domainId" in shape.selection && !shape.layout.columnOf(field))
+    return sql`${shape.column("domain_pk")} IS NULL`;
+  if (ALWAYS_SET.has(field)) return sql`0`;
+  const link = shape.layout.links.find((candidate) => candidate.field === field);
+  if (link) return sql`${shape.column("pk")} NOT IN (SELECT l.owner FROM ${sql.raw(link.table)} l)`;
   const column = shape.layout.columnOf(field);
   return column ? sql`${shape.column(column.name)} IS NULL` : sql`1`;
 }

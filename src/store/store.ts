@@ -140,7 +140,7 @@ export interface FieldFilter {
   /** `in`: one of a list of values; `set` with true: the field has a value; `set` with false: it has none. */
   op: "eq" | "in" | "set" | "gt" | "gte" | "lt" | "lte";
   /** Null: the field has no value. A list only for `in`. */
-  value: string | number | boolean | null | readonly (string | number | boolean)[];
+  value: string | number | boolean | null | readonly (string | number | boolean | null)[];
 }
 
 /**

@@ -222,6 +222,30 @@ const ERRORS: readonly Row[] = [
     },
   ],
   [
+    "unknown fields of a message are named beside what else is wrong with it",
+    async () => {
+      const { body } = await daemon.call("POST", "/notifications", {
+        ...{ subject: "S", userIds: [daemon.first.userId], priorty: "critical" },
+      });
+      expect(body.warnings).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ code: "unknown-field", parameter: "priorty" }),
+          expect.objectContaining({ code: "not-deliverable" }),
+        ]),
+      );
+    },
+  ],
+  [
+    "the messages of a domain are filtered by their name, which is the subject",
+    async () => {
+      const { actingDomainId } = (await daemon.call("GET", "/session/domains")).body;
+      for (const subject of ["Snow day", "Fire drill"])
+        await daemon.call("POST", "/notifications", { subject, userIds: [daemon.first.userId] });
+      const { body } = await daemon.call("GET", `/domains/${actingDomainId}/notifications?name=Snow%20day`);
+      expect((body.data as { subject: string }[]).map(({ subject }) => subject)).toEqual(["Snow day"]);
+    },
+  ],
+  [
     "413 too-large, 415 unsupported-media-type",
     async () => {
       const headers = { authorization: `Bearer ${daemon.first.token}`, "content-type": "application/json" };

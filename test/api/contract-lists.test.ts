@@ -61,7 +61,7 @@ const LISTING: readonly Row[] = [
   ["start = nothing (begin)", async () => expect(await names("start=&limit=2&sort=name")).toBe("ab")],
   ["start = end (page backwards from the end)", async () => expect(await names("start=end&limit=2")).toBe("ed")],
   [
-    "there is no offset; an unknown query parameter is ignored",
+    "there is no offset; an unknown query parameter has no effect",
     async () => expect(await names("offset=3")).toBe("baced"),
   ],
   ["default order is creation time then id", async () => expect(await names("")).toBe("baced")],

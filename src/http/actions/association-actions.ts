@@ -13,6 +13,8 @@ export interface Association<R extends AnyResource> {
   /** Resource of the associated rows. */
   resource: R;
   docs: Readonly<Record<"list" | "one" | "add" | "remove", string>>;
+  /** Additional query parameters of the list. */
+  query?: Readonly<Record<string, Field>>;
   /** Additional fields of the POST body beside `id`. */
   accepts?: Readonly<Record<string, Field>>;
   list(request: ApiRequest): Promise<HttpResponse>;
@@ -27,11 +29,11 @@ const ID = uuid("Id of the row to add.", { required: true });
 
 /** The four endpoints of an association: list, get, add (`{id}` in the body), remove. */
 export function associationActions<R extends AnyResource>(of: Association<R>): GuardedAction[] {
-  const { at, idParam, resource, docs, accepts, ...links } = of;
+  const { at, idParam, resource, docs, query = {}, accepts, ...links } = of;
   const rowPath: ResourcePath = { at, methods: ["get", "delete"] };
   const item = `${at}/{${idParam}}`;
   return [
-    { method: "get", at, rowPath, doc: docs.list, response: { kind: "list", resource }, handle: links.list },
+    { method: "get", at, rowPath, doc: docs.list, query, response: { kind: "list", resource }, handle: links.list },
     {
       method: "get",
       at: item,

@@ -8,10 +8,11 @@ import {
 } from "../../permissions/domain-membership.ts";
 import domains from "../../resources/domains/domains.ts";
 import { type Catalogue, canonicalPath, pathParams } from "../../schema/catalogue.ts";
-import { boolean } from "../../schema/field.ts";
+import { boolean, text } from "../../schema/field.ts";
 import type { AnyResource, RowOf } from "../../schema/resource.ts";
 import { type ApiRequest, deletedResponse, type GuardedAction, requireVisibleRow } from "../action.ts";
 import { assertIfMatch } from "../etag.ts";
+import { textParameter } from "../query/query.ts";
 import { associationActions } from "./association-actions.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
@@ -51,6 +52,11 @@ const removal: GuardedAction = {
   },
 };
 
+/** Messages have a subject as their name. @source docs/decisions/0042-api-contract.md, Domain membership paths */
+const NAME_QUERY = { name: text("Only messages with this subject.") };
+
+const isNamedBySubject = ({ fields }: AnyResource): boolean => !fields.name && fields.subject !== undefined;
+
 /** `/domains/{domainId}/users`: the members of a domain. */
 function domainMembers(family: AnyResource): GuardedAction[] {
   return associationActions({
@@ -64,7 +70,13 @@ function domainMembers(family: AnyResource): GuardedAction[] {
       remove: "Removes a row from the domain.",
     },
     accepts: MEMBERSHIP_OPTIONS,
-    list: (request) => request.respondWithList(family, { within: { domainId: domainOf(request) } }),
+    ...(isNamedBySubject(family) && { query: NAME_QUERY }),
+    list(request) {
+      const within = { domainId: domainOf(request) };
+      const name = isNamedBySubject(family) ? textParameter(request.query, "name") : null;
+      const filters = name === null ? [] : [{ field: "subject", op: "eq", value: name } as const];
+      return request.respondWithList(family, filters.length > 0 ? { within, filters } : { within });
+    },
     find(request) {
       const row = requireVisibleRow(request, family, request.params[family.idParam] ?? "");
       if (!domainIdsOf(row).includes(domainOf(request))) throw notFound();

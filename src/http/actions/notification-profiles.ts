@@ -5,9 +5,10 @@ import {
   updateSetting,
 } from "../../notifications/compose/notification-profile-hooks.ts";
 import notificationProfiles from "../../resources/profiles/notification-profiles.ts";
-import { json as anyJson, boolean, computed, integer, text, uuid } from "../../schema/field.ts";
+import { json as anyJson, boolean, computed, text, uuid } from "../../schema/field.ts";
 import { type Action, type ApiRequest, jsonResponse, requireVisibleRow } from "../action.ts";
 import { compileBodyValidator } from "./body-validator.ts";
+import { COMPUTED_PAGE_MEMBERS, COMPUTED_PAGE_QUERY, computedPage } from "./computed-page.ts";
 
 const SETTING = {
   id: uuid("Id of the extension.", { required: true }),
@@ -19,10 +20,7 @@ const SETTING = {
   }),
 };
 const LIST = {
-  total: integer("Total number."),
-  partial: boolean("Always false.", { required: true }),
-  previous: text("Always null."),
-  next: text("Always null."),
+  ...COMPUTED_PAGE_MEMBERS,
   data: computed("Settings of all extensions.", "array", { of: SETTING }),
 };
 const CHANGE = {
@@ -41,9 +39,10 @@ export const notificationProfileActions: readonly Action[] = [
     at: "notification-profiles/{notificationProfileId}/settings",
     doc: "Lists the settings of a profile for all extensions.",
     response: { kind: "members", fields: LIST },
+    query: COMPUTED_PAGE_QUERY,
     async handle(request) {
       const data = settingsOf(request);
-      return jsonResponse({ total: data.length, partial: false, previous: null, next: null, data });
+      return jsonResponse(computedPage(data, request.query));
     },
   },
   {

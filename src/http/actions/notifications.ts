@@ -5,14 +5,16 @@ import { computed, option, text } from "../../schema/field.ts";
 import type { RowOf } from "../../schema/resource.ts";
 import type { AccessScope } from "../../store/store.ts";
 import type { Action } from "../action.ts";
+import { IGNORED_INPUT_CODES } from "../openapi/warnings.ts";
 import { addMembers } from "./add-members.ts";
 
 const WARNINGS = computed(
-  "Why the notification would reach no device and no person, and which variables have no value. It is sent all the same.",
+  "Why the notification would reach no device and no person, which variables have no value, and what the request contained without effect. It is sent all the same.",
   "array",
   {
     of: {
-      code: option("Type of the reason.", SEND_WARNING_CODES, { required: true }),
+      code: option("Type of the reason.", [...SEND_WARNING_CODES, ...IGNORED_INPUT_CODES], { required: true }),
+      parameter: computed("Name of the query parameter or body field without effect.", "text", { sometimes: true }),
       message: text("The reason.", { required: true, max: 1_000 }),
     },
   },

@@ -12,6 +12,7 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Method } from "../../schema/resource.ts";
 import { type Action, type ApiRequest, jsonResponse, requireVisibleRow } from "../action.ts";
 import { textParameter } from "../query/query.ts";
+import { COMPUTED_PAGE_QUERY, computedPage } from "./computed-page.ts";
 
 const TEXT: JsonSchema = { type: "string" };
 const MAYBE: JsonSchema = { type: ["string", "null"] };
@@ -53,10 +54,11 @@ export const permissionActions: readonly Action[] = [
     at: "users/{userId}/all-permissions",
     doc: "Lists all permissions of the user with their sources.",
     response: { kind: "json", schema: PERMISSIONS },
+    query: COMPUTED_PAGE_QUERY,
     async handle(request) {
       const user = requireVisibleRow(request, users, request.params.userId ?? "");
       const data = groupBySpec(listUserGrants(request.deps.store, user, request.by.scope));
-      return jsonResponse({ total: data.length, partial: false, previous: null, next: null, data });
+      return jsonResponse(computedPage(data, request.query));
     },
   },
   {

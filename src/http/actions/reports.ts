@@ -1,12 +1,13 @@
 import { Readable } from "node:stream";
 import { invalidValue, notFound } from "../../lib/errors.ts";
-import { boolean, computed, integer, option, text, uuid } from "../../schema/field.ts";
+import { computed, option, text, uuid } from "../../schema/field.ts";
 import { type Action, jsonResponse } from "../action.ts";
 import { textParameter } from "../query/query.ts";
 import { activityReport, deviceReport } from "../reports/devices.ts";
 import { recipientReport, userReport } from "../reports/people.ts";
 import { type ReportDefinition, reportLines } from "../reports/report.ts";
 import { writeReportCsv, writeReportJson } from "../reports/report-writers.ts";
+import { COMPUTED_PAGE_MEMBERS, COMPUTED_PAGE_QUERY, computedPage } from "./computed-page.ts";
 
 const REPORTS: readonly ReportDefinition[] = [recipientReport, userReport, deviceReport, activityReport];
 const REQUIRED = { required: true } as const;
@@ -29,16 +30,14 @@ export const reportActions: readonly Action[] = [
     response: {
       kind: "members",
       fields: {
-        total: integer("Total number.", REQUIRED),
-        partial: boolean("Always false.", REQUIRED),
-        previous: text("Always null."),
-        next: text("Always null."),
+        ...COMPUTED_PAGE_MEMBERS,
         data: computed("The reports.", "array", { of: KIND }),
       },
     },
-    async handle() {
+    query: COMPUTED_PAGE_QUERY,
+    async handle({ query }) {
       const data = REPORTS.map(({ id, name, description }) => ({ id, name, description }));
-      return jsonResponse({ total: data.length, partial: false, previous: null, next: null, data });
+      return jsonResponse(computedPage(data, query));
     },
   },
   {

@@ -4,6 +4,7 @@ import { listAvailableDomains } from "../../permissions/available-domains.ts";
 import { FEATURES } from "../../resources/devices/features.ts";
 import { boolean, computed, integer, list, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, deletedResponse, jsonResponse } from "../action.ts";
+import { COMPUTED_PAGE_MEMBERS, COMPUTED_PAGE_QUERY, computedPage } from "./computed-page.ts";
 
 const FEATURE = option("A feature.", FEATURES);
 const SESSION = {
@@ -26,6 +27,7 @@ const SESSION = {
 };
 
 const DOMAINS = {
+  ...COMPUTED_PAGE_MEMBERS,
   actingDomainId: uuid("Domain that the request acts in."),
   data: computed("Domains.", "array", {
     of: {
@@ -59,10 +61,11 @@ export const sessionActions: readonly Action[] = [
     at: "session/domains",
     doc: "Lists the domains in which the user may act, by name, and the acting domain of the request.",
     response: { kind: "members", fields: DOMAINS },
+    query: COMPUTED_PAGE_QUERY,
     permission: "anyone",
-    async handle({ deps, principal, by }) {
-      const data = await listAvailableDomains(principal, deps);
-      return jsonResponse({ actingDomainId: by.scope.domainId, data });
+    async handle({ deps, principal, by, query }) {
+      const page = computedPage(await listAvailableDomains(principal, deps), query);
+      return jsonResponse({ actingDomainId: by.scope.domainId, ...page });
     },
   },
   {

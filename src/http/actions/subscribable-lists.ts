@@ -13,6 +13,7 @@ import { tokenizeSearchText } from "../../store/search-tokens.ts";
 import { type Action, type ApiRequest, jsonResponse, requireVisibleRow } from "../action.ts";
 import { textParameter } from "../query/query.ts";
 import { compileBodyValidator } from "./body-validator.ts";
+import { COMPUTED_PAGE_QUERY, computedPage } from "./computed-page.ts";
 
 const ID: JsonSchema = { type: "string", format: "uuid" };
 const ROW: JsonSchema = {
@@ -33,18 +34,17 @@ const PAGE: JsonSchema = {
   required: ["total", "partial", "previous", "next", "data"],
   properties: {
     total: { type: "integer" },
-    partial: { const: false },
-    previous: { type: "null" },
-    next: { type: "null" },
+    partial: { type: "boolean" },
+    previous: { type: ["string", "null"] },
+    next: { type: ["string", "null"] },
     data: { type: "array", items: ROW },
   },
-  additionalProperties: false,
 };
 const CHANGE = { subscribe: boolean("true subscribes, false unsubscribes.", { required: true }) };
 const validateSubscription = compileBodyValidator(CHANGE);
 
 /**
- * Lists that users may subscribe to, on one page by name.
+ * Lists that users may subscribe to, by name.
  * @source docs/decisions/0042-api-contract.md, `/v1/users/{userId}/subscribable-distribution-lists`
  */
 export const subscribableListActions: readonly Action[] = [
@@ -54,13 +54,14 @@ export const subscribableListActions: readonly Action[] = [
     doc: "Lists the distribution lists that the user may subscribe to, with the subscription state.",
     response: { kind: "json", schema: PAGE },
     query: {
+      ...COMPUTED_PAGE_QUERY,
       q: text("Words in the name; the last one matches by prefix."),
       subscribed: boolean("Only subscribed (true) or unsubscribed (false) lists."),
       domainId: uuid("Only lists of this domain."),
     },
     async handle(request) {
       const data = filterLists(findSubscribableLists(request.deps.store, subscribableQuery(request)), request);
-      return jsonResponse({ total: data.length, partial: false, previous: null, next: null, data });
+      return jsonResponse(computedPage(data, request.query));
     },
   },
   {

@@ -10,6 +10,7 @@ import { operationName } from "./operation-names.ts";
 import { operationOf } from "./operations.ts";
 import { SHARED_PARAMETERS } from "./parameters.ts";
 import { rowSchemas } from "./row-schemas.ts";
+import { WARNINGS_SCHEMA } from "./warnings.ts";
 
 /** An OpenAPI document as plain JSON. */
 export interface OpenApiDocument {
@@ -26,7 +27,8 @@ export interface OpenApiDocument {
 const DESCRIPTION = `The HTTP API of a Carillon appliance. The console uses the same API.
 
 - Fields and parameters may also be written in kebab-case, nested fields of forms in brackets: \`geometryValue[type]\`.
-- Booleans may be given as strings: "true" is true, every other string is false. Unknown fields are ignored.
+- Booleans may be given as strings: "true" is true, every other string is false.
+- Unknown query parameters and body fields have no effect and are named in \`warnings\` of the response; with \`strict=true\` the request is refused. Lists refuse filters by fields that cannot be filtered.
 - Timestamps are ISO 8601 in UTC. Lists are paged; send \`next\` or \`previous\` as \`start\`.
 - Send the token as \`Authorization: Bearer …\`; \`access_token\` in a form body or, for tests, in the query is also accepted.
 - PUT changes only the given fields; DELETE and PUT accept the id in the path, in the body or in the query.`;
@@ -120,6 +122,7 @@ export function* describeApi(
     ...{
       Error: ERROR_SCHEMA,
       Deletion: DELETION,
+      Warnings: WARNINGS_SCHEMA,
       StoredFile: STORED_FILE,
       Impact: IMPACT_SCHEMA,
       Uses: USES_SCHEMA,

@@ -10,13 +10,14 @@ import { errorResponsesOf, PAGE_RESPONSE, REDIRECT_RESPONSE } from "./errors.ts"
 import { objectSchema, requestMembers, responseMembers, type SchemaMembers } from "./field-schemas.ts";
 import { operationName, typeName } from "./operation-names.ts";
 import {
-  domainParameters,
+  commonParameters,
   headerParameters,
   listParameters,
   type Parameter,
   pathParameters,
   presentationParameters,
   queryParameters,
+  SHARED_PARAMETERS,
   sharedParameters,
 } from "./parameters.ts";
 import type { ResponseShape } from "./response-shape.ts";
@@ -65,8 +66,17 @@ function parametersOf(action: Action, open: boolean): Parameter[] {
     ...headerParameters(headers),
     ...(method === "post" && !open ? IDEMPOTENCY_HEADER : []),
     ...(method === "get" && response.kind !== "nothing" ? CONDITIONAL_HEADER : []),
-    ...(open ? [] : domainParameters()),
+    ...(open ? [] : commonParameters()),
   ];
+}
+
+/** Names of the query parameters of an operation, as requests have them after parsing. */
+export function queryParameterNames(action: Action): string[] {
+  return parametersOf(action, action.permission === "open").flatMap((parameter) => {
+    const shared = SHARED_PARAMETERS[String(parameter.$ref ?? "").replace("#/components/parameters/", "")];
+    const { name, in: place } = (shared ?? parameter) as { name: string; in: string };
+    return place === "query" ? [name.replace(/\[\]$/, "")] : [];
+  });
 }
 
 function bytesOf(types: readonly string[]): JsonSchema {
@@ -141,15 +151,35 @@ function successOf(action: Action): Record<string, JsonSchema> {
       description: describe(response),
       ...(response.kind === "row" ? { headers: etag } : {}),
       content: {
-        [JSON_TYPE]: {
-          schema: isDryRunSupported(action) ? withDryRunMember(schemaOf(response), action) : schemaOf(response),
-        },
+        [JSON_TYPE]: { schema: successSchema(action, response) },
         ...others,
       },
     },
     ...unchanged,
   };
 }
+
+function successSchema(action: Action, response: JsonShape): JsonSchema {
+  const plain = schemaOf(response);
+  const schema = isDryRunSupported(action) ? withDryRunMember(plain, action) : plain;
+  if (!takesWarnings(action) || hasWarnings(response)) return schema;
+  const warnings = componentRef("Warnings");
+  if (schema.properties) return { ...schema, properties: { ...schema.properties, warnings } };
+  return { allOf: [schema, { type: "object", properties: { warnings } }] };
+}
+
+/** Whether `warnings` of a response may name ignored input: its own member of this name means something else. */
+export function takesWarnings({ permission, response }: Action): boolean {
+  if (permission === "open") return false;
+  if (response.kind === "members") return !Object.hasOwn(response.fields, "warnings");
+  if (response.kind === "row") return !Object.hasOwn(response.resource.fields, "warnings");
+  return response.kind === "list" || response.kind === "deletion" || (response.kind === "json" && isObject(response));
+}
+
+/** Declared warnings, which take those about ignored input as well. */
+const hasWarnings = (shape: JsonShape): boolean => shape.kind === "row" && Object.hasOwn(shape.with ?? {}, "warnings");
+
+const isObject = ({ schema }: { schema: JsonSchema }): boolean => schema.type === "object";
 
 function binary(types: readonly string[]): Record<string, JsonSchema> {
   return Object.fromEntries(types.map((type) => [type, { schema: { type: "string", format: "binary" } }]));
@@ -170,7 +200,9 @@ function withRequired(fields: Readonly<Record<string, Field>>): SchemaMembers {
   return { properties, required: Object.keys(fields).filter((name) => fields[name]?.required) };
 }
 
-function schemaOf(shape: Exclude<ResponseShape, { kind: "nothing" | "bytes" | "page" }>): JsonSchema {
+type JsonShape = Exclude<ResponseShape, { kind: "nothing" | "bytes" | "page" }>;
+
+function schemaOf(shape: JsonShape): JsonSchema {
   switch (shape.kind) {
     case "list":
       return componentRef(`${typeName(shape.resource.name)}Page`);

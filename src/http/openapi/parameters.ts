@@ -27,6 +27,10 @@ export const SHARED_PARAMETERS: Readonly<Record<string, Parameter>> = {
   ids: inQuery("ids[]", "Only these rows.", { type: "array", items: { type: "string", format: "uuid" } }),
   includeBinaryUrls: inQuery("includeBinaryUrls", "Returns the URLs of files.", { ...FLAG, default: false }),
   domain: inQuery("domain", "Acting domain; overrides the header.", { ...TEXT, format: "uuid" }),
+  strict: inQuery("strict", "True refuses unknown parameters and fields, instead of naming them in `warnings`.", {
+    ...FLAG,
+    default: false,
+  }),
   "x-service-domain": inHeader("x-service-domain", "Acting domain; default: the first domain of the user.", {
     ...TEXT,
     format: "uuid",
@@ -41,16 +45,16 @@ export const SHARED_PARAMETERS: Readonly<Record<string, Parameter>> = {
 };
 
 const LIST_PARAMETERS = ["limit", "start", "skip", "q", "includeTotal", "ids"];
-const DOMAIN_PARAMETERS = ["domain", "x-service-domain"];
+const COMMON_PARAMETERS = ["domain", "strict", "x-service-domain"];
 
 /** References to shared parameters. */
 export function sharedParameters(names: readonly string[]): Parameter[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-/** Parameters that select the domain of a request. */
-export function domainParameters(): Parameter[] {
-  return sharedParameters(DOMAIN_PARAMETERS);
+/** Parameters of every authenticated request. */
+export function commonParameters(): Parameter[] {
+  return sharedParameters(COMMON_PARAMETERS);
 }
 
 /** References to the shared parameters of these headers. */

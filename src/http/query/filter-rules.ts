@@ -16,7 +16,7 @@ export interface FilterRule {
   read: (text: string, name: string) => Scalar;
 }
 
-type Scalar = string | number | boolean;
+type Scalar = string | number | boolean | null;
 
 const RANGES = ["gt", "gte", "lt", "lte"] as const;
 const ORDERED = new Set<Field["kind"]>(["integer", "number", "timestamp", "date"]);
@@ -95,7 +95,7 @@ function anyOf(query: Query, name: string, { field, op, read }: FilterRule): Fie
   const texts = textsOf(query[name], name);
   if (texts.length === 1) return { field, op, value: texts[0] === "" ? null : read(texts[0] as string, name) };
   if (texts.length > MAX_FILTER_VALUES) throw invalidValue(name, `Must have at most ${MAX_FILTER_VALUES} values.`);
-  return { field, op: "in", value: texts.map((text) => read(text, name)) };
+  return { field, op: "in", value: [...new Set(texts.map((text) => read(text, name)))] };
 }
 
 function textsOf(value: unknown, name: string): string[] {
@@ -148,8 +148,10 @@ function textReader(fits: (text: string) => boolean): FilterRule["read"] {
   };
 }
 
-function idOf(text: string, name: string): string {
-  if (!isUuid(text)) throw invalidValue(name, "Must be a UUID.");
+/** An id; `null` matches rows without one. */
+function idOf(text: string, name: string): string | null {
+  if (text === "null") return null;
+  if (!isUuid(text)) throw invalidValue(name, "Must be a UUID, or null for rows without one.");
   return text.toLowerCase();
 }
 

@@ -22,10 +22,9 @@ export default defineResource({
       embed: "backupEndpoint",
       onDelete: "cascade",
     }),
-    timeout: integer("Time that the backup waits for the primary when a message is sent: 1 to 20 seconds.", {
-      required: true,
-      min: 1,
-      max: 20,
-    }),
+    timeout: integer(
+      "Time that the backup waits for the primary when a message is sent: 1 to 300 seconds. More than 20 count as 20, because what sounds 30 seconds late is dropped.",
+      { required: true, min: 1, max: 300, unit: "s" },
+    ),
   },
 });

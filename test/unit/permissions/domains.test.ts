@@ -99,6 +99,20 @@ describe("acting domain", () => {
     expect(scopeIn(token, null).domainId).toBe(north);
   });
 
+  it("defaults to the first one with rights, below or above those that have none", async () => {
+    const { id, token } = await person(fixture.rootId);
+    expect(scopeIn(token, null).domainId).toBe(fixture.rootId);
+    const grant = (domainId: string | null) =>
+      fixture.store.create(userPermissions, { userId: id, verb: "get", spec: "/users/*", domainId }, fixture.system);
+    await grant(south);
+    expect(scopeIn(token, null).domainId).toBe(south);
+    expect(scopeIn(token, null).allows("get", "/users")).toBe(true);
+    await grant(hall);
+    expect(scopeIn(token, null).domainId).toBe(hall);
+    await grant(null);
+    expect(scopeIn(token, null).domainId).toBe(fixture.rootId);
+  });
+
   it("is resolved again when the tree changes", async () => {
     const { token } = await person(north, "get /users/*");
     const before = scopeIn(token, null);

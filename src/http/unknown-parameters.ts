@@ -1,0 +1,99 @@
+import { invalidValue } from "../lib/errors.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
+import { camelCase } from "../schema/decoder.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import type { Action } from "./action.ts";
+import { addMembers } from "./actions/add-members.ts";
+import { queryParameterNames, takesWarnings } from "./openapi/operations.ts";
+import type { IGNORED_INPUT_CODES } from "./openapi/warnings.ts";
+import type { Query } from "./query/query.ts";
+
+/** Something in a request that has no effect. */
+export interface IgnoredInput {
+  code: (typeof IGNORED_INPUT_CODES)[number];
+  /** Name of the query parameter or body field. */
+  parameter: string;
+  message: string;
+}
+
+/** Finds what an operation would ignore in a request. */
+export interface IgnoredInputCheck {
+  /** Throws invalid-value for a filter that the list does not have. */
+  inQuery(query: Query): IgnoredInput[];
+  inBody(value: unknown): IgnoredInput[];
+  /** Adds what was ignored to the `warnings` of a JSON object; other responses stay as they are. */
+  addWarnings(response: HttpResponse, ignored: readonly IgnoredInput[]): HttpResponse;
+}
+
+/** Parameters of every operation; `id` and `ids` select rows of a list. */
+const EVERYWHERE = ["access_token", "_method", "domain", "strict", "id", "includeBinaryUrls"];
+/** Members of rows that clients send back as they were read. */
+const SENT_BACK = ["id", "createdAt", "updatedAt", "permissions", "warnings", "access_token", "domain", "domainId"];
+/** More are not listed in a response. */
+const MAX_LISTED = 20;
+
+/** Compiles the check of an operation at its first request. @source docs/decisions/0504-unknown-parameters.md */
+export function createIgnoredInputCheck(action: Action): IgnoredInputCheck {
+  let known: ReadonlySet<string> | null = null;
+  const accepts = action.accepts ?? {};
+  const list = action.response.kind === "list" ? action.response.resource : null;
+  const parents = [...action.at.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  const shown = action.response.kind === "row" ? Object.keys(action.response.resource.fields) : [];
+  const fields = new Set([...Object.keys(accepts), ...shown, ...SENT_BACK, ...parents]);
+  return {
+    inQuery(query) {
+      const given = Object.keys(query);
+      if (given.length === 0) return [];
+      known ??= new Set([...queryParameterNames(action), ...EVERYWHERE, ...parents]);
+      // Fields of the body may be in the query.
+      const names = given.filter((name) => !known?.has(name) && !Object.hasOwn(accepts, name));
+      for (const name of names) if (list && isFieldOf(list, name)) throw noSuchFilter(name);
+      return names.slice(0, MAX_LISTED).map(unknownParameter);
+    },
+    inBody(value) {
+      if (action.accepts === undefined || typeof value !== "object" || value === null || Array.isArray(value))
+        return [];
+      const names = Object.keys(value).filter((given) => !fields.has(given) && !fields.has(camelCase(given)));
+      return names.slice(0, MAX_LISTED).map(unknownField);
+    },
+    addWarnings: (response, ignored) =>
+      ignored.length > 0 && takesWarnings(action) ? withWarnings(response, ignored) : response,
+  };
+}
+
+/** Throws invalid-value if there is ignored input and the caller asked for strictness. */
+export function assertNothingIgnored(ignored: readonly IgnoredInput[], query: Query): void {
+  const [first] = ignored;
+  if (!first || query.strict !== "true") return;
+  const names = ignored.map(({ parameter }) => parameter).join(", ");
+  throw invalidValue(first.parameter, `Not known for this operation: ${names}. Without strict=true it is ignored.`);
+}
+
+function withWarnings(response: HttpResponse, ignored: readonly IgnoredInput[]): HttpResponse {
+  const { type = "application/json", body } = response;
+  if (type !== "application/json" || typeof body !== "string" || !body.startsWith("{")) return response;
+  const { warnings: others = [] } = JSON.parse(body) as { warnings?: { parameter?: string }[] };
+  // The cloud may have named it already.
+  const added = ignored.filter(({ parameter }) => !others.some((each) => each.parameter === parameter));
+  return addMembers(response, { warnings: [...others, ...added] });
+}
+
+function isFieldOf({ fields }: AnyResource, name: string): boolean {
+  return Object.hasOwn(fields, name.replace(/__(gt|gte|lt|lte)$/, "")) && fields[name]?.kind !== "internal";
+}
+
+function noSuchFilter(name: string): Error {
+  return invalidValue(name, "Rows cannot be filtered by this field. Leave it out, or search with `q`.");
+}
+
+function unknownParameter(name: string): IgnoredInput {
+  const parameter = name.slice(0, 100);
+  const message = `The query parameter ${parameter} has no effect here. See /api/docs for those that have.`;
+  return { code: "unknown-parameter", parameter, message };
+}
+
+function unknownField(name: string): IgnoredInput {
+  const parameter = name.slice(0, 100);
+  const message = `The field ${parameter} is not known here and was not stored. See /api/docs for the fields.`;
+  return { code: "unknown-field", parameter, message };
+}
