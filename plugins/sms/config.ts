@@ -27,6 +27,19 @@ export default {
     ["joined", "numbered", "whole"],
     { default: "joined" },
   ),
+  senderTon: integer("SMPP: type of number of the sender (source_addr_ton). Default: by its form.", { min: 0, max: 6 }),
+  senderNpi: integer("SMPP: numbering plan of the sender (source_addr_npi). Default: by its form.", {
+    min: 0,
+    max: 18,
+  }),
+  recipientTon: integer("SMPP: type of number of recipients (dest_addr_ton). Default: by its form.", {
+    min: 0,
+    max: 6,
+  }),
+  recipientNpi: integer("SMPP: numbering plan of recipients (dest_addr_npi). Default: by its form.", {
+    min: 0,
+    max: 18,
+  }),
   atOnce: integer("Maximum number of unacknowledged messages.", { min: 1, max: 100, default: 10 }),
   gatewayUrl: text(
     "HTTP: URL for POST requests, with the placeholders `{{to}}`, `{{text}}`, `{{sender}}` and `{{id}}`.",

@@ -84,6 +84,11 @@ function openTransport(ctx: Context, callbacks: Pick<SmsTransportDeps, "onMessag
       host,
       systemId,
       password: password ?? "",
+      onAmbiguousReceipt: (messageId) =>
+        ctx.log.warn(
+          { event: "sms.receipt_ambiguous", messageId },
+          "receipt ignored: several messages have this id in hexadecimal or decimal form",
+        ),
     });
   }
   const missing = transport === "http" ? "gatewayUrl must be set" : "host and systemId must be set";

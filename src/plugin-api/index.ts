@@ -8,7 +8,7 @@ import type { TriggerInput } from "./trigger-input.ts";
 import type { CallVoice } from "./voice.ts";
 
 export { backoffMs } from "../lib/backoff.ts";
-export type { Clock, Timer } from "../lib/clock.ts";
+export { type Clock, sleep, type Timer } from "../lib/clock.ts";
 export {
   addressTowards,
   interfaceAddress,

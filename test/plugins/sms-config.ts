@@ -1,0 +1,34 @@
+import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+import { itemOf } from "./test-appliance.ts";
+
+/** Configuration as the host hands it over: with all defaults. */
+export const SMS_DEFAULTS = {
+  transport: "smpp",
+  sender: "+15550100",
+  language: "en",
+  mostParts: 4,
+  host: "127.0.0.1",
+  tls: false,
+  certificateAuthority: null,
+  systemId: "school",
+  password: "sesame",
+  systemType: "",
+  receipts: true,
+  longTexts: "joined",
+  senderTon: null,
+  senderNpi: null,
+  recipientTon: null,
+  recipientNpi: null,
+  atOnce: 10,
+};
+
+/** A delivery to a number. */
+export function textTo(
+  deliveryId: number,
+  number: string,
+  body: string,
+  details: Partial<DeliveryItem> = {},
+): DeliveryItem {
+  const device = { id: "0198f3a0-0000-7000-8000-00000000f00a", deviceIdentifier: number, attributes: {} };
+  return itemOf(deliveryId, { device, text: { subject: "Fire", body, short: "" }, ...details });
+}
