@@ -24,6 +24,17 @@ export default {
     default: "smpp",
   }),
   sender: text("Sender number or name, as permitted by the provider.", { max: 20 }),
+  country: text(
+    "Country of numbers without a country code (ISO 3166, such as DE). Default: the setting site.country.",
+    {
+      max: 2,
+    },
+  ),
+  allowedPrefixes: text(
+    "Beginnings of the numbers that get messages, separated by commas, such as `+49, +43`; short codes in full. Default: all countries.",
+    { max: 1_000 },
+  ),
+  premiumNumbers: boolean("Send to premium-rate numbers.", { default: false }),
   language: option("Language of the texts added to messages.", ["en", "de"], { default: "en" }),
   mostParts: integer("Maximum number of segments of a long message; longer text is truncated.", {
     min: 1,

@@ -13,8 +13,9 @@ import { createGatewayCallbacks, DELIVERY_PARAMETER } from "./gateway-callbacks.
 import { gatewayForm } from "./gateway-form.ts";
 import { invalidPattern } from "./gateway-responses.ts";
 import { createHttpTransport } from "./http-transport.ts";
+import { createRecipientNumbers, type RecipientNumbers } from "./recipient-numbers.ts";
 import { createSmppTransport } from "./smpp-transport.ts";
-import { composeSmsText, inboundReplyText, normalizePhoneNumber } from "./sms-texts.ts";
+import { composeSmsText, inboundReplyText } from "./sms-texts.ts";
 import type { SmsTransport, SmsTransportDeps } from "./sms-transport.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
@@ -31,7 +32,10 @@ export default definePlugin({
   activate(ctx) {
     const { language } = ctx.config;
     let outbox: Outbox | null = null;
-    const handleMessage = createInboundHandler(ctx, (to, text) => transport?.send(to, text, null));
+    const { allowedPrefixes = null, premiumNumbers = false } = ctx.config;
+    const country = ctx.config.country || ctx.country;
+    const numbers = createRecipientNumbers({ country, allowedPrefixes, premiumNumbers });
+    const handleMessage = createInboundHandler(ctx, numbers, (to, text) => transport?.send(to, text, null));
     const transport = openTransport(ctx, {
       onMessage: handleMessage,
       onState: (state) => outbox?.reportResult(state),
@@ -40,16 +44,15 @@ export default definePlugin({
     outbox = createOutbox({
       ...ctx,
       concurrency: ctx.config.atOnce,
-      undeliverableReason: ({ device }) =>
-        normalizePhoneNumber(device.deviceIdentifier) === null
-          ? "the device identifier must be a telephone number"
-          : null,
-      send: (item) =>
-        transport.send(
-          normalizePhoneNumber(item.device.deviceIdentifier) ?? "",
-          composeSmsText(item, language),
-          item.deliveryId,
-        ),
+      undeliverableReason({ device }) {
+        const recipient = numbers.recipientOf(device.deviceIdentifier);
+        return "reason" in recipient ? recipient.reason : null;
+      },
+      async send(item) {
+        const recipient = numbers.recipientOf(item.device.deviceIdentifier);
+        if ("reason" in recipient) return { taken: false, ...recipient, retryable: false, down: false };
+        return transport.send(recipient.number, composeSmsText(item, language), item.deliveryId);
+      },
     });
     const waiting = outbox;
     ctx.deliver(waiting.add);
@@ -131,7 +134,7 @@ function deliveryIn({ name }: DeliveryReceipt, { messageId }: { messageId: strin
  * Creates the handler of inbound messages, which sends the reply; it resolves with false if the message could not be
  * stored.
  */
-function createInboundHandler(ctx: Context, send: (to: string, text: string) => unknown) {
+function createInboundHandler(ctx: Context, numbers: RecipientNumbers, send: (to: string, text: string) => unknown) {
   const repliedAt = new Map<string, number>();
   const mayReply = (number: string): boolean => {
     const now = ctx.clock.monotonicMs();
@@ -141,14 +144,15 @@ function createInboundHandler(ctx: Context, send: (to: string, text: string) => 
     return true;
   };
   return async ({ from, text }: TextMessage): Promise<boolean> => {
-    const number = normalizePhoneNumber(from);
-    // Alphanumeric senders cannot be answered.
+    const number = numbers.senderOf(from);
     if (number === null) return true;
     try {
       const reply = await ctx.receive({ from: number, text });
       const replyText =
-        reply.kind === "unknown" && !mayReply(number) ? null : inboundReplyText(reply, ctx.config.language);
-      if (replyText !== null) void send(number, replyText);
+        (reply.kind === "unknown" || reply.kind === "help") && !mayReply(number)
+          ? null
+          : inboundReplyText(reply, ctx.config.language);
+      if (replyText !== null && "number" in numbers.recipientOf(number)) void send(number, replyText);
       return true;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);

@@ -69,6 +69,8 @@ const USER_DATA_HEADER = 0x40;
 const CONCATENATION_8 = 0x00;
 const CONCATENATION_16 = 0x08;
 const NATIONAL_TABLES: ReadonlySet<number | undefined> = new Set([0x24, 0x25]);
+/** @source SMPP 3.4 §5.2.5 */
+const INTERNATIONAL_TON = 1;
 /** Values of data_coding. @source SMPP 3.4 §5.2.19 */
 const LATIN1 = 3;
 const UCS2 = 8;
@@ -147,7 +149,7 @@ function readMessage(pdu: Pdu): DeliveredMessage {
   // The package reads an id without its NUL into the next parameter, whose tag begins with a control character.
   const receiptedId = /^[ -~]*/.exec(pdu.receipted_message_id ?? "")?.[0].trim() ?? "";
   return {
-    from: pdu.source_addr ?? "",
+    from: pdu.source_addr_ton === INTERNATIONAL_TON ? withPlus(pdu.source_addr ?? "") : (pdu.source_addr ?? ""),
     to: pdu.destination_addr ?? "",
     esmClass,
     text: typeof message === "string" ? message : message.toString("latin1"),
@@ -156,6 +158,10 @@ function readMessage(pdu: Pdu): DeliveredMessage {
     ...(receiptedId !== "" && { receipted_message_id: receiptedId }),
     ...(pdu.message_state !== undefined && { message_state: pdu.message_state }),
   };
+}
+
+function withPlus(number: string): string {
+  return /^\d{7,15}$/.test(number) ? `+${number}` : number;
 }
 
 /** The package decodes texts while parsing; its own encoder gives their octets back. */

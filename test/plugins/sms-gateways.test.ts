@@ -577,11 +577,7 @@ describe("signatures of providers", () => {
   const rawKey = publicKey.export({ format: "der", type: "spki" }).subarray(12).toString("base64");
 
   /** Settings, and a signed receipt; `at` is its time in seconds. */
-  const SIGNED: [
-    string,
-    string,
-    (at: number) => { headers: Record<string, string>; body: string; url?: string },
-  ][] = [
+  const SIGNED: [string, string, (at: number) => { headers: Record<string, string>; body: string; url?: string }][] = [
     [
       "twilio",
       secret,
