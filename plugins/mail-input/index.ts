@@ -1,7 +1,7 @@
-import PostalMime from "postal-mime";
 import { type ConfigOf, definePlugin, type PluginContext } from "#plugin-api";
 import config from "./config.ts";
-import { isAutomaticReply, mailInput } from "./mail-trigger.ts";
+import { isAutomaticMail, mailInput } from "./mail-trigger.ts";
+import { parseMail } from "./parsed-mail.ts";
 import { authorizeSender, type SenderRules } from "./sender-authorization.ts";
 import { type IncomingMail, isAddressOrNetwork, MailRejectedError, openMailListener } from "./smtp-server.ts";
 
@@ -50,8 +50,8 @@ async function handleMail(
   mayAccept: () => boolean,
   ctx: Context,
 ): Promise<void> {
-  const read = await PostalMime.parse(mail.raw);
-  if (isAutomaticReply(read, mail.sender))
+  const read = await parseMail(mail.raw);
+  if (isAutomaticMail(read, mail.sender))
     return ctx.log.info({ event: "mail.automatic_ignored" }, "automatic mail ignored");
   const admitted = authorizeSender(read, rules, ctx.clock.now());
   if (typeof admitted === "string") {

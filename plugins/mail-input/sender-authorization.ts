@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { addressParser, type Email } from "postal-mime";
 import { parseAuthenticationResults } from "./authentication-results.ts";
+import type { ParsedMail } from "./parsed-mail.ts";
 
 /** Rules for authorized senders. */
 export interface SenderRules {
@@ -22,25 +22,24 @@ export interface AuthorizedMail {
 const MAX_AGE_MS = 3_600_000;
 
 /** Authorizes a mail, or returns the reason for refusing it; `now` is epoch ms. */
-export function authorizeSender(mail: Email, rules: SenderRules, now: number): AuthorizedMail | string {
+export function authorizeSender(mail: ParsedMail, rules: SenderRules, now: number): AuthorizedMail | string {
   const { senders, token, authenticationServer } = rules;
-  const named = mail.headers.filter(({ key }) => key === "from").flatMap(({ value }) => addressParser(value));
-  const from = mail.from?.address?.toLowerCase();
+  const [from, ...others] = mail.from;
   // With two senders, the mail server may have authenticated the other one.
-  if (named.length !== 1 || !from) return "the mail must have exactly one sender";
+  if (!from || others.length > 0) return "the mail must have exactly one sender";
   const domain = from.slice(from.lastIndexOf("@"));
   if (!senders.includes(from) && !senders.includes(domain)) return "sender not allowed";
-  const words = (mail.subject ?? "").split(/\s+/);
-  const others = words.filter((word) => !isEqualSecret(word.replace(/^[[(]|[\])]$/g, ""), token));
-  if (others.length === words.length) return "the subject must contain the token";
+  const words = mail.subject.split(/\s+/);
+  const rest = words.filter((word) => !isEqualSecret(word.replace(/^[[(]|[\])]$/g, ""), token));
+  if (rest.length === words.length) return "the subject must contain the token";
   if (authenticationServer !== null && !isSenderAuthenticated(mail, domain.slice(1), authenticationServer))
     return "the sender is not authenticated by the mail server";
   if (!isRecent(mail, now)) return "the date of the mail must be within an hour from now";
-  return { from, name: mail.from?.name ?? "", subject: others.join(" ").trim() };
+  return { from, name: mail.fromName, subject: rest.join(" ").trim() };
 }
 
 /** Only the topmost field is the relay's; others may be forged. @source RFC 8601 §5 */
-function isSenderAuthenticated(mail: Email, domain: string, server: string): boolean {
+function isSenderAuthenticated(mail: ParsedMail, domain: string, server: string): boolean {
   const [top] = mail.headers.filter(({ key }) => key === "authentication-results");
   const read = parseAuthenticationResults(top?.value ?? "");
   if (read?.server !== server.toLowerCase()) return false;
@@ -52,8 +51,8 @@ function isSenderAuthenticated(mail: Email, domain: string, server: string): boo
 }
 
 /** Rejects replayed mails after their Message-ID was forgotten. */
-function isRecent({ date }: Email, now: number): boolean {
-  return Math.abs(now - Date.parse(date ?? "")) <= MAX_AGE_MS;
+function isRecent({ date }: ParsedMail, now: number): boolean {
+  return Math.abs(now - Date.parse(date)) <= MAX_AGE_MS;
 }
 
 function isEqualSecret(given: string, expected: string): boolean {

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from "node:crypto";
 import {
   type ConfigOf,
   createOutbox,
@@ -6,15 +5,17 @@ import {
   failForMissingConfig,
   type Outbox,
   type PluginContext,
-  type PluginRequest,
-  type PluginResponse,
   type TextMessage,
 } from "#plugin-api";
 import config from "./config.ts";
-import { parseGatewayReceipt } from "./gateway-receipts.ts";
-import { createHttpTransport, requestValues } from "./http-transport.ts";
+import type { DeliveryReceipt } from "./delivery-receipts.ts";
+import { createGatewayCallbacks, DELIVERY_PARAMETER } from "./gateway-callbacks.ts";
+import { gatewayForm } from "./gateway-form.ts";
+import { invalidPattern } from "./gateway-responses.ts";
+import { createHttpTransport } from "./http-transport.ts";
+import { createRecipientNumbers, type RecipientNumbers } from "./recipient-numbers.ts";
 import { createSmppTransport } from "./smpp-transport.ts";
-import { composeSmsText, inboundReplyText, normalizePhoneNumber } from "./sms-texts.ts";
+import { composeSmsText, inboundReplyText } from "./sms-texts.ts";
 import type { SmsTransport, SmsTransportDeps } from "./sms-transport.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
@@ -31,7 +32,10 @@ export default definePlugin({
   activate(ctx) {
     const { language } = ctx.config;
     let outbox: Outbox | null = null;
-    const handleMessage = createInboundHandler(ctx, (to, text) => transport?.send(to, text, null));
+    const { allowedPrefixes = null, premiumNumbers = false } = ctx.config;
+    const country = ctx.config.country || ctx.country;
+    const numbers = createRecipientNumbers({ country, allowedPrefixes, premiumNumbers });
+    const handleMessage = createInboundHandler(ctx, numbers, (to, text) => transport?.send(to, text, null));
     const transport = openTransport(ctx, {
       onMessage: handleMessage,
       onState: (state) => outbox?.reportResult(state),
@@ -40,62 +44,97 @@ export default definePlugin({
     outbox = createOutbox({
       ...ctx,
       concurrency: ctx.config.atOnce,
-      undeliverableReason: ({ device }) =>
-        normalizePhoneNumber(device.deviceIdentifier) === null
-          ? "the device identifier must be a telephone number"
-          : null,
-      send: (item) =>
-        transport.send(
-          normalizePhoneNumber(item.device.deviceIdentifier) ?? "",
-          composeSmsText(item, language),
-          item.deliveryId,
-        ),
+      undeliverableReason({ device }) {
+        const recipient = numbers.recipientOf(device.deviceIdentifier);
+        return "reason" in recipient ? recipient.reason : null;
+      },
+      async send(item) {
+        const recipient = numbers.recipientOf(item.device.deviceIdentifier);
+        if ("reason" in recipient) return { taken: false, ...recipient, retryable: false, down: false };
+        return transport.send(recipient.number, composeSmsText(item, language), item.deliveryId);
+      },
     });
     const waiting = outbox;
     ctx.deliver(waiting.add);
     ctx.stop(({ deliveryIds }) => waiting.drop(deliveryIds));
-    ctx.route("inbound", (request) => handleInbound(request, ctx, handleMessage));
-    ctx.route("receipts", (request) => handleReceipt(request, ctx, transport));
+    serveCallbacks(ctx, handleMessage, transport);
     ctx.status(ctx.config.transport === "http" ? "ok" : "degraded", "connecting");
   },
 });
 
 /** Opens the configured transport; null if configuration is missing, which is reported. */
 function openTransport(ctx: Context, callbacks: Pick<SmsTransportDeps, "onMessage" | "onState">): SmsTransport | null {
-  const { transport, host, systemId, password, gatewayUrl } = ctx.config;
-  const { gatewayBody: body, gatewayType: type, gatewayAuthorization: authorization } = ctx.config;
+  const { transport, sender, host, systemId, password } = ctx.config;
   const { clock, signal } = ctx;
-  const onReceipt = (id: number, error: string | null): void => {
-    if (error === null) ctx.outcome(id, "accepted", { afterwards: true });
-    else ctx.outcome(id, "failed", { reason: error, retryable: false, returned: true });
+  const events = {
+    onReceipt(id: number, error: string | null): void {
+      if (error === null) ctx.outcome(id, "accepted", { afterwards: true });
+      else ctx.outcome(id, "failed", { reason: error, retryable: false, returned: true });
+    },
+    onAmbiguousReceipt(messageId: string): void {
+      ctx.log.warn(
+        { event: "sms.receipt_ambiguous", messageId },
+        "receipt ignored: several messages have this id in hexadecimal or decimal form",
+      );
+    },
   };
-  if (transport === "http" && gatewayUrl) {
-    const { sender, gatewayAnswerId: answerId, receiptState } = ctx.config;
-    const gateway = { url: gatewayUrl, body, type, authorization, fetch: ctx.fetch, answerId };
-    return createHttpTransport({ ...gateway, sender, clock, onReceipt, receipts: receiptState !== null });
+  if (transport === "smpp") {
+    if (host && systemId) {
+      const account = { host, systemId, password: password ?? "" };
+      return createSmppTransport({ ...ctx.config, ...callbacks, ...events, clock, signal, ...account });
+    }
+    failForMissingConfig(ctx, "host and systemId must be set");
+    return null;
   }
-  if (transport === "smpp" && host && systemId) {
-    return createSmppTransport({
-      ...ctx.config,
-      ...callbacks,
-      clock,
-      signal,
-      onReceipt,
-      host,
-      systemId,
-      password: password ?? "",
-    });
+  const form = gatewayForm(ctx.config);
+  const pattern = typeof form === "string" ? null : invalidPattern(form.success);
+  if (typeof form === "string" || pattern !== null) {
+    failForMissingConfig(ctx, typeof form === "string" ? form : `gatewaySuccessPattern is invalid: ${pattern}`);
+    return null;
   }
-  const missing = transport === "http" ? "gatewayUrl must be set" : "host and systemId must be set";
-  failForMissingConfig(ctx, missing);
-  return null;
+  const { gatewayUser: user, gatewayPassword, gatewayAuthorization, gatewayHeader, inboundToken } = ctx.config;
+  return createHttpTransport({
+    ...events,
+    ...{ clock, sender, form, user, password: gatewayPassword, fetch: ctx.fetch },
+    secrets: [gatewayAuthorization, gatewayHeader, inboundToken],
+    receiptUrl: (id) => receiptUrlOf(ctx, id),
+  });
+}
+
+/** URL for receipts of a delivery; empty if neither a token nor a signature would protect it. */
+function receiptUrlOf({ config: { inboundToken, signatureSecret }, baseUrl }: Context, id: number): string {
+  if (!inboundToken && !signatureSecret) return "";
+  const token = inboundToken && !signatureSecret ? `token=${encodeURIComponent(inboundToken)}&` : "";
+  return `${baseUrl}/x/sms/receipts?${token}${DELIVERY_PARAMETER}=${id}`;
+}
+
+/** Serves inbound messages and receipts of the gateway. */
+function serveCallbacks(
+  ctx: Context,
+  onMessage: (message: TextMessage) => Promise<boolean>,
+  transport: SmsTransport,
+): void {
+  const form = gatewayForm({ ...ctx.config, gatewayUrl: ctx.config.gatewayUrl ?? "http://localhost/" });
+  if (typeof form === "string") return;
+  const { inboundToken: token, signatureSecret } = ctx.config;
+  const callbacks = createGatewayCallbacks({
+    ...{ form, token, signatureSecret, onMessage, baseUrl: `${ctx.baseUrl}/x/sms`, now: ctx.clock.now },
+    onReceipt: (receipt, delivery) => transport.handleReceipt(receipt, delivery ?? deliveryIn(receipt, form)),
+  });
+  ctx.route("inbound", callbacks.inbound);
+  ctx.route("receipts", callbacks.receipts);
+}
+
+/** A gateway without ids in its responses refers to the delivery. */
+function deliveryIn({ name }: DeliveryReceipt, { messageId }: { messageId: string | null }): number | null {
+  return messageId === null && /^\d{1,15}$/.test(name) ? Number(name) : null;
 }
 
 /**
  * Creates the handler of inbound messages, which sends the reply; it resolves with false if the message could not be
  * stored.
  */
-function createInboundHandler(ctx: Context, send: (to: string, text: string) => unknown) {
+function createInboundHandler(ctx: Context, numbers: RecipientNumbers, send: (to: string, text: string) => unknown) {
   const repliedAt = new Map<string, number>();
   const mayReply = (number: string): boolean => {
     const now = ctx.clock.monotonicMs();
@@ -105,14 +144,15 @@ function createInboundHandler(ctx: Context, send: (to: string, text: string) => 
     return true;
   };
   return async ({ from, text }: TextMessage): Promise<boolean> => {
-    const number = normalizePhoneNumber(from);
-    // Alphanumeric senders cannot be answered.
+    const number = numbers.senderOf(from);
     if (number === null) return true;
     try {
       const reply = await ctx.receive({ from: number, text });
       const replyText =
-        reply.kind === "unknown" && !mayReply(number) ? null : inboundReplyText(reply, ctx.config.language);
-      if (replyText !== null) void send(number, replyText);
+        (reply.kind === "unknown" || reply.kind === "help") && !mayReply(number)
+          ? null
+          : inboundReplyText(reply, ctx.config.language);
+      if (replyText !== null && "number" in numbers.recipientOf(number)) void send(number, replyText);
       return true;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
@@ -120,43 +160,4 @@ function createInboundHandler(ctx: Context, send: (to: string, text: string) => 
       return false;
     }
   };
-}
-
-/** Inbound message from a gateway: 204 when stored, 503 to be retried. */
-async function handleInbound(
-  request: PluginRequest,
-  { config: { inboundToken, inboundFrom, inboundText } }: Context,
-  handleMessage: (message: TextMessage) => Promise<boolean>,
-): Promise<PluginResponse> {
-  const values = requestValues(request);
-  if (!isAllowed(request, values, inboundToken)) return { status: 401 };
-  const from = values[inboundFrom];
-  const text = values[inboundText];
-  if (!from || text === undefined) return { status: 400, body: `${inboundFrom} and ${inboundText} must be given` };
-  return { status: (await handleMessage({ from, text })) ? 204 : 503 };
-}
-
-/** Receipt from a gateway: 204, also for unknown messages. */
-function handleReceipt(
-  request: PluginRequest,
-  { config }: Pick<Context, "config">,
-  transport: Pick<SmsTransport, "handleReceipt">,
-): PluginResponse {
-  const { inboundToken, receiptId: id, receiptState: state, receiptArrived: arrived, receiptLost: lost } = config;
-  const values = requestValues(request);
-  if (!isAllowed(request, values, inboundToken)) return { status: 401 };
-  const receipt = state === null ? null : parseGatewayReceipt(values, { id, state, arrived, lost });
-  if (!receipt) return { status: 400, body: `${id} and ${state ?? "a state"} must be given` };
-  transport.handleReceipt(receipt);
-  return { status: 204 };
-}
-
-function isAllowed(request: PluginRequest, values: Readonly<Record<string, string>>, token: string | null): boolean {
-  const bearer = /^Bearer (.+)$/i.exec(String(request.headers.authorization ?? ""))?.[1];
-  return Boolean(token) && isSame(bearer ?? values.token ?? "", token ?? "");
-}
-
-function isSame(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

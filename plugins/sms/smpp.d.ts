@@ -19,7 +19,12 @@ declare module "smpp" {
     receipted_message_id?: string;
     message_state?: number;
     short_message?: { message?: string | Buffer; udh?: Buffer[] };
-    message_payload?: { message?: string | Buffer };
+    message_payload?: { message?: string | Buffer; udh?: Buffer[] };
+    sar_msg_ref_num?: number;
+    sar_total_segments?: number;
+    sar_segment_seqnum?: number;
+    source_addr_ton?: number;
+    source_addr_npi?: number;
     response(values?: Record<string, unknown>): Pdu;
   }
 
@@ -38,7 +43,7 @@ declare module "smpp" {
   interface Smpp {
     connect(options: Record<string, unknown>): Session;
     createServer(onSession: (session: Session) => void): NetServer;
-    encodings: Record<"ASCII" | "UCS2", { match(text: string): boolean; encode(text: string): Buffer }>;
+    encodings: Record<"ASCII" | "LATIN1" | "UCS2", { match(text: string): boolean; encode(text: string): Buffer }>;
     errors: Readonly<Record<string, number>>;
   }
 

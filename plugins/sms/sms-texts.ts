@@ -8,9 +8,10 @@ const TEXTS = {
     answered: "Thank you. Your response is:",
     inactive: "no longer accepts new members.",
     left: "You have left",
-    leftNone: "You are not on any list.",
+    leftNone: "You are not on this list. Send STOP to end all text messages.",
     stopped: "You will get no more text messages. Send START to resume.",
     started: "You will get text messages again. Send STOP to end them.",
+    help: "Reply with the number of your answer. Send STOP to end all text messages, START to resume.",
     late: "Responses to this message are no longer accepted.",
     many: "Too many attempts. Please try again later.",
     unknown: "Your message was not understood. Send STOP to end all text messages.",
@@ -20,9 +21,10 @@ const TEXTS = {
     answered: "Danke. Ihre Antwort ist:",
     inactive: "nimmt niemanden mehr auf.",
     left: "Sie haben verlassen:",
-    leftNone: "Sie standen auf keiner Liste.",
+    leftNone: "Sie standen nicht auf dieser Liste. STOP beendet alle Textnachrichten.",
     stopped: "Sie erhalten keine Textnachrichten mehr. START bringt sie zurück.",
     started: "Sie erhalten wieder Textnachrichten. STOP beendet sie.",
+    help: "Antworten Sie mit der Nummer Ihrer Antwort. STOP beendet alle Textnachrichten, START bringt sie zurück.",
     late: "Antworten auf diese Nachricht werden nicht mehr angenommen.",
     many: "Zu viele Versuche. Bitte versuchen Sie es später.",
     unknown: "Das wurde nicht verstanden. STOP beendet alle Textnachrichten.",
@@ -53,15 +55,11 @@ export function inboundReplyText(reply: TextReply, language: SmsLanguage): strin
       return texts.stopped;
     case "started":
       return texts.started;
+    case "help":
+      return texts.help;
     case "refused":
       return reply.why === "too-late" ? texts.late : texts.many;
     case "unknown":
       return texts.unknown;
   }
-}
-
-/** Digits with an optional leading plus; null if not a number. */
-export function normalizePhoneNumber(text: string): string | null {
-  const number = text.replace(/[\s()./-]/g, "");
-  return /^\+?\d{3,15}$/.test(number) ? number : null;
 }

@@ -5,8 +5,8 @@ import type { DeliveryReceipt } from "./delivery-receipts.ts";
 export interface SmsTransport {
   /** Sends one message; never rejects. `id` is the same for a repeated send; null if no receipt is wanted. */
   send(to: string, text: string, id: number | null): Promise<SendResult>;
-  /** Handles a receipt that arrived outside the transport's own connection. */
-  handleReceipt(receipt: DeliveryReceipt): void;
+  /** Handles a receipt that arrived outside the transport's own connection; `delivery` if it refers to a delivery. */
+  handleReceipt(receipt: DeliveryReceipt, delivery: number | null): void;
 }
 
 export interface SmsTransportDeps {

@@ -1,13 +1,14 @@
 import { type AttemptThrottle, createAttemptThrottle } from "../auth/attempt-throttle.ts";
 import { signLink, verifyLink } from "../auth/signed-links.ts";
 import type { Clock } from "../lib/clock.ts";
-import { invalidValue, notFound, requiredValue, TooManyRequestsError } from "../lib/errors.ts";
+import { notFound, requiredValue, TooManyRequestsError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store, Sync } from "../store/store.ts";
 import { type Enrollee, enrollPerson, findUserBySmsNumber } from "./enrollment.ts";
+import { parsePhoneNumber } from "./phone-numbers.ts";
 
 export interface CampaignDeps {
   store: Store;
@@ -25,6 +26,8 @@ export interface CampaignDeps {
   by: ActorContext;
   /** Base URL of the appliance. */
   baseUrl(): string;
+  /** ISO 3166 code of national numbers; null or absent if not configured. */
+  country?: string | null;
 }
 
 /** A self-service list, as anonymous visitors may see it. */
@@ -108,7 +111,7 @@ export function createCampaigns(deps: CampaignDeps): Campaigns {
       return joinAs(list, person);
     },
     async joinByText({ tag, from }) {
-      const phone = parsePhoneNumber(from);
+      const phone = parsePhoneNumber(from, "from", deps.country);
       recordAttempt(attempts, `number ${phone}`);
       const list = listByTag(tag, store);
       if (!list) throw notFound();
@@ -118,7 +121,7 @@ export function createCampaigns(deps: CampaignDeps): Campaigns {
       const list = tag === null ? null : listByTag(tag, store);
       if (tag !== null && !list) throw notFound();
       return store.write((tx) => {
-        const userId = findUserBySmsNumber(tx, parsePhoneNumber(from));
+        const userId = findUserBySmsNumber(tx, parsePhoneNumber(from, "from", deps.country), deps.country);
         const own = userId === null ? [] : tx.find(subscriptions, { userId });
         const left = own.flatMap((subscription) => {
           const place = joinableList(tx.get(distributionLists, subscription.distributionListId));
@@ -170,13 +173,6 @@ function listByTag(tag: string, store: Store): ListRow | null {
     normalized,
   );
   return found && store.getByPk(distributionLists, found.pk);
-}
-
-/** Normalizes a telephone number: no blanks or punctuation. Throws invalid-value. */
-export function parsePhoneNumber(text: string, field = "from"): string {
-  const phone = text.replace(/[\s()./-]/g, "");
-  if (!/^\+?\d{3,15}$/.test(phone)) throw invalidValue(field, "Must be a telephone number such as +49 30 123456.");
-  return phone;
 }
 
 /** Sends the welcome message with the unsubscribe link. A failure does not undo the enrolment. */

@@ -4,6 +4,7 @@ import userDevices from "../resources/people/user-devices.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, StoreReader, Transaction } from "../store/store.ts";
+import { isSamePhoneNumber } from "./phone-numbers.ts";
 
 /** A person who joins a list; at least one of email and phone is set. */
 export interface Enrollee {
@@ -65,8 +66,8 @@ function findPerson(tx: StoreReader, { email, phone }: Enrollee): string | null 
 }
 
 /** Owner of the oldest SMS device with this number. */
-export function findUserBySmsNumber(reader: StoreReader, phone: string): string | null {
-  const [oldest] = smsDevicesByNumber(reader, phone);
+export function findUserBySmsNumber(reader: StoreReader, phone: string, country: string | null = null): string | null {
+  const [oldest] = smsDevicesByNumber(reader, phone, country);
   return oldest?.userId ?? null;
 }
 
@@ -80,18 +81,29 @@ export interface SmsDevice {
 const DEVICES = `SELECT d.id, d.user_pk AS userPk, u.id AS userId FROM user_devices d JOIN users u ON u.pk = d.user_pk`;
 const BY_NUMBER = `${DEVICES} WHERE d.type = 'SMS' COLLATE NOCASE
   AND d.device_identifier COLLATE NOCASE IN (?, ?) ORDER BY d.pk`;
-const BY_DIGITS = `${DEVICES} WHERE d.type = 'SMS' COLLATE NOCASE
-  AND replace(d.device_identifier, ' ', '') IN (?, ?) ORDER BY d.pk`;
+/** Numbers in other spellings with the same last digits; the first condition keeps most rows from being rewritten. */
+const BY_LAST_DIGITS = `SELECT d.id, d.user_pk AS userPk, u.id AS userId, d.device_identifier AS spelling
+  FROM user_devices d JOIN users u ON u.pk = d.user_pk
+  WHERE d.type = 'SMS' COLLATE NOCASE AND d.device_identifier LIKE '%' || ? || '%'
+  AND replace(replace(replace(replace(replace(d.device_identifier, ' ', ''), '-', ''), '/', ''), '.', ''), ')', '')
+    LIKE '%' || ? || '%' ORDER BY d.pk LIMIT 100`;
+const COMPARED_DIGITS = 6;
 
 /**
- * The SMS devices of a number, with or without the international plus, oldest first. Looks for the exact number first,
- * which uses the index; only if none matches, for numbers written with spaces.
+ * The SMS devices of a number in any spelling, oldest first. Looks for the exact number first, with or without the
+ * international plus, which uses the index; only if none matches, for other spellings. `country` is that of national
+ * numbers; null: that of the number.
  */
-export function smsDevicesByNumber(reader: StoreReader, phone: string): SmsDevice[] {
+export function smsDevicesByNumber(reader: StoreReader, phone: string, country: string | null = null): SmsDevice[] {
   const digits = phone.replace(/^\+/, "");
   const spellings = [digits, `+${digits}`] as const;
   const found = reader.all<SmsDevice>(BY_NUMBER, ...spellings);
-  return found.length > 0 ? found : reader.all<SmsDevice>(BY_DIGITS, ...spellings);
+  if (found.length > 0) return found;
+  const last = digits.slice(-COMPARED_DIGITS);
+  return reader
+    .all<SmsDevice & { spelling: string }>(BY_LAST_DIGITS, last.slice(-2), last)
+    .filter(({ spelling }) => isSamePhoneNumber(spelling, phone, country))
+    .map(({ id, userPk, userId }) => ({ id, userPk, userId }));
 }
 
 /** A person without an email address becomes an anonymous user named by the number. */

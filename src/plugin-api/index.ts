@@ -8,7 +8,7 @@ import type { TriggerInput } from "./trigger-input.ts";
 import type { CallVoice } from "./voice.ts";
 
 export { backoffMs } from "../lib/backoff.ts";
-export type { Clock, Timer } from "../lib/clock.ts";
+export { type Clock, sleep, type Timer } from "../lib/clock.ts";
 export {
   addressTowards,
   interfaceAddress,
@@ -19,6 +19,12 @@ export {
   NetworkUnreachableError,
   type OwnAddress,
 } from "../lib/network-route.ts";
+export {
+  createPhoneNumberReader,
+  type PhoneNumber,
+  type PhoneNumberLibrary,
+  type PhoneNumberReader,
+} from "../lib/phone-numbers.ts";
 export { createSemaphore } from "../lib/semaphore.ts";
 export { createSerialQueue } from "../lib/serial-queue.ts";
 export { fullBucket, takeToken } from "../lib/token-bucket.ts";
@@ -129,6 +135,8 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   readonly baseUrl: string;
   /** Interface for multicast by name or IPv4 address, from the settings; null: as the system's routes lead. */
   readonly multicastInterface: string | null;
+  /** ISO 3166 code of the site's country, from the settings, for national telephone numbers; null if not set. */
+  readonly country: string | null;
   /** Receives deliveries in batches of at most 200; at most the manifest's `window` are unacknowledged at a time. */
   deliver(handler: (batch: DeliveryItem[]) => void): void;
   /** Receives cancelled deliveries: silence the devices, then report an outcome. */

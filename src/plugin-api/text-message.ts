@@ -16,6 +16,8 @@ export type TextReply =
   /** All text messages to this number are stopped. */
   | { kind: "stopped" }
   | { kind: "started" }
+  /** The sender asked for help. */
+  | { kind: "help" }
   | { kind: "refused"; why: "too-late" | "too-many" }
   /** Not understood. */
   | { kind: "unknown" };

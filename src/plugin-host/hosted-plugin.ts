@@ -282,7 +282,7 @@ export class HostedPlugin {
     const ports = this.#ports.settings();
     return {
       ...{ plugin: name, config: this.#runningConfig, ports, watches, allowedTargets },
-      ...{ baseUrl: baseUrl(), multicastInterface },
+      ...{ baseUrl: baseUrl(), multicastInterface, country: settings.site?.country ?? null },
     };
   }
 

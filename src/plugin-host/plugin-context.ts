@@ -38,6 +38,7 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
     urls,
     baseUrl: init.baseUrl,
     multicastInterface: init.multicastInterface,
+    country: init.country ?? null,
     deliver(handler) {
       made.deliver = handler;
     },

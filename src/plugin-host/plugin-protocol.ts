@@ -30,6 +30,8 @@ export interface PluginInit {
   baseUrl: string;
   /** Setting `network.multicastInterface`. */
   multicastInterface: string | null;
+  /** Setting `site.country`. */
+  country?: string | null;
 }
 
 /** One outcome of one delivery; `at` is the time the plugin learned it, epoch ms. */

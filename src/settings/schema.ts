@@ -75,6 +75,18 @@ export const settingsSchema = z
           .describe("Minimum log level."),
       })
       .prefault({}),
+    site: z
+      .strictObject({
+        country: z
+          .string()
+          .regex(/^[A-Z]{2}$/, "must be a country code of two capital letters, such as DE")
+          .nullable()
+          .default(null)
+          .describe(
+            "Country of the site (ISO 3166, such as DE), for telephone numbers without a country code; null = such numbers are used as they are.",
+          ),
+      })
+      .prefault({}),
     api: z
       .strictObject({
         methodOverride: z

@@ -353,7 +353,9 @@ async function startModules(
     endpointId,
     by: access.systemContext("inputs"),
   });
-  publicResponses = createPublicResponses({ data, clock, log, notificationService, baseUrl });
+  publicResponses = createPublicResponses({
+    ...{ data, clock, log, notificationService, baseUrl, country: settings.site.country },
+  });
   ringPlans = createRingPlans({
     store,
     clock,

@@ -32,6 +32,7 @@ export function createPublicResponses({ data: { store, access }, ...deps }: Publ
       notificationService,
       campaigns,
       by: access.systemContext("texts"),
+      ...(deps.country !== undefined && { country: deps.country }),
     }),
     answerLinks: createAnswerLinks({ store, notificationService }),
     declineLinks: createDeclineLinks({ store, clock, by: access.systemContext("opt-outs") }),

@@ -86,6 +86,26 @@ describe("mail-input", () => {
     expect(await strange.send({})).toMatch(/^550 .*relay not allowed/);
   });
 
+  it("decodes windows-1252 and ignores replies, bulk mail and reports", async () => {
+    const { send, triggered } = await run();
+    const head = (more: string): string =>
+      `From: head@school.example.org\r\nTo: fire@appliance\r\nSubject: ${TOKEN} Fire\r\nDate: ${new Date().toUTCString()}\r\nMessage-ID: <w1@x>\r\n${more}\r\n`;
+    const envelope = { from: "head@school.example.org", to: "fire@bells.example.org" };
+    const text = Buffer.from("52e973756d6520937994209620353020800d0a", "hex");
+    const type =
+      "MIME-Version: 1.0\r\nContent-Type: text/plain; charset=windows-1252\r\nContent-Transfer-Encoding: 8bit\r\n";
+    for (const field of [
+      "X-Autoreply: yes",
+      "Precedence: bulk",
+      "Precedence: auto_reply",
+      "Content-Type: multipart/report; boundary=x",
+    ])
+      expect(await send({ envelope, raw: head(`${field}\r\n`) })).toMatch(/^250/);
+    expect(triggered()).toEqual([]);
+    expect(await send({ envelope, raw: Buffer.concat([Buffer.from(head(type)), text]) })).toMatch(/^250/);
+    expect(triggered()).toMatchObject([{ source: "fire", values: { subject: "Fire", body: "Résume “y” – 50 €" } }]);
+  });
+
   it("trusts only the relay's authentication results", async () => {
     const { send, triggered } = await run({ authenticationServer: "mx.example.org" });
     const proven = (value: string, more: object = {}) =>

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import iconv from "iconv-lite";
 import { generateToken, hashToken } from "../../auth/tokens.ts";
 import type { BellScheduleRow } from "../../bells/bell-schedule-hooks.ts";
 import {
@@ -139,6 +140,7 @@ function decodeCalendar(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return new TextDecoder("windows-1252").decode(bytes);
+    // Some builds of Node decode windows-1252 as Latin-1.
+    return iconv.decode(bytes, "windows-1252");
   }
 }

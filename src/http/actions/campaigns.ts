@@ -1,6 +1,6 @@
 import { CallerError, LimitError, TooManyRequestsError } from "../../lib/errors.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
-import { parsePhoneNumber } from "../../people/campaigns.ts";
+import { parsePhoneNumber } from "../../people/phone-numbers.ts";
 import { text } from "../../schema/field.ts";
 import { fillPlaceholders } from "../../web-pages/authorize-messages.ts";
 import { type CampaignMessages, campaignMessages } from "../../web-pages/campaign-messages.ts";

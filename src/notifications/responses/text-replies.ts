@@ -1,12 +1,14 @@
 import type { Clock } from "../../lib/clock.ts";
 import { CallerError, TooManyRequestsError } from "../../lib/errors.ts";
-import { type Campaigns, parsePhoneNumber } from "../../people/campaigns.ts";
+import type { Campaigns } from "../../people/campaigns.ts";
 import { smsDevicesByNumber } from "../../people/enrollment.ts";
+import { parsePhoneNumber } from "../../people/phone-numbers.ts";
 import type { TextMessage, TextReply } from "../../plugin-api/index.ts";
 import userDevices from "../../resources/people/user-devices.ts";
 import type { ActorContext, Store, StoreReader, Sync } from "../../store/store.ts";
 import { addActivity } from "../engine/activity-log.ts";
 import type { NotificationService } from "../notification-service.ts";
+import { normalizeText, textKeyword } from "./text-keywords.ts";
 
 export interface TextReplyDeps {
   store: Store;
@@ -15,14 +17,13 @@ export interface TextReplyDeps {
   campaigns: Pick<Campaigns, "joinByText" | "leaveByText">;
   /** The actor that disables and enables devices. */
   by: ActorContext;
+  /** ISO 3166 code of national numbers; null or absent if not configured. */
+  country?: string | null;
 }
 
 /** Processes incoming text messages. Throws invalid-value for an invalid number. */
 export type TextMessageHandler = (message: TextMessage) => Promise<TextReply>;
 
-/** Keywords of carriers and laws, in any case, with German ones. */
-const STOP_KEYWORDS = new Set(["STOP", "STOPALL", "UNSUBSCRIBE", "CANCEL", "END", "QUIT", "STOPP", "ABMELDEN"]);
-const START_KEYWORDS = new Set(["START", "UNSTOP", "WEITER"]);
 /** An answer to an older question is not assumed. */
 const ANSWER_WINDOW_MS = 24 * 3_600_000;
 
@@ -35,7 +36,7 @@ interface OpenQuestion {
 
 /**
  * Handles a text message: STOP (all messages, or one list by its tag), START, an answer to the newest question by its
- * number or text, or else a list's tag to join. STOP disables the number's devices, START enables them; an answer
+ * number or text, a list's tag to join, or else HELP. STOP disables the number's devices, START enables them; an answer
  * counts for all recipients who share the number. @source docs/decisions/0102-responses.md, Text replies
  */
 export function createTextMessageHandler({
@@ -44,10 +45,11 @@ export function createTextMessageHandler({
   notificationService,
   campaigns,
   by,
+  country = null,
 }: TextReplyDeps): TextMessageHandler {
   const setDevicesDisabled = async (from: string, disabled: boolean): Promise<void> => {
     await store.write((tx) => {
-      for (const { id } of smsDevicesByNumber(tx, from)) tx.update(userDevices, id, { disabled }, by);
+      for (const { id } of smsDevicesByNumber(tx, from, country)) tx.update(userDevices, id, { disabled }, by);
       return undefined as Sync<undefined>;
     });
   };
@@ -72,17 +74,20 @@ export function createTextMessageHandler({
   }
 
   async function handle({ from, text }: TextMessage): Promise<TextReply> {
-    const number = parsePhoneNumber(from);
+    const number = parsePhoneNumber(from, "from", country);
     const trimmed = text.trim();
-    const [word = "", ...rest] = trimmed.split(/\s+/);
-    if (STOP_KEYWORDS.has(word.toUpperCase())) return stop(number, rest.join(" "));
-    if (START_KEYWORDS.has(trimmed.toUpperCase())) {
+    const keyword = textKeyword(trimmed);
+    const question = newestQuestion(number, store, clock.now(), country);
+    const option = question && matchOption(question.options, trimmed);
+    // "Cancel" or "Help" may be the answer to a question; "stop" never is.
+    if (question && option && !keyword?.isStrict) return answer(question, option);
+    if (keyword?.kind === "stop") return stop(number, keyword.rest);
+    if (keyword?.kind === "start") {
       await setDevicesDisabled(number, false);
       return { kind: "started" };
     }
-    const question = newestQuestion(number, store, clock.now());
-    const option = question && matchOption(question.options, trimmed);
-    return question && option ? answer(question, option) : join(number, trimmed);
+    if (keyword?.kind === "help") return join(number, trimmed).catch(helpUnlessJoined);
+    return join(number, trimmed);
   }
 
   return async (message) => {
@@ -96,13 +101,19 @@ export function createTextMessageHandler({
   };
 }
 
-function newestQuestion(phone: string, reader: StoreReader, now: number): OpenQuestion | null {
+/** A list may have the tag of a keyword, such as INFO. */
+function helpUnlessJoined(error: unknown): TextReply {
+  if (error instanceof CallerError && error.type === "not-found") return { kind: "help" };
+  throw error;
+}
+
+function newestQuestion(phone: string, reader: StoreReader, now: number, country: string | null): OpenQuestion | null {
   const rows = reader.all<{ notificationId: string; recipient: string; options: string }>(
     `SELECT n.id AS notificationId, r.id AS recipient, c.options
      FROM notification_recipients r JOIN notifications n ON n.pk = r.notification_pk
        JOIN confirmation_requests c ON c.pk = n.confirmation_request_pk
      WHERE r.user_pk IN (SELECT value FROM json_each(?)) AND n.created_at > ? AND r.declined IS NOT 1 ORDER BY n.created_at DESC, n.pk DESC, r.pk`,
-    JSON.stringify(smsDevicesByNumber(reader, phone).map(({ userPk }) => userPk)),
+    JSON.stringify(smsDevicesByNumber(reader, phone, country).map(({ userPk }) => userPk)),
     now - ANSWER_WINDOW_MS,
   );
   const [newest] = rows;
@@ -113,9 +124,10 @@ function newestQuestion(phone: string, reader: StoreReader, now: number): OpenQu
   return { notificationId, recipients, options: JSON.parse(options) as string[] };
 }
 
-/** An option by its number, counted from 1, or by its text in any case. */
+/** An option by its number, counted from 1, or by its text in any case and with any punctuation around it. */
 function matchOption(options: readonly string[], trimmed: string): string | null {
-  const byNumber = /^\d{1,2}[.)]?$/.test(trimmed) ? options[Number.parseInt(trimmed, 10) - 1] : undefined;
-  const normalized = trimmed.toLocaleLowerCase();
-  return byNumber ?? options.find((option) => option.toLocaleLowerCase() === normalized) ?? null;
+  const [, digits] = /^[("'„“]?\s*(\d{1,2})\s*[.):!"'”“]*$/.exec(trimmed) ?? [];
+  const byNumber = digits === undefined ? undefined : options[Number(digits) - 1];
+  const normalized = normalizeText(trimmed);
+  return byNumber ?? options.find((option) => normalized !== "" && normalizeText(option) === normalized) ?? null;
 }

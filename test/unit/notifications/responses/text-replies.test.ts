@@ -44,8 +44,10 @@ afterAll(() => at.close());
 const withNumber = (userId: string, deviceIdentifier: string) =>
   at.store.create(userDevices, { type: "SMS", deviceIdentifier }, at.by, { userId });
 const say = (text: string, from = ANN) => take({ from, text });
-async function ask(userIds: string[]): Promise<string> {
-  const { id } = await at.send({ subject: "x", userIds, confirmationRequestId: requestId });
+async function ask(userIds: string[], options?: string[]): Promise<string> {
+  const own =
+    options && (await at.create(confirmationRequests, { name: options.join(), options, expirationPeriod: 60 }));
+  const { id } = await at.send({ subject: "x", userIds, confirmationRequestId: own?.id ?? requestId });
   await at.run(id);
   return id;
 }
@@ -99,5 +101,29 @@ describe("a text message", () => {
     expect(at.store.count(subscriptions, { distributionListId: list.id })).toBe(0);
     expect(await say("opera")).toEqual({ kind: "unknown" });
     await expect(say("hello", "no number")).rejects.toThrow("telephone number");
+  });
+
+  it("comes from a number that is stored in another spelling", async () => {
+    const [bob, eve] = [await at.user("Bob"), await at.user("Eve")];
+    await withNumber(bob, "0171 / 765 43-21");
+    await withNumber(eve, "+49 (0)171 7654322");
+    const id = await ask([bob, eve]);
+    await say("1", "+491717654321");
+    await say("No!", "+491717654322");
+    expect([answerOf(id, bob), answerOf(id, eve)]).toEqual(["Yes", "No"]);
+    expect(await say("Arrêt!", "+491717654321")).toEqual({ kind: "stopped" });
+    expect(at.store.find(userDevices, { userId: bob })[0]).toMatchObject({ disabled: true });
+  });
+
+  it("is an answer rather than a keyword, except for STOP, and a list rather than HELP", async () => {
+    const campaign = { subscribeTag: "INFO" };
+    await at.create(distributionLists, { name: "News", isSubscribable: true, campaign });
+    expect(await say("help")).toEqual({ kind: "help" });
+    expect(await say("Info")).toEqual({ kind: "joined", list: "News" });
+    const id = await ask([ann], ["Help", "Cancel", "Stop"]);
+    expect(await say("HELP!")).toEqual({ kind: "answered", option: "Help" });
+    expect(await say("cancel")).toEqual({ kind: "answered", option: "Cancel" });
+    expect(answerOf(id, ann)).toBe("Cancel");
+    expect(await say("stop")).toEqual({ kind: "stopped" });
   });
 });
