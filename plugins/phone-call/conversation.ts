@@ -6,6 +6,8 @@ import { answerKey, type CallScript } from "./call-script.ts";
 export interface CallConversation {
   /** Starts from the beginning; may be called again when the media target changes. */
   start(): void;
+  /** Says nothing more until the next start: the callee holds the call. */
+  pause(): void;
   pressKey(key: string): void;
   /** Handles a result of answering machine detection. */
   handleCallProgress(detected: CallProgressResult): void;
@@ -101,6 +103,10 @@ export function createCallConversation(
     },
     start() {
       speak(script.opening, nextRound);
+    },
+    pause() {
+      generation++;
+      timer?.cancel();
     },
     pressKey(key) {
       if (stopped) return;

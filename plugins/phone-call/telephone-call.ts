@@ -16,20 +16,8 @@ import {
   parseReceptionReports,
   type ReceptionReport,
 } from "../sip/media/rtcp.ts";
-import {
-  formatSdpAnswer,
-  formatSdpOffer,
-  isSameMedia,
-  parseSdpAnswer,
-  type RemoteMedia,
-  type SdpOffer,
-} from "../sip/media/sdp.ts";
-import {
-  createMediaDecryptor,
-  createSrtpOffer,
-  type SrtpOffer,
-  type SrtpPolicy,
-} from "../sip/media/srtp-negotiation.ts";
+import { createSdpSession, isSameMedia, type RemoteMedia, type SdpSession } from "../sip/media/sdp.ts";
+import { createMediaDecryptor, createSrtpOffer, type SrtpPolicy } from "../sip/media/srtp-negotiation.ts";
 import type { CallFailure, SipCall } from "../sip/user-agent/call.ts";
 import { escapeUser } from "../sip/user-agent/sip-uri.ts";
 import type { SipUserAgent } from "../sip/user-agent/user-agent.ts";
@@ -96,10 +84,13 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
   let target: VoiceTarget | null = null;
   let dtmfPayloadType: number | null = null;
   let remoteMedia: RemoteMedia | null = null;
-  let srtpOffer: SrtpOffer | null = null;
+  let session: SdpSession | null = null;
   let decryptor = createMediaDecryptor(null);
   let report: ReceptionReport | null = null;
   let timeout: Timer | null = null;
+  let isAnswered = false;
+  /** Of the stream before a hold. */
+  let closing: Promise<void> = Promise.resolve();
   let isOver = false;
   let onOver = (_end: CallResult): void => {};
   const over = new Promise<CallResult>((resolve) => {
@@ -133,8 +124,9 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
     localAddress = address;
     if (isOver) return media.close();
     handleMedia(media);
-    srtpOffer = createSrtpOffer(deps.srtp, hop);
-    const offer: SdpOffer = { address, port: media.port, id: deliveryId, codecs: CODECS, secrecy: srtpOffer };
+    const secrecy = createSrtpOffer(deps.srtp, hop);
+    const agreed = createSdpSession({ address, port: media.port, id: deliveryId, codecs: CODECS, secrecy });
+    session = agreed;
     const { uri, credentials } = trunk;
     const user = deps.callerNumber ?? escapeUser(credentials?.user ?? "carillon");
     call = userAgent.call(
@@ -143,8 +135,9 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
         ...{ hop, credentials },
         caller: { user, name: deps.callerName, address: `sip:${user}@${uri.host}` },
         headers: deps.callerNumber === null ? [] : [["P-Asserted-Identity", `<sip:${user}@${uri.host}>`]],
-        offer: formatSdpOffer(offer),
-        answerTo: (theirs) => formatSdpAnswer(offer, theirs),
+        offer: agreed.offer(),
+        offerAgain: agreed.offer,
+        answerTo: agreed.answer,
       },
       {
         onRinging(status) {
@@ -196,9 +189,10 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
   };
 
   const handleAnswer = async (description: string): Promise<void> => {
-    const { media: remote, error } = parseSdpAnswer(description, CODECS, srtpOffer);
-    if (isOver || !media) return;
-    if (!remote) return failMedia(error);
+    if (isOver || !media || !session) return;
+    const { media: remote, isHeld, error } = session.parse(description);
+    if (error !== undefined) return failMedia(error);
+    if (!remote || isHeld) return holdSpeech();
     dtmfPayloadType = remote.dtmfPayloadType;
     if (remoteMedia?.secrecy?.theirs.key !== remote.secrecy?.theirs.key)
       decryptor = createMediaDecryptor(remote.secrecy);
@@ -207,17 +201,14 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
     if (isSame) return;
     const before = target;
     // The new stream restarts its sequence numbers, which must not be reused with the same key.
-    if (before) ssrc = drawSsrc();
+    if (isAnswered) ssrc = drawSsrc();
     const next: VoiceTarget = {
       ...{ group: remote.address, port: remote.port, codec: remote.codec, sourcePort: media.port, ssrc },
       ...(remote.secrecy ? { secrecy: remote.secrecy.own } : {}),
     };
     target = next;
-    if (before) await voice.close(before);
-    else {
-      outcome(deliveryId, "accepted");
-      setTimeoutFor(MAX_CALL_MS, () => finishTalked("The call exceeded its maximum duration."));
-    }
+    beginTalking();
+    await (before ? voice.close(before) : closing);
     await voice.open(next);
     if (isOver) return void voice.close(next).catch(() => {});
     conversation ??= createCallConversation(item, script, {
@@ -228,8 +219,24 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
     conversation.start();
   };
 
+  const beginTalking = (): void => {
+    if (isAnswered) return;
+    isAnswered = true;
+    outcome(deliveryId, "accepted");
+    setTimeoutFor(MAX_CALL_MS, () => finishTalked("The call exceeded its maximum duration."));
+  };
+
+  /** The callee holds the call: the script starts again when it is resumed. */
+  const holdSpeech = (): void => {
+    beginTalking();
+    conversation?.pause();
+    remoteMedia = null;
+    if (target) closing = voice.close(target).catch(() => {});
+    target = null;
+  };
+
   const failMedia = (reason: string): void => {
-    if (target) finishTalked(`Answered, but speech failed: ${reason}`);
+    if (isAnswered) finishTalked(`Answered, but speech failed: ${reason}`);
     else finish({ kind: "refused", reason });
   };
 

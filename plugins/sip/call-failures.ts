@@ -8,6 +8,8 @@ export interface CallFailureExplanation {
   busy: boolean;
   /** It does not mean that the device is off: it is busy, or the server or the credentials are at fault. */
   inconclusive: boolean;
+  /** When the other side wants to be called again at the earliest. */
+  retryAfterMs?: number;
 }
 
 const FAILURE_MESSAGES: Readonly<Record<number, string>> = {
@@ -36,14 +38,16 @@ const TEMPORARY_STATUSES = [408, 480, 486, 500, 502, 503, 504, 600];
 const INCONCLUSIVE_STATUSES = [401, 403, 407, 486, 487, 488, 500, 502, 503, 504, 600, 603, 606];
 
 /** Explains a failed call. @source RFC 3261 §21 */
-export function explainCallFailure({ status, reason: detail }: CallFailure): CallFailureExplanation {
+export function explainCallFailure({ status, reason: detail, retryAfterMs }: CallFailure): CallFailureExplanation {
   if (status === null) return { reason: detail, retryable: true, busy: false, inconclusive: false };
   const known = FAILURE_MESSAGES[status];
   const response = detail === "" ? String(status) : `${status} ${detail.slice(0, 100)}`;
+  const isRetryable = TEMPORARY_STATUSES.includes(status);
   return {
     reason: known === undefined ? `call failed: ${response}` : `${known} (${response})`,
-    retryable: TEMPORARY_STATUSES.includes(status),
+    retryable: isRetryable,
     busy: BUSY_STATUSES.includes(status),
     inconclusive: INCONCLUSIVE_STATUSES.includes(status),
+    ...(isRetryable && retryAfterMs !== undefined ? { retryAfterMs } : {}),
   };
 }

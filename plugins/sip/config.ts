@@ -1,4 +1,4 @@
-import { integer, option, secret, text } from "#plugin-api";
+import { boolean, integer, option, secret, text } from "#plugin-api";
 
 /** Configuration of the sip plugin. */
 export default {
@@ -35,6 +35,10 @@ export default {
     {
       default: "MD5",
     },
+  ),
+  digestWithoutQop: boolean(
+    "Accept registrations of old devices that authenticate without qop (RFC 2069). Each challenge is then valid once.",
+    { default: false },
   ),
   accounts: secret(
     "Accounts of devices that may register, one per line: `name:password` for a speaker, `phone name:password` for a phone.",

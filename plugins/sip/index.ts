@@ -8,6 +8,8 @@ import { probeSipDevice } from "./paging/probe.ts";
 import { createSipRegistrar, type SipRegistrar } from "./registrar.ts";
 import { parseSipAccounts, type SipAccount } from "./sip-accounts.ts";
 import type { SipCredentials } from "./user-agent/digest.ts";
+import { type Hop, resolveHop } from "./user-agent/hop.ts";
+import type { SipUri } from "./user-agent/sip-uri.ts";
 import { openSipUserAgent } from "./user-agent/user-agent.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
@@ -41,6 +43,7 @@ export default definePlugin({
       directory,
       callerName: ctx.config.callerName,
       srtp: ctx.config.srtp,
+      redirect: (uri) => resolveRedirection(uri, ctx),
       outcome,
       stream,
     });
@@ -68,33 +71,47 @@ function credentialsFrom(user: string | null, password: string | null): SipCrede
   return user ? { user, password: password ?? "" } : null;
 }
 
-/** Creates a registrar that reports registered devices to the appliance; other attributes of a device stay. */
+/** Resolves the target of a redirection under the address policy; rejects otherwise. */
+async function resolveRedirection(uri: SipUri, ctx: Context): Promise<Hop> {
+  const hop = await resolveHop({ ...uri, host: await ctx.resolveTarget(uri.host) });
+  return hop.protocol === "tls" ? { ...hop, name: uri.host } : hop;
+}
+
+/** Creates a registrar that reports registrations to the appliance; other attributes of a device stay. */
 function createDeviceRegistrar(ctx: Context, accounts: ReadonlyMap<string, SipAccount>): SipRegistrar {
+  const { clock, log } = ctx;
   const changed = new Map<string, DeviceReport>();
-  const report = (): void => {
+  const sendReport = (): void => {
     const devices = [...changed.values()];
     changed.clear();
     ctx.devices
       .report(devices)
       .catch((error: Error) =>
-        ctx.log.warn({ event: "device.report_failed", err: error.message }, "failed to report devices"),
+        log.warn({ event: "device.report_failed", err: error.message }, "failed to report devices"),
       );
   };
-  const { digest } = ctx.config;
-  return createSipRegistrar({
-    clock: ctx.clock,
-    realm: ctx.config.realm,
+  const report = ({ user, type }: SipAccount, attributes: Record<string, string>): void => {
+    if (changed.size === 0) clock.after(REPORT_DELAY_MS, sendReport);
+    const merged = { ...changed.get(user)?.attributes, ...attributes };
+    changed.set(user, { deviceIdentifier: `sip:${user}`, type, description: "", attributes: merged });
+  };
+  const { digest, digestWithoutQop: isQopOptional, realm } = ctx.config;
+  const registrar: SipRegistrar = createSipRegistrar({
+    ...{ clock, realm, isQopOptional, accounts },
     key: randomBytes(32),
     algorithms: digest === "both" ? ["SHA-256", "MD5"] : [digest],
-    accounts,
-    onChange({ user, type }, contact) {
-      if (changed.size === 0) ctx.clock.after(REPORT_DELAY_MS, report);
-      const deviceIdentifier = `sip:${user}`;
-      const attributes =
-        contact === null ? { IsRegistered: "false" } : { IsRegistered: "true", RegisteredContact: contact };
-      changed.set(user, { deviceIdentifier, type, description: "", attributes });
+    onChange(account, contact) {
+      if (contact === null) return report(account, { IsRegistered: "false" });
+      report(account, { IsRegistered: "true", RegisteredContact: contact, RegistrationProblem: "" });
+    },
+    onRefused({ user, account, host: address, reason }) {
+      log.warn({ event: "sip.registration_refused", user, address, reason }, "SIP registration refused");
+      if (!account) return;
+      const isRegistered = registrar.bindingsOf(account.user).length > 0;
+      report(account, { IsRegistered: String(isRegistered), RegistrationProblem: `${reason} (from ${address})` });
     },
   });
+  return registrar;
 }
 
 /** Thousands of devices register at once after a power cut. */

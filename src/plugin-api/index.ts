@@ -191,6 +191,11 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
       timeoutMs?: number;
     },
   ): Promise<{ status: number; headers: Record<string, string>; body: string }>;
+  /**
+   * The address to connect to for a host that a third party named, such as the target of a redirection. Rejects if the
+   * address policy does not allow it.
+   */
+  resolveTarget(host: string): Promise<string>;
   every(periodMs: number, handler: () => void): void;
   /** Subscribes to a core event. */
   onEvent<K extends keyof PluginEvents>(name: K, handler: (payload: PluginEvents[K]) => void): void;

@@ -94,6 +94,7 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
       list: async (path) => (await calls.call("resources.list", path)) as Record<string, unknown>[],
     },
     fetch: (url, options = {}) => guardedFetch(url, options, { ssrfGuard, clock, signal }),
+    resolveTarget: async (host) => (await ssrfGuard.resolveAllowed(host)).address,
     every: (periodMs, handler) => void clock.every(periodMs, handler),
     onEvent(name, handler) {
       made.eventHandlers.push({ name, handler: handler as (payload: PluginEvents[keyof PluginEvents]) => void });

@@ -95,7 +95,8 @@ export async function callMany(plan: CallPlan): Promise<CallFigures> {
       srtp: "off",
     },
     rateLimiter: createCallRateLimiter(clock, plan.perSecond),
-    directory: { registrar: { findBinding: () => null }, accounts: new Map(), credentials: null },
+    redirect: () => Promise.reject(new Error("not allowed")),
+    directory: { registrar: { bindingsOf: () => [], problemOf: () => null }, accounts: new Map(), credentials: null },
     stream: streamTo(streamer, plan),
   });
   loop.enable();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createCallRateLimiter } from "../../plugins/sip/call-rate-limiter.ts";
 import { findProofOfReception, formatReceptionReport, parseReceptionReports } from "../../plugins/sip/media/rtcp.ts";
-import { formatSdpAnswer, formatSdpOffer, parseSdpAnswer } from "../../plugins/sip/media/sdp.ts";
+import { createSdpSession, parseSdpAnswer } from "../../plugins/sip/media/sdp.ts";
 import { createSrtpOffer } from "../../plugins/sip/media/srtp-negotiation.ts";
 import { parseSipAccounts } from "../../plugins/sip/sip-accounts.ts";
 import {
@@ -209,7 +209,8 @@ describe("media of SIP", () => {
   });
 
   it("is offered with the historical RTP clock of 8000 for G.722", () => {
-    const offer = formatSdpOffer({ address: "10.0.0.5", port: 4_000, id: 7, codecs: ["G722", "PCMA"], secrecy: null });
+    const shape = { address: "10.0.0.5", port: 4_000, id: 7, codecs: ["G722", "PCMA"] as const, secrecy: null };
+    const offer = createSdpSession(shape).offer();
     expect(offer).toContain("m=audio 4000 RTP/AVP 9 8 101\r\na=rtpmap:9 G722/8000\r\na=rtpmap:8 PCMA/8000\r\n");
   });
 
@@ -220,10 +221,10 @@ describe("media of SIP", () => {
     expect(new Set([...offered.masterKeys, ...required.masterKeys].map(({ key }) => key)).size).toBe(4);
     const rest = { address: "10.0.0.5", port: 4_000, id: 7, codecs: ["PCMU"] as const };
     const [first, second] = offered.masterKeys.map(({ suite, key }, at) => `a=crypto:${at + 1} ${suite} inline:${key}`);
-    const offer = formatSdpOffer({ ...rest, secrecy: offered });
+    const offer = createSdpSession({ ...rest, secrecy: offered }).offer();
     expect(offer).toContain("m=audio 4000 RTP/AVP 0 101\r\n");
     expect(offer).toContain(`\r\n${first}\r\n${second}\r\n`);
-    expect(formatSdpOffer({ ...rest, secrecy: required })).toContain("m=audio 4000 RTP/SAVP 0 101\r\n");
+    expect(createSdpSession({ ...rest, secrecy: required }).offer()).toContain("m=audio 4000 RTP/SAVP 0 101\r\n");
 
     const theirs = (profile: string, ...lines: string[]): string =>
       ["v=0", "c=IN IP4 10.0.0.7", "t=0 0", `m=audio 4000 ${profile} 0`, ...lines, ""].join("\r\n");
@@ -241,9 +242,10 @@ describe("media of SIP", () => {
       expect(parseSdpAnswer(theirs("RTP/AVP", bad), ["PCMU"], required).error, bad).toMatch(/SRTP/);
     expect(parseSdpAnswer(theirs("RTP/SAVP"), ["PCMU"], offered).error).toMatch(/SRTP/);
     expect(parseSdpAnswer(theirs("RTP/SAVP", line), ["PCMU"]).error).toMatch(/SRTP/);
-    const answer = formatSdpAnswer({ ...rest, secrecy: offered }, theirs("RTP/SAVP", line.replace(":2", ":5")));
+    const session = createSdpSession({ ...rest, secrecy: offered });
+    const answer = session.answer(theirs("RTP/SAVP", line.replace(":2", ":5")));
     expect(answer).toContain("m=audio 4000 RTP/SAVP");
-    expect(answer.match(/a=crypto.*/g)).toEqual([second?.replace(":2", ":5")]);
+    expect(answer?.match(/a=crypto.*/g)).toEqual([second?.replace(":2", ":5")]);
   });
 
   it("is proven by a reception report of this stream", () => {

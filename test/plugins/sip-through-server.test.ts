@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import plugin from "../../plugins/sip/index.ts";
-import { formatSdpAnswer, formatSdpOffer } from "../../plugins/sip/media/sdp.ts";
+import { createSdpSession } from "../../plugins/sip/media/sdp.ts";
 import type { CallHandlers } from "../../plugins/sip/user-agent/call.ts";
 import { resolveHop } from "../../plugins/sip/user-agent/hop.ts";
 import { parseSipUri, type SipUri } from "../../plugins/sip/user-agent/sip-uri.ts";
@@ -61,12 +61,12 @@ for (const [protocol, algorithm] of WAYS)
       return phone;
     };
     const callTo = async (name: string, handlers: Partial<CallHandlers>) => {
-      const offer = { address: "127.0.0.1", port: 9, id: 1, codecs: ["PCMU"] as const, secrecy: null };
+      const session = createSdpSession({ address: "127.0.0.1", port: 9, id: 1, codecs: ["PCMU"], secrecy: null });
       const told = { onAnswered: () => undefined, onFailed: () => undefined, onEnded: () => undefined, ...handlers };
       const callee = {
         ...{ uri: at(name), hop: await resolveHop(at(name)), credentials: { user: "office", password: PASSWORD } },
-        ...{ caller: { user: "office", name: "Office" }, headers: [], offer: formatSdpOffer(offer) },
-        answerTo: (theirs: string) => formatSdpAnswer(offer, theirs),
+        ...{ caller: { user: "office", name: "Office" }, headers: [], offer: session.offer() },
+        answerTo: session.answer,
       };
       return agent.call(callee, told);
     };

@@ -34,8 +34,13 @@ export function createSrtpOffer(choice: SrtpPolicy, { protocol }: Pick<Hop, "pro
   if (choice === "require" && protocol !== "tls")
     throw new SipError("SRTP is required, but the connection does not use TLS");
   if (choice === "off" || protocol !== "tls") return null;
+  return renewSrtpOffer({ isRequired: choice === "require" });
+}
+
+/** The same offer with new master keys. */
+export function renewSrtpOffer({ isRequired }: Pick<SrtpOffer, "isRequired">): SrtpOffer {
   const randomKey = (): string => randomBytes(SRTP_MASTER_KEY_BYTES).toString("base64");
-  return { isRequired: choice === "require", masterKeys: SRTP_SUITES.map((suite) => ({ suite, key: randomKey() })) };
+  return { isRequired, masterKeys: SRTP_SUITES.map((suite) => ({ suite, key: randomKey() })) };
 }
 
 /** Formats a crypto attribute. @source RFC 4568 §9.1 */

@@ -14,24 +14,24 @@ import { explainCallFailure } from "../call-failures.ts";
 import type { CallRateLimiter } from "../call-rate-limiter.ts";
 import type { MediaPort, MediaPortPool } from "../media/media-port.ts";
 import { findProofOfReception, formatReceptionReport, parseReceptionReports } from "../media/rtcp.ts";
-import {
-  formatSdpAnswer,
-  formatSdpOffer,
-  isSameMedia,
-  parseSdpAnswer,
-  type RemoteMedia,
-  type SdpOffer,
-} from "../media/sdp.ts";
+import { createSdpSession, isSameMedia, type RemoteMedia, type SdpSession } from "../media/sdp.ts";
 import {
   createMediaDecryptor,
   createSrtpOffer,
   type MediaDecryptor,
-  type SrtpOffer,
   type SrtpPolicy,
 } from "../media/srtp-negotiation.ts";
 import type { CallFailure, SipCall } from "../user-agent/call.ts";
+import type { Hop } from "../user-agent/hop.ts";
+import type { SipUri } from "../user-agent/sip-uri.ts";
 import type { SipUserAgent } from "../user-agent/user-agent.ts";
-import { callerNameFor, pagingHeaders, resolveDestination, type SipDirectory } from "./sip-directory.ts";
+import {
+  callerNameFor,
+  pagingHeaders,
+  resolveDestinations,
+  type SipDestination,
+  type SipDirectory,
+} from "./sip-directory.ts";
 
 export interface PagingCallsDeps {
   clock: Clock;
@@ -41,6 +41,8 @@ export interface PagingCallsDeps {
   directory: SipDirectory;
   callerName: string;
   srtp: SrtpPolicy;
+  /** Resolves the target of a redirection; rejects if it is not allowed. */
+  redirect(uri: SipUri): Promise<Hop>;
   outcome: PluginContext["outcome"];
   stream: PluginContext["stream"];
 }
@@ -69,14 +71,19 @@ interface PagingCall {
   /** Set when the delivery is cancelled. */
   cancelReason: StopRequest["reason"] | null;
   call: SipCall | null;
+  /** Further registrations of the device, which are called if this one fails. */
+  alternatives: SipDestination[];
+  /** Failure to report if they fail too. */
+  failure: CallFailure | null;
   media: MediaPort | null;
   /** Where the call is placed from and to; null before. */
   path: { address: string; host: string } | null;
-  /** Target of the stream. */
+  /** Target of the stream; null while the device holds the call. */
   target: RemoteMedia | null;
   /** Accepted source of reports, also after the stream ended. */
   peerAddress: string | null;
-  srtpOffer: SrtpOffer | null;
+  /** Media of the call; null before. */
+  session: SdpSession | null;
   /** SRTP key of the device. */
   remoteSrtpKey: string | undefined;
   /** Decrypts the device's reports. */
@@ -121,7 +128,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     page: PagingCall,
     level: "failed" | "skipped" | "expired",
     reason: string,
-    flags: Pick<OutcomeDetails, "retryable" | "inconclusive" | "noNetwork"> = {},
+    flags: Pick<OutcomeDetails, "retryable" | "inconclusive" | "noNetwork" | "retryAfterMs"> = {},
   ): void => {
     if (page.state === "over") return;
     page.state = "over";
@@ -161,14 +168,17 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     if (page.cancelReason || page.state === "over") return;
     if (clock.now() > item.notAfter) return end(page, "expired", EXPIRED, { inconclusive: true });
     page.state = "calling";
-    const { uri, hop, credentials } = await resolveDestination(item.device, deps.directory);
+    const [destination, ...others] = await nextDestinations(page);
+    page.alternatives = others;
+    const { uri, hop, credentials } = destination;
     const [address, media] = await openMedia(hop.host);
     page.path = { address, host: hop.host };
     // It may have been cancelled in the meantime.
     if (page.cancelReason) return media.close();
     page.media = media;
-    page.srtpOffer = createSrtpOffer(deps.srtp, hop);
-    const offer: SdpOffer = { address, port: media.port, id: item.deliveryId, codecs: CODECS, secrecy: page.srtpOffer };
+    const secrecy = createSrtpOffer(deps.srtp, hop);
+    const session = createSdpSession({ address, port: media.port, id: item.deliveryId, codecs: CODECS, secrecy });
+    page.session = session;
     media.onRtcp = (packet, from) => {
       if (from === page.peerAddress) handleRtcp(page, packet);
     };
@@ -177,18 +187,38 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
         ...{ uri, hop, credentials },
         caller: { user: "carillon", name: callerNameFor(item, deps.callerName) },
         headers: pagingHeaders(item, address),
-        offer: formatSdpOffer(offer),
-        answerTo: (theirs) => formatSdpAnswer(offer, theirs),
+        offer: session.offer(),
+        offerAgain: session.offer,
+        answerTo: session.answer,
+        redirect: deps.redirect,
       },
       {
         onRinging: () => {
-          page.ringing ??= clock.after(RING_TIMEOUT_MS, () => end(page, "failed", NOT_ANSWERED));
+          page.ringing ??= clock.after(RING_TIMEOUT_MS, () => {
+            if (!callAlternative(page, null)) end(page, "failed", NOT_ANSWERED);
+          });
         },
         onAnswered: (description) => handleAnswer(page, description),
         onFailed: (failure) => handleFailure(page, failure),
         onEnded: () => handleRemoteHangUp(page),
       },
     );
+  };
+
+  /** The registrations of the device that were not called yet. */
+  const nextDestinations = async ({
+    alternatives: [next, ...others],
+    item,
+  }: PagingCall): Promise<[SipDestination, ...SipDestination[]]> =>
+    next ? [next, ...others] : resolveDestinations(item.device, deps.directory);
+
+  /** Calls the next registration of the device instead; false without one. The first failure says most. */
+  const callAlternative = (page: PagingCall, failure: CallFailure | null): boolean => {
+    if (page.alternatives.length === 0 || page.cancelReason || page.state !== "calling") return false;
+    page.failure ??= failure;
+    abandonCall(page);
+    scheduleDial(page);
+    return true;
   };
 
   /** Own address towards a host, and ports there. */
@@ -216,23 +246,25 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
   const handleAnswer = (page: PagingCall, description: string): void => {
     page.ringing?.cancel();
     page.wasAnswered = true;
-    const { media, error } = parseSdpAnswer(description, CODECS, page.srtpOffer);
-    if (!media) {
+    const { media, isHeld, error } = page.session?.parse(description) ?? { error: NO_SESSION };
+    if (error !== undefined) {
       end(page, "failed", error);
       return;
     }
-    if (page.remoteSrtpKey !== media.secrecy?.theirs.key) {
+    if (media && page.remoteSrtpKey !== media.secrecy?.theirs.key) {
       page.remoteSrtpKey = media.secrecy?.theirs.key;
       page.decryptor = createMediaDecryptor(media.secrecy);
     }
+    if (page.state === "calling") {
+      page.state = "accepted";
+      outcome(page.item.deliveryId, "accepted", isHeld ? { reason: HELD } : {});
+    }
+    // The stream opens again when the device resumes the call.
+    if (!media || isHeld) return void closeStream(page);
     if (isSameMedia(page.target, media)) return;
     closeStream(page);
     page.target = media;
     page.peerAddress = media.address;
-    if (page.state === "calling") {
-      page.state = "accepted";
-      outcome(page.item.deliveryId, "accepted");
-    }
     void openStream(page, media, MAX_STREAM_OPEN_ATTEMPTS);
   };
 
@@ -249,11 +281,18 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
       if (tries > 1 && /no answer within/.test(error.message)) void openStream(page, target, tries - 1);
       else if (page.target !== target) return;
       else if (isNetworkUnreachable(error)) awaitRoute(page);
+      // Resumed when the audio was over.
+      else if (page.state === "playing") endProven(page, `failed to open the stream again: ${error.message}`);
       else end(page, "failed", `failed to open the stream: ${error.message}`, OURS);
     });
   };
 
-  const handleFailure = (page: PagingCall, failure: CallFailure): void => {
+  const handleFailure = (page: PagingCall, last: CallFailure): void => {
+    // A refusal by the device counts for all its registrations. @source RFC 3261 §16.7 step 5
+    const isFinal = last.status !== null && last.status >= 600;
+    if (!isFinal && callAlternative(page, last)) return;
+    const failure = isFinal ? last : (page.failure ?? last);
+    page.failure = null;
     const { reason, busy, ...flags } = explainCallFailure(failure);
     const isLost = (lostCalls.get(page.item.device.id) ?? 0) > clock.monotonicMs();
     if (isLost && (busy || (page.wasAnswered && flags.retryable))) dialLater(page);
@@ -269,20 +308,25 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     }
     const mayCallAgain = page.item.class === "emergency" && page.redials < MAX_REDIALS && !page.cancelReason;
     if (!mayCallAgain) {
-      void hangUp(page);
-      const { deliveryId } = page.item;
-      // The proven level stays.
-      const proven = page.state === "playing" ? "playing" : "accepted";
-      page.state = "over";
-      pages.delete(deliveryId);
-      if (!page.cancelReason) outcome(deliveryId, proven, { reason: HUNG_UP, last: true });
+      endProven(page, HUNG_UP);
       return;
     }
     page.redials++;
     dialLater(page);
   };
 
+  /** Ends an answered call; the proven level stays. */
+  const endProven = (page: PagingCall, reason: string): void => {
+    void hangUp(page);
+    const { deliveryId } = page.item;
+    const proven = page.state === "playing" ? "playing" : "accepted";
+    page.state = "over";
+    pages.delete(deliveryId);
+    if (!page.cancelReason) outcome(deliveryId, proven, { reason, last: true });
+  };
+
   const dialLater = (page: PagingCall): void => {
+    page.alternatives = [];
     abandonCall(page);
     clock.after(REDIAL_MS, () => scheduleDial(page));
   };
@@ -294,6 +338,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     page.media = null;
     page.ringing = null;
     page.path = null;
+    page.session = null;
   };
 
   const scheduleDial = (page: PagingCall): void =>
@@ -319,6 +364,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     );
     if (page.path !== path || page.cancelReason || page.state === "over") return;
     if (!problem) {
+      page.alternatives = [];
       abandonCall(page);
       scheduleDial(page);
     } else if (page.state === "calling") failWithoutNetwork(page, problem.message);
@@ -369,11 +415,13 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
       wasAnswered: false,
       cancelReason: null,
       call: null,
+      alternatives: [],
+      failure: null,
       media: null,
       path: null,
       target: null,
       peerAddress: null,
-      srtpOffer: null,
+      session: null,
       remoteSrtpKey: undefined,
       decryptor: createMediaDecryptor(null),
       ringing: null,
@@ -418,6 +466,8 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
 const OURS = { retryable: true, inconclusive: true };
 class LocalError extends Error {}
 const EXPIRED = "expired before the call";
+const NO_SESSION = "the device answered no call";
+const HELD = "the device holds the call";
 const HUNG_UP = "the device hung up during the message";
 const NOT_ANSWERED = "ringing, but no auto-answer";
 

@@ -1,4 +1,5 @@
 import type { DeliveryItem } from "#plugin-api";
+import type { SipBinding } from "../contact-bindings.ts";
 import type { SipRegistrar } from "../registrar.ts";
 import type { SipAccount } from "../sip-accounts.ts";
 import type { SipCredentials } from "../user-agent/digest.ts";
@@ -14,7 +15,7 @@ export interface SipDestination {
 }
 
 export interface SipDirectory {
-  registrar: Pick<SipRegistrar, "findBinding">;
+  registrar: Pick<SipRegistrar, "bindingsOf" | "problemOf">;
   accounts: ReadonlyMap<string, SipAccount>;
   /** For servers and devices without an own account. */
   credentials: SipCredentials | null;
@@ -23,23 +24,30 @@ export interface SipDirectory {
 const SCHEME = "sip:";
 
 /**
- * Resolves a device: its registration, else its `SipUri` or identifier, else its last known contact from before the
- * restart. Rejects with SipError.
+ * Resolves a device: its registrations, the one to call first in front, else its `SipUri` or identifier, else its last
+ * known contact from before the restart. Rejects with SipError.
  */
-export async function resolveDestination(
+export async function resolveDestinations(
   { deviceIdentifier, attributes }: DeliveryItem["device"],
   directory: SipDirectory,
-): Promise<SipDestination> {
+): Promise<[SipDestination, ...SipDestination[]]> {
   const name = deviceIdentifier.slice(SCHEME.length);
   const credentials = directory.accounts.get(name) ?? directory.credentials;
-  const binding = directory.registrar.findBinding(name);
-  if (binding) return { ...binding, credentials };
+  const [first, ...others] = directory.registrar.bindingsOf(name);
+  if (first) return [{ ...pathOf(first), credentials }, ...others.map((each) => ({ ...pathOf(each), credentials }))];
   const own = name.includes("@") ? deviceIdentifier : undefined;
   const given = attributes.SipUri || own || attributes.RegisteredContact;
-  if (!given) throw new SipError("not registered");
+  if (!given) {
+    const problem = directory.registrar.problemOf(name);
+    throw new SipError(problem === null ? "not registered" : `not registered; the last registration: ${problem}`);
+  }
   const uri = parseSipUri(given);
   if (!uri) throw new SipError(`invalid SIP URI ${given.slice(0, 100)}`);
-  return { uri, hop: await resolveHop(uri), credentials };
+  return [{ uri, hop: await resolveHop(uri), credentials }];
+}
+
+function pathOf({ uri, hop }: SipBinding): SipBinding {
+  return { uri, hop };
 }
 
 const MAX_NAME_LENGTH = 60;

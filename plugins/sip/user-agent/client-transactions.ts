@@ -17,6 +17,8 @@ export interface ResponseHandlers {
   onFinal(response: SipResponse): void;
   /** No response, or a transport error. */
   onFailed(reason: string): void;
+  /** False once the request is given up: it is not repeated, so that a peer that comes back does not act on it. */
+  isWanted?(): boolean;
 }
 
 /** Client transactions. @source RFC 3261 §17.1 */
@@ -67,6 +69,7 @@ export function createClientTransactions(deps: {
     if (entry.hop.protocol !== "udp") return;
     const isInvite = entry.request.method === "INVITE";
     entry.again = clock.after(delayMs, () => {
+      if (entry.handlers.isWanted?.() === false) return;
       send(entry.hop, entry.bytes).catch(() => {});
       const next = isInvite ? delayMs * 2 : Math.min(entry.state === "proceeding" ? T2_MS : delayMs * 2, T2_MS);
       scheduleRetransmission(key, entry, next);

@@ -1,6 +1,6 @@
 import { type Hop, resolveHop } from "./hop.ts";
 import { firstHeader, headerValues, type SipResponse } from "./sip-message.ts";
-import { formatSipUri, type NameAddress, parseNameAddress, parseParameters } from "./sip-uri.ts";
+import { formatSipUri, headerParameters, type NameAddress, parseNameAddress } from "./sip-uri.ts";
 
 /** Dialog state, as seen by the caller. @source RFC 3261 §12 */
 export interface SipDialog {
@@ -15,14 +15,13 @@ export interface SipDialog {
   /** Route set, nearest proxy first. */
   routes: readonly string[];
   hop: Hop;
-  /** CSeq numbers of the last requests of both sides. */
-  localSequence: number;
+  /** CSeq number of the last request of the other side. */
   remoteSequence: number;
 }
 
 /** Tag of a From or To header; empty if missing. */
 export function tagParameter(header: string | null): string {
-  return parseParameters((header ?? "").replace(/^.*>|^[^;]*/, "")).get("tag") ?? "";
+  return headerParameters(header ?? "").get("tag") ?? "";
 }
 
 /**
@@ -30,7 +29,7 @@ export function tagParameter(header: string | null): string {
  */
 export async function createSipDialog(
   response: SipResponse,
-  call: { callId: string; localTag: string; local: string; sequence: number; uri: string },
+  call: { callId: string; localTag: string; local: string; uri: string },
   fallback: Hop,
 ): Promise<SipDialog> {
   const routes = headerValues(response, "Record-Route").reverse();
@@ -44,7 +43,6 @@ export async function createSipDialog(
     target: contact ? formatSipUri(contact.uri) : call.uri,
     routes,
     hop: await nextHop(routes, contact, fallback),
-    localSequence: call.sequence,
     remoteSequence: -1,
   };
 }

@@ -3,6 +3,7 @@ import type { SipCredentials } from "./digest.ts";
 import { createDigestSession } from "./digest-session.ts";
 import { type Hop, SipError, type SipProtocol } from "./hop.ts";
 import { firstHeader, formatSipMessage, type SipHeaders, type SipRequest, type SipResponse } from "./sip-message.ts";
+import { BRANCH_PREFIX } from "./timers.ts";
 import type { SipTransports } from "./transports.ts";
 
 /** A request without the common headers. */
@@ -23,8 +24,6 @@ export interface RequestSender {
   request(hop: Hop, draft: RequestDraft, credentials: SipCredentials | null): Promise<SipResponse>;
 }
 
-/** @source RFC 3261 §8.1.1.7 */
-const BRANCH_PREFIX = "z9hG4bK";
 const MAX_FORWARDS = 70;
 const USER_AGENT = "Carillon";
 

@@ -9,7 +9,7 @@ import {
   type SipResponse,
 } from "./sip-message.ts";
 import { parseParameters } from "./sip-uri.ts";
-import { T1_MS, T2_MS, TRANSACTION_TIMEOUT_MS } from "./timers.ts";
+import { BRANCH_PREFIX, T1_MS, T2_MS, TRANSACTION_TIMEOUT_MS } from "./timers.ts";
 import type { IncomingSipMessage } from "./transports.ts";
 
 /** Sends a response; the last status of 200 or more is final. */
@@ -102,7 +102,9 @@ export function createServerTransactions({
 
 function transactionKey(request: SipRequest, host: string): string {
   const via = headerValues(request, "Via")[0] ?? "";
-  const branch = parseParameters(via.replace(/^[^;]*/, "")).get("branch") || `${firstHeader(request, "Call-ID")}`;
+  const given = parseParameters(via.replace(/^[^;]*/, "")).get("branch") ?? "";
+  // Of the magic cookie alone all transactions of a careless device would be the same.
+  const branch = given === "" || given === BRANCH_PREFIX ? `${firstHeader(request, "Call-ID")}` : given;
   const method = request.method === "ACK" ? "INVITE" : request.method;
   return `${branch.replace(/\s/g, "")} ${host} ${cseqOf(request).number} ${method}`;
 }

@@ -30,7 +30,7 @@ const MAX_BODY_BYTES = 65_536;
 const MAX_HEADERS = 128;
 const MAX_SEQUENCE = 2 ** 31;
 
-/** @source RFC 3261 §20, RFC 3515, RFC 6665 */
+/** @source RFC 3261 §20, RFC 3515, RFC 4028, RFC 6665 */
 const COMPACT_NAMES: Readonly<Record<string, string>> = {
   c: "Content-Type",
   e: "Content-Encoding",
@@ -45,9 +45,10 @@ const COMPACT_NAMES: Readonly<Record<string, string>> = {
   t: "To",
   u: "Allow-Events",
   v: "Via",
+  x: "Session-Expires",
 };
 
-const START_OF_REQUEST = /^([A-Z][A-Z0-9.!%*_+`'~-]{0,31}) (\S{1,512}) SIP\/2\.0$/;
+const START_OF_REQUEST = /^([A-Za-z0-9.!%*_+`'~-]{1,64}) (\S{1,2048}) SIP\/2\.0$/;
 const START_OF_RESPONSE = /^SIP\/2\.0 ([1-6]\d\d)(?: (.{0,256}))?$/;
 const HEADER = /^([A-Za-z0-9.!%*_+`'~-]{1,64})[ \t]{0,8}:[ \t]{0,64}([^\r\n\0]*)$/;
 const REQUIRED_HEADERS = ["Via", "From", "To", "Call-ID", "CSeq"];
@@ -138,6 +139,8 @@ function parseStartLine(line: string, headers: SipHeaders, body: string): SipMes
 function isValidMessage(message: SipMessage): boolean {
   if (REQUIRED_HEADERS.some((name) => (firstHeader(message, name) ?? "") === "")) return false;
   if (["From", "To", "Call-ID", "CSeq"].some((name) => rawHeaders(message, name).length !== 1)) return false;
+  // Two lengths would let one peer hide a message from another.
+  if (rawHeaders(message, "Content-Length").length > 1) return false;
   const { number, method } = cseqOf(message);
   if (!Number.isInteger(number) || number < 0 || number >= MAX_SEQUENCE || method === "") return false;
   return message.kind === "response" || message.method === method;

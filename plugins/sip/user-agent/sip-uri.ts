@@ -9,11 +9,15 @@ export interface SipUri {
   params: ReadonlyMap<string, string>;
 }
 
-const MAX_LENGTH = 512;
+/** Contacts of devices behind push services have parameters of several hundred characters. */
+const MAX_LENGTH = 2_048;
 const SIP_URI =
-  /^(sips?):(?:([^@\s<>"]{1,255})@)?(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::(\d{1,5}))?((?:;[^;?\s<>"]{1,255})*)(?:\?\S{0,255})?$/i;
+  /^(sips?):(?:([^@\s<>"]{0,255})@)?(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::(\d{1,5}))?((?:;[^;?\s<>]{0,2000})*)(?:\?\S{0,1000})?$/i;
 
-/** Parses a SIP URI; null if invalid. Headers after `?` are dropped. */
+/**
+ * Parses a SIP URI; null if invalid. Headers after `?` and passwords are dropped; quotes in parameters, which some
+ * devices write, are removed.
+ */
 export function parseSipUri(text: string): SipUri | null {
   const found = text.length <= MAX_LENGTH ? SIP_URI.exec(text) : null;
   if (!found) return null;
@@ -22,10 +26,10 @@ export function parseSipUri(text: string): SipUri | null {
   if (number !== null && (number < 1 || number > 65_535)) return null;
   return {
     scheme: scheme.toLowerCase() as "sip" | "sips",
-    user: user?.split(":", 1)[0] ?? null,
+    user: user?.split(":", 1)[0] || null,
     host: host.toLowerCase(),
     port: number,
-    params: parseParameters(params),
+    params: parseParameters(params.replaceAll('"', "")),
   };
 }
 
@@ -34,6 +38,34 @@ export function formatSipUri({ scheme, user, host, port, params }: SipUri): stri
   const name = user === null ? "" : `${user}@`;
   const tail = [...params].map(([key, value]) => (value === "" ? `;${key}` : `;${key}=${value}`)).join("");
   return `${scheme}:${name}${host}${port === null ? "" : `:${port}`}${tail}`;
+}
+
+/** URI parameters that a comparison does not ignore if only one side has them. @source RFC 3261 §19.1.4 */
+const SIGNIFICANT_PARAMS = ["user", "ttl", "method", "maddr", "transport"];
+
+/** True if both URIs address the same resource. @source RFC 3261 §19.1.4 */
+export function isEquivalentUri(one: SipUri, other: SipUri): boolean {
+  return (
+    one.scheme === other.scheme &&
+    unescapeUser(one.user) === unescapeUser(other.user) &&
+    one.host === other.host &&
+    one.port === other.port &&
+    hasEquivalentParams(one.params, other.params)
+  );
+}
+
+function hasEquivalentParams(one: SipUri["params"], other: SipUri["params"]): boolean {
+  const isSame = (name: string): boolean => one.get(name)?.toLowerCase() === other.get(name)?.toLowerCase();
+  return [...one.keys()].every((name) => !other.has(name) || isSame(name)) && SIGNIFICANT_PARAMS.every(isSame);
+}
+
+/** The user part without escapes; as written if they are invalid. */
+export function unescapeUser(user: string | null): string | null {
+  try {
+    return user === null ? null : decodeURIComponent(user);
+  } catch {
+    return user;
+  }
 }
 
 /** Escapes a user part. @source RFC 3261 §25.1, user */
@@ -88,16 +120,37 @@ export interface NameAddress {
   params: ReadonlyMap<string, string>;
 }
 
-/** Parses a name-addr; null if invalid. */
+/**
+ * Parses a name-addr or a URI without brackets; null if invalid. Brackets within a quoted display name do not count.
+ * @source RFC 3261 §20.10
+ */
 export function parseNameAddress(text: string): NameAddress | null {
-  const open = text.indexOf("<");
+  const open = openingBracket(text);
   if (open >= 0) {
     const close = text.indexOf(">", open);
     const uri = close < 0 ? null : parseSipUri(text.slice(open + 1, close).trim());
-    return uri && { uri, params: parseParameters(text.slice(close + 1)) };
+    return uri && { uri, params: headerParameters(text) };
   }
   // Without brackets, parameters belong to the header.
-  const [address = "", ...rest] = text.split(";");
-  const uri = parseSipUri(address.trim());
+  const [address = "", ...rest] = splitUnquoted(text, ";");
+  const uri = parseSipUri(address);
   return uri && { uri, params: parseParameters(rest.join(";")) };
+}
+
+/** Header parameters of a name-addr, also if its URI is invalid or has no brackets. */
+export function headerParameters(text: string): Map<string, string> {
+  const open = openingBracket(text);
+  return parseParameters(open < 0 ? text.replace(/^[^;]*/, "") : text.slice(open).replace(/^[^>]*>?/, ""));
+}
+
+/** Offset of the bracket that opens the URI; -1 without one. */
+function openingBracket(text: string): number {
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    if (quoted && text[at] === "\\") at++;
+    else if (text[at] === '"') quoted = !quoted;
+    else if (!quoted && text[at] === "<") return at;
+  }
+  // A display name whose quotes do not match.
+  return quoted ? text.lastIndexOf("<") : -1;
 }

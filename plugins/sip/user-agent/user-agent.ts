@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { Clock } from "#plugin-api";
-import { ALLOWED_METHODS, type CallHandlers, type CallParameters, placeCall, type SipCall } from "./call.ts";
+import { type CallHandlers, type CallParameters, placeCall, type SipCall } from "./call.ts";
+import { CAPABILITIES, refuseExtensions, refuseMethod } from "./capabilities.ts";
 import { createClientTransactions } from "./client-transactions.ts";
 import { tagParameter } from "./dialog.ts";
 import type { SipCredentials } from "./digest.ts";
@@ -9,7 +10,7 @@ import { type SipRegistrationRequest, type SipRegistrationResult, sendRegister }
 import { callIdOf, createRequestSender } from "./request-sender.ts";
 import { createServerTransactions, type Respond } from "./server-transactions.ts";
 import { cseqOf, firstHeader, type SipRequest, type SipResponse } from "./sip-message.ts";
-import { formatSipUri, type SipUri } from "./sip-uri.ts";
+import { formatSipUri, parseSipUri, type SipUri } from "./sip-uri.ts";
 import { type IncomingSipMessage, openSipTransports, type SipTransportDeps, type SipTransports } from "./transports.ts";
 
 /** A SIP user agent. @source RFC 3261 */
@@ -53,15 +54,13 @@ export async function openSipUserAgent(deps: SipUserAgentDeps): Promise<SipUserA
     const isWithin = tagParameter(firstHeader(message, "To")) !== "";
     if (isWithin && calls.get(callIdOf(message))?.handleRequest(message, respond)) return;
     if (isWithin && message.method !== "OPTIONS") respond(481, "Call/Transaction Does Not Exist");
-    else if (message.method === "OPTIONS")
-      respond(200, "OK", [
-        ["Allow", ALLOWED_METHODS],
-        ["Accept", "application/sdp"],
-      ]);
-    else if (message.method === "REGISTER" && onRegister) onRegister(arrival, respond);
-    else if (message.method === "INVITE") respond(404, "Not Found");
     else if (message.method === "CANCEL") respond(481, "Call/Transaction Does Not Exist");
-    else respond(405, "Method Not Allowed", [["Allow", ALLOWED_METHODS]]);
+    else if (!refuseUri(message.uri, respond) && !refuseExtensions(message, respond)) {
+      if (message.method === "OPTIONS") respond(200, "OK", CAPABILITIES);
+      else if (message.method === "REGISTER" && onRegister) onRegister(arrival, respond);
+      else if (message.method === "INVITE") respond(404, "Not Found");
+      else refuseMethod(message, respond);
+    }
   };
   const handleResponse = (response: SipResponse): void => {
     if (clientTransactions.handleResponse(response)) return;
@@ -73,11 +72,11 @@ export async function openSipUserAgent(deps: SipUserAgentDeps): Promise<SipUserA
     ...deps,
     onMessage(arrival) {
       const { message } = arrival;
-      if (message.kind === "response") handleResponse(message);
-      else
-        serverTransactions.handleRequest({ ...arrival, message }, (respond) =>
-          handleRequest({ ...arrival, message }, respond),
-        );
+      if (message.kind === "response") return handleResponse(message);
+      serverTransactions.handleRequest({ ...arrival, message }, (respond) =>
+        handleRequest({ ...arrival, message }, respond),
+      );
+      if (message.method === "ACK") calls.get(callIdOf(message))?.handleAck(message);
     },
   });
   const clientTransactions = createClientTransactions({ clock, send: transports.send });
@@ -120,4 +119,12 @@ export async function openSipUserAgent(deps: SipUserAgentDeps): Promise<SipUserA
       await transports.close();
     },
   };
+}
+
+/** Refuses a request for a URI of another scheme, or an invalid one; false if it may be handled. @source RFC 3261 §8.2.2.1 */
+function refuseUri(uri: string, respond: Respond): boolean {
+  if (parseSipUri(uri)) return false;
+  if (/^<|^sips?:/i.test(uri)) respond(400, "Bad Request-URI");
+  else respond(416, "Unsupported URI Scheme");
+  return true;
 }
