@@ -75,7 +75,7 @@ export interface RosterManifest {
 }
 
 /** Reads `manifest.csv`. Throws CallerError for an unknown mode and for an announced file that is not there. */
-export async function readManifest(
+export async function readRosterManifest(
   source: SourceFiles,
   format: GivenFormat,
   context: SourceContext,

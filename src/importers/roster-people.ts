@@ -24,7 +24,7 @@ const listKey = (kind: "org" | "class", id: string): string => `${kind}:${id}`;
  * People, each with the lists of their schools and classes as of today. A membership ends with the enrolment or with the last
  * day of the class's term; both days belong to it. @source docs/decisions/0541-rosters.md
  */
-export function buildRoster(
+export function resolveRoster(
   roster: Roster,
   days: LocalDays,
   warn: (message: SourceMessage) => void,

@@ -1,8 +1,8 @@
 import { invalidValue } from "../lib/errors.ts";
 import type { Store } from "../store/store.ts";
 import { LoadAborted, type LoadSource, type RecordChange, type SourceContext } from "./load-source.ts";
-import { ROSTER_FILES, readManifest, readRosterFile } from "./roster-files.ts";
-import { buildRoster, type LocalDays } from "./roster-people.ts";
+import { ROSTER_FILES, readRosterFile, readRosterManifest } from "./roster-files.ts";
+import { type LocalDays, resolveRoster } from "./roster-people.ts";
 import {
   changeRecords,
   keepRecords,
@@ -41,7 +41,7 @@ export async function readRosterSource(
   const format = { delimiter: definition.delimiter, encoding: definition.encoding, quote: definition.quote };
   const source = await openSourceFiles(path);
   try {
-    const manifest = await readManifest(source, format, context);
+    const manifest = await readRosterManifest(source, format, context);
     const states = readFileStates(store, id);
     const modes = Object.keys(ROSTER_FILES).map((file) => ({ file, mode: manifest.modeOf(file) }));
     const missing = modes.filter(({ file, mode }) => mode === "missing" && isExpected(file, states, options));
@@ -76,7 +76,7 @@ export async function readRosterSource(
     const isKnown = (file: string): boolean =>
       states.has(file) || modes.some((each) => each.file === file && (each.mode === "bulk" || each.mode === "delta"));
     if (!isKnown("users")) throw invalidValue("path", "Must contain a file users.csv.");
-    const built = buildRoster(roster, days, context.warn);
+    const built = resolveRoster(roster, days, context.warn);
     const namesAllLists = !options.hasFormerLists || LIST_FILES.every(isKnown);
     return { ...built, keptPeople, namesAllLists, changes };
   } finally {

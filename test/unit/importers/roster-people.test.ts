@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { foldName } from "../../../src/importers/record-reader.ts";
 import { parseRosterDate, type RosterRecord } from "../../../src/importers/roster-files.ts";
-import { buildRoster, type LocalDays } from "../../../src/importers/roster-people.ts";
+import { type LocalDays, resolveRoster } from "../../../src/importers/roster-people.ts";
 
 const file = (rows: Record<string, RosterRecord>) =>
   new Map(Object.entries(rows).map(([id, record], at) => [id, { line: at + 2, record }] as const));
 const days = (today: string): LocalDays => ({ today, endOf: (day) => Date.parse(`${day}T24:00:00Z`) });
 const never = (): void => undefined;
-const namesOf = (roster: Parameters<typeof buildRoster>[0]): string[] =>
-  [...buildRoster(roster, days("2026-10-01"), never).lists.values()].map(({ name }) => name);
+const namesOf = (roster: Parameters<typeof resolveRoster>[0]): string[] =>
+  [...resolveRoster(roster, days("2026-10-01"), never).lists.values()].map(({ name }) => name);
 
 describe("lists of a roster", () => {
   it("have the title, where it is the only one", () => {
@@ -54,7 +54,7 @@ describe("members of a roster's lists", () => {
       classes: file({ c1: { title: "Art", termSourcedIds: "t1" } }),
       enrollments: file({ e1: { classSourcedId: "c1", userSourcedId: "u1", ...enrollment } }),
     };
-    return buildRoster(roster, days(today), never).people[0]?.memberships;
+    return resolveRoster(roster, days(today), never).people[0]?.memberships;
   };
   const END = Date.parse("2027-06-11T00:00:00Z");
 
@@ -78,7 +78,7 @@ describe("members of a roster's lists", () => {
   it("warn of enrolments in unknown classes, with file, line and column", () => {
     const warnings: unknown[] = [];
     const enrollments = file({ e1: { classSourcedId: "c9", userSourcedId: "u1" } });
-    buildRoster({ users, enrollments }, days("2026-10-01"), (message) => warnings.push(message));
+    resolveRoster({ users, enrollments }, days("2026-10-01"), (message) => warnings.push(message));
     expect(warnings).toMatchObject([{ file: "enrollments.csv", line: 2, column: "classSourcedId" }]);
   });
 
@@ -92,7 +92,7 @@ describe("members of a roster's lists", () => {
         r2: { userSourcedId: "u2", orgSourcedId: "s3", role: "teacher", endDate: "2026-09-30" },
       }),
     };
-    const { people } = buildRoster(roster, days("2026-10-01"), never);
+    const { people } = resolveRoster(roster, days("2026-10-01"), never);
     expect(people.map((person) => [...person.memberships.keys()])).toEqual([["org:s1", "org:s2"], ["org:s2"]]);
   });
 });
