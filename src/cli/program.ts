@@ -17,6 +17,7 @@ import { addEmergencies } from "./emergencies.ts";
 import { addInit } from "./init.ts";
 import { addLicence } from "./licence.ts";
 import { addLink } from "./link.ts";
+import { addLoad } from "./load.ts";
 import { addLogs } from "./logs.ts";
 import { addOpenapi } from "./openapi.ts";
 import { addPlugin } from "./plugin/plugin.ts";
@@ -48,6 +49,7 @@ const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
     addUser,
     addToken,
     addBulk,
+    addLoad,
     addBells,
     addClusters,
     addPlugin,

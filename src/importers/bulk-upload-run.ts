@@ -10,6 +10,7 @@ import { BELL_SHORTHAND } from "./bell-shorthand.ts";
 import { MalformedTableError, readDelimitedRows, type TableLine } from "./delimited-file.ts";
 import { createNameLookup } from "./name-lookup.ts";
 import { parseHeader, type RowParser } from "./table-columns.ts";
+import { detectTableFormat } from "./table-format.ts";
 import type { UploadType } from "./upload-types.ts";
 
 export type BulkUpload = RowOf<typeof bulkUploads>;
@@ -34,8 +35,6 @@ export interface BulkUploadRun {
 
 /** Longest transaction. @source docs/decisions/0017-store.md */
 const TRANSACTION_MS = 4;
-/** Bytes parsed per turn of the event loop: 1 to 4 ms. @source docs/decisions/0540-importers.md, Bulk uploads */
-const READ_BYTES = 4_096;
 /** Lines read ahead of a transaction. @source docs/decisions/0540-importers.md, Bulk uploads */
 const READ_AHEAD_LINES = 200;
 /** Progress is written in steps of this size, since each write is an audit entry and a change event. @source docs/decisions/0540-importers.md, Bulk uploads */
@@ -94,15 +93,16 @@ async function readLines(
   const { store } = deps;
   const { upload } = run;
   const path = store.files.pathOf({ sha256: upload.fileId as string } as StoredFile);
-  const lines = readDelimitedRows(
-    createReadStream(path, { highWaterMark: READ_BYTES }),
-    upload.contentType === "text/csv" ? "," : "\t",
-  );
+  const open = async () => createReadStream(path);
+  const usual = upload.contentType === "text/csv" ? "comma" : "tab";
+  const format = await detectTableFormat(open, {}, usual, deps.clock);
+  const lines = readDelimitedRows(await open(), format, deps.clock);
   const log = (line: number, error: unknown) =>
     batch.write((tx) => {
       counts.errors++;
       addLineLog(deps, tx, upload, { line, name: null, id: null, faults: lineErrors(error) });
     });
+  const malformed = ({ line, fault }: TableLine) => new MalformedTableError(line, fault?.message ?? "");
   let head: RowParser | null = null;
   let waiting: TableLine[] = [];
   const flush = async (): Promise<void> => {
@@ -112,11 +112,13 @@ async function readLines(
   };
   try {
     for await (const line of lines) {
-      if (head === null) {
+      if (line.fault !== null) {
+        if (head === null) throw malformed(line);
+        await flush();
+        await log(line.line, malformed(line));
+      } else if (head === null) {
         head = parseHeader(line.cells, run.type.fields, BELL_SHORTHAND[run.type.resource.name]);
-        continue;
-      }
-      waiting.push(line);
+      } else waiting.push(line);
       if (waiting.length === READ_AHEAD_LINES) await flush();
     }
     await flush();

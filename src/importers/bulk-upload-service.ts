@@ -1,11 +1,11 @@
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, forbidden, notFound } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
-import type { SerialQueue } from "../lib/serial-queue.ts";
 import bulkUploads from "../resources/uploads/bulk-uploads.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { Actor, ActorContext, Store, Sync, Transaction } from "../store/store.ts";
 import { type BulkUpload, runBulkUpload } from "./bulk-upload-run.ts";
+import type { ImportQueue } from "./import-queue.ts";
 import { columnNames } from "./table-columns.ts";
 import { canCreateRows, resolveUploadType } from "./upload-types.ts";
 
@@ -15,7 +15,7 @@ export interface BulkUploadDeps {
   clock: Clock;
   log: Log;
   system: ActorContext;
-  queue: SerialQueue;
+  queue: ImportQueue;
   /** Endpoint of this appliance. */
   endpointId(): string;
 }
@@ -60,7 +60,7 @@ export function createBulkUploadService(deps: BulkUploadDeps): BulkUploadService
   function enqueueRun(upload: BulkUpload, by: ActorContext, commits: boolean): void {
     const run = { upload, type: typeOf(upload.resourceType), by, commits };
     queue
-      .run(async () => {
+      .run(`Upload of ${upload.resourceType}`, async () => {
         if (signal.aborted || !store.get(bulkUploads, upload.id)) return;
         await clearLogs(deps, upload);
         const started = { status: "RUNNING", startedAt: clock.now(), percentage: 0 } as const;

@@ -2,14 +2,17 @@ import type { Clock } from "../lib/clock.ts";
 import { forbidden, notFound } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
-import type { SerialQueue } from "../lib/serial-queue.ts";
 import loadDefinitions from "../resources/loads/load-definitions.ts";
 import loadRuns from "../resources/loads/load-runs.ts";
 import type { ActorContext, Store, Sync } from "../store/store.ts";
 import type { CronScheduler } from "../time-zones/cron-schedule.ts";
-import { finishRun, type LoadRun, runLoad } from "./load-run.ts";
-import type { LoadDefinition } from "./load-source.ts";
+import type { TimeZones } from "../time-zones/time-zones.ts";
+import type { ImportQueue } from "./import-queue.ts";
+import type { LoadRun } from "./load-context.ts";
+import { finishRun, runLoad } from "./load-run.ts";
 import { deleteLoadSteps } from "./load-steps.ts";
+import { deleteOrphanedRecords, deleteRecordChanges } from "./roster-state.ts";
+import type { LoadDefinition } from "./source-files.ts";
 
 export interface LoadServiceDeps {
   store: Store;
@@ -17,8 +20,11 @@ export interface LoadServiceDeps {
   events: Events;
   log: Log;
   system: ActorContext;
-  queue: SerialQueue;
+  queue: ImportQueue;
   schedule: CronScheduler;
+  zones: TimeZones;
+  /** Time zone of the appliance. */
+  ownZone(): string;
   /** Folder that contains the paths of definitions. */
   loadsDir: string;
 }
@@ -51,19 +57,44 @@ export function createLoadService(deps: LoadServiceDeps): LoadService {
   let endings: (() => void)[] = [];
 
   function enqueueRun(run: LoadRun): void {
+    const name = store.get(loadDefinitions, run.loadDefinitionId)?.name ?? "";
+    // Reported one after another, so that the last one stays.
+    let reported: Promise<unknown> = Promise.resolve();
+    const onWait = (behind: string, before: number): void => {
+      const others = before > 1 ? `, and ${before - 1} more` : "";
+      const waitingFor = `${behind}${others}`.slice(0, 255);
+      reported = reported.then(() => change(run, { waitingFor, phase: "waiting" })).catch(logFailure(run));
+    };
     queue
-      .run(async () => {
-        const definition = store.get(loadDefinitions, run.loadDefinitionId);
-        if (signal.aborted || !definition || !store.get(loadRuns, run.id)) return;
-        await change(run, { state: "running", startedAt: clock.now() });
-        const reason = await runLoad({ ...deps, signal }, definition, run);
-        if (reason !== null) emitFailed(run, reason);
-      })
+      .run(
+        `Import ${name}`,
+        async () => {
+          await reported;
+          const definition = store.get(loadDefinitions, run.loadDefinitionId);
+          if (signal.aborted || !definition || !store.get(loadRuns, run.id)) return;
+          await change(run, { state: "running", startedAt: clock.now(), waitingFor: null, phase: "reading" });
+          const reason = await runLoad({ ...deps, signal }, definition, run);
+          if (reason !== null) emitFailed(run, reason);
+        },
+        onWait,
+      )
       .catch((error) => {
         if (signal.aborted) return;
-        log.error({ event: "import.load_failed", err: error, loadRunId: run.id }, "load failed");
+        logFailure(run)(error);
         emitFailed(run, "Internal error; see the log.");
       });
+  }
+
+  function logFailure(run: LoadRun): (error: unknown) => void {
+    return (error) => {
+      if (!signal.aborted) log.error({ event: "import.load_failed", err: error, loadRunId: run.id }, "load failed");
+    };
+  }
+
+  function deleteRecords(): void {
+    deleteOrphanedRecords(store, signal).catch((error: unknown) => {
+      if (!signal.aborted) log.error({ event: "import.cleanup_failed", err: error }, "failed to delete roster records");
+    });
   }
 
   function emitFailed({ id, loadDefinitionId }: LoadRun, reason: string): void {
@@ -134,7 +165,7 @@ export function createLoadService(deps: LoadServiceDeps): LoadService {
           const scope = { ...system.scope, domainId: definition?.domainId ?? null };
           if (state === "applying")
             queue
-              .run(() => finishRun({ ...deps, signal }, run, { ...system, scope }))
+              .run(`Import ${definition?.name ?? ""}`, () => finishRun({ ...deps, signal }, run, { ...system, scope }))
               .catch((error) => {
                 if (!signal.aborted)
                   log.error(
@@ -144,17 +175,21 @@ export function createLoadService(deps: LoadServiceDeps): LoadService {
               });
           else {
             await deleteLoadSteps(store, run.pk);
+            await deleteRecordChanges(store, run.pk);
             await change(run, {
-              state: "failed",
+              ...{ state: "failed", phase: null, waitingFor: null },
               reason: "The appliance stopped during the load.",
               endedAt: clock.now(),
             });
           }
         }
       }
+      deleteRecords();
       reschedule();
-      const off = events.on("row.changed", ({ resource }) => {
-        if (resource === loadDefinitions.name && !signal.aborted) reschedule();
+      const off = events.on("row.changed", ({ resource, op }) => {
+        if (resource !== loadDefinitions.name || signal.aborted) return;
+        reschedule();
+        if (op === "delete") deleteRecords();
       });
       signal.addEventListener("abort", off, { once: true });
     },

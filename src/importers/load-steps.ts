@@ -2,9 +2,12 @@ import type { Clock } from "../lib/clock.ts";
 import { BugError } from "../lib/errors.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
+import userDevices from "../resources/people/user-devices.ts";
 import users from "../resources/people/users.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import type { ActorContext, InternalTable, Store } from "../store/store.ts";
+import type { ActorContext, InternalTable, Store, Transaction } from "../store/store.ts";
+import type { SourceMessage } from "./load-source.ts";
+import { ROSTER_TABLES } from "./roster-state.ts";
 
 /** A change of an existing row. */
 export interface LoadStep {
@@ -14,15 +17,19 @@ export interface LoadStep {
   id: string;
   /** For an update. */
   input: Readonly<Record<string, unknown>> | null;
-  /** Line of the source; 0 for a removal. */
+  /** Internal fields that an update sets. */
+  system?: Readonly<Record<string, unknown>>;
+  /** File and line of the source; null and 0 for a removal. */
+  file: string | null;
   line: number;
 }
 
 /** Resources that a load may change. */
-export const STEP_RESOURCES: readonly AnyResource[] = [users, distributionLists, subscriptions];
+export const STEP_RESOURCES: readonly AnyResource[] = [users, distributionLists, subscriptions, userDevices];
 
-/** Pending steps by internal key of their run. */
+/** Pending steps by internal key of their run, and the records of rosters. */
 export const LOAD_TABLES: readonly InternalTable[] = [
+  ...ROSTER_TABLES,
   {
     name: "load_steps",
     sql: `CREATE TABLE IF NOT EXISTS load_steps (pk INTEGER PRIMARY KEY, run INTEGER NOT NULL, resource TEXT NOT NULL,
@@ -38,8 +45,9 @@ const TRANSACTION_MS = 4;
 export async function saveLoadSteps(store: Store, run: number, steps: readonly LoadStep[]): Promise<void> {
   for (let at = 0; at < steps.length; at += BATCH_STEPS) {
     await store.write((tx) => {
-      for (const { resource, op, id, input } of steps.slice(at, at + BATCH_STEPS)) {
-        const values = [run, resource, op, id, input === null ? null : JSON.stringify(input)];
+      for (const { resource, op, id, input, system } of steps.slice(at, at + BATCH_STEPS)) {
+        const stored = system ? { input, system } : input;
+        const values = [run, resource, system ? UPDATE_SYSTEM : op, id, stored && JSON.stringify(stored)];
         tx.run("INSERT INTO load_steps (run, resource, op, id, input) VALUES (?, ?, ?, ?, ?)", ...values);
       }
     });
@@ -52,10 +60,13 @@ export async function deleteLoadSteps(store: Store, run: number): Promise<void> 
   while ((await store.write((tx) => tx.run(sql, run).changes)) > 0);
 }
 
+/** Stored operation of an update that sets internal fields, too. */
+const UPDATE_SYSTEM = "update-system";
+
 interface StoredLoadStep {
   pk: number;
   resource: string;
-  op: LoadStep["op"];
+  op: LoadStep["op"] | typeof UPDATE_SYSTEM;
   id: string;
   input: string | null;
 }
@@ -65,9 +76,13 @@ export async function applyLoadSteps(
   { store, clock, signal }: { store: Store; clock: Clock; signal: AbortSignal },
   run: number,
   by: ActorContext,
-): Promise<{ line: number; message: string }[]> {
-  const refused: { line: number; message: string }[] = [];
-  for (;;) {
+  onDone: (done: number, total: number) => Promise<void>,
+): Promise<SourceMessage[]> {
+  const refused: SourceMessage[] = [];
+  const { total } = store.one<{ total: number }>("SELECT count(*) AS total FROM load_steps WHERE run = ?", run) ?? {
+    total: 0,
+  };
+  for (let applied = 0; ; ) {
     signal.throwIfAborted();
     const steps = store.all<StoredLoadStep>(
       `SELECT pk, resource, op, id, input FROM load_steps WHERE run = ? ORDER BY pk LIMIT ${BATCH_STEPS}`,
@@ -82,12 +97,12 @@ export async function applyLoadSteps(
           const step = steps[at + done++] as StoredLoadStep;
           tx.run("SAVEPOINT step");
           try {
-            applyLoadStep(tx, step, by);
+            applyLoadStep(tx, loadStepOf(step), by);
           } catch (error) {
             const { type } = error as { type?: string };
             if (type === undefined || type === "bug") throw error;
             tx.run("ROLLBACK TO step");
-            if (refused.length < BATCH_STEPS / 2) refused.push({ line: 0, message: (error as Error).message });
+            if (refused.length < BATCH_STEPS / 2) refused.push(refusal(error as Error));
           }
           tx.run("RELEASE step");
           tx.run("DELETE FROM load_steps WHERE pk = ?", step.pk);
@@ -95,18 +110,28 @@ export async function applyLoadSteps(
         return done;
       });
     }
+    applied += steps.length;
+    await onDone(applied, total);
   }
 }
 
-function applyLoadStep(
-  tx: Parameters<Parameters<Store["write"]>[0]>[0],
-  { resource, op, id, input }: StoredLoadStep,
-  by: ActorContext,
-): void {
+function refusal({ message }: Error): SourceMessage {
+  return { file: null, line: 0, column: null, message };
+}
+
+function loadStepOf({ resource, op, id, input }: StoredLoadStep): LoadStep {
+  const stored = input === null ? null : (JSON.parse(input) as Record<string, unknown>);
+  const common = { resource, id, file: null, line: 0 };
+  if (op !== UPDATE_SYSTEM) return { ...common, op, input: stored };
+  return { ...common, op: "update", ...(stored as Required<Pick<LoadStep, "input" | "system">>) };
+}
+
+/** Applies a step in an open transaction. Throws as the write does. */
+export function applyLoadStep(tx: Transaction, { resource, op, id, input, system }: LoadStep, by: ActorContext): void {
   const target = STEP_RESOURCES.find(({ name }) => name === resource);
   if (!target) throw new BugError("Load step for an unknown resource.", { resource });
   // The row may have been deleted since the dry run.
   if (!tx.get(target, id)) return;
   if (op === "remove") tx.remove(target, id, by);
-  else tx.update(target, id, JSON.parse(input as string), by);
+  else tx.update(target, id, input ?? {}, by, system as never);
 }

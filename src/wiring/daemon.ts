@@ -491,7 +491,9 @@ async function startModules(
     stopTestSchedule();
     return silentTests.stop();
   });
-  importers = await startImporters({ dataDir, data, settings, clock, events, log, endpointId, schedule, onStop });
+  const { zones, ownZone } = bellTimes;
+  const importerTimes = { clock, schedule, zones, ownZone };
+  importers = await startImporters({ dataDir, data, settings, events, log, endpointId, onStop, ...importerTimes });
   const changePublishers = createChangePublishers({ data, clock, events, log, ssrfGuard, endpointId });
   const { eventStream, webhooks, liveFeed } = changePublishers;
   const api = createApi({

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import type { PhoneCache } from "../call-manager/phone-cache.ts";
 import { type BulkUploadService, createBulkUploadService } from "../importers/bulk-upload-service.ts";
+import { createImportQueue } from "../importers/import-queue.ts";
 import { createLoadService, type LoadService } from "../importers/load-service.ts";
-import { createSerialQueue } from "../lib/serial-queue.ts";
 import type { Settings } from "../settings/schema.ts";
+import type { TimeZones } from "../time-zones/time-zones.ts";
 import type { ApplianceData } from "./appliance-data.ts";
 import { type CallManagerDeps, createCallManagers } from "./call-managers.ts";
 
@@ -11,6 +12,9 @@ export interface ImporterDeps extends Pick<CallManagerDeps, "clock" | "events" |
   data: Pick<ApplianceData, "store" | "access" | "catalogue">;
   dataDir: string;
   settings: Settings;
+  zones: TimeZones;
+  /** Time zone of the appliance. */
+  ownZone(): string;
   /** Registers a shutdown step; called before the part starts. */
   onStop(name: string, stop: () => unknown): void;
 }
@@ -25,13 +29,13 @@ export interface Importers {
 /** Starts bulk uploads and load definitions, which run one at a time, and the import of call manager phones. */
 export async function startImporters({ data, dataDir, settings, onStop, ...deps }: ImporterDeps): Promise<Importers> {
   const { store, access, catalogue } = data;
-  const { clock, events, log, endpointId, schedule } = deps;
-  const queueDeps = { store, clock, log, queue: createSerialQueue(), system: access.systemContext("loaders") };
+  const { clock, events, log, endpointId, schedule, zones, ownZone } = deps;
+  const queueDeps = { store, clock, log, queue: createImportQueue(), system: access.systemContext("loaders") };
   const bulkUploads = createBulkUploadService({ ...queueDeps, catalogue, endpointId });
   onStop("bulk uploads", bulkUploads.stop);
   await bulkUploads.start();
   const loadsDir = join(dataDir, "loads");
-  const loaders = createLoadService({ ...queueDeps, events, schedule, loadsDir });
+  const loaders = createLoadService({ ...queueDeps, events, schedule, loadsDir, zones, ownZone });
   onStop("loaders", loaders.stop);
   await loaders.start();
   const by = access.systemContext("call-manager");

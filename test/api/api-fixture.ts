@@ -18,13 +18,13 @@ import { createLinkAdminService } from "../../src/cloud-link/link-admin-service.
 import { type ApiDeps, createApi } from "../../src/http/api.ts";
 import { startHttpServer } from "../../src/http/http-server.ts";
 import { createBulkUploadService } from "../../src/importers/bulk-upload-service.ts";
+import { createImportQueue } from "../../src/importers/import-queue.ts";
 import { createLoadService } from "../../src/importers/load-service.ts";
 import { LOAD_TABLES } from "../../src/importers/load-steps.ts";
 import { INPUT_TABLES } from "../../src/inputs/schema.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { createEvents } from "../../src/lib/events.ts";
 import { createLog, type Log } from "../../src/lib/log.ts";
-import { createSerialQueue } from "../../src/lib/serial-queue.ts";
 import { createSsrfGuard } from "../../src/lib/ssrf-guard.ts";
 import { createTextToSpeechEngine } from "../../src/media/text-to-speech.ts";
 import { createSpeechSynthesizer } from "../../src/notifications/compose/speech-synthesis.ts";
@@ -218,9 +218,10 @@ export async function openApi(
   const nothingWrong = { report: () => ({ reasons: [] }) } as never;
   const detectors = createDetectors({ reader: store, health: nothingWrong, endpointId });
   const alarms = createAlarms({ store, clock, events, log, notificationService, by: system, detectors, endpointId });
-  const queue = createSerialQueue();
+  const queue = createImportQueue();
   const loaders = createLoadService({
     ...{ store, clock, events, log, queue, system, loadsDir: join(dataDir, "loads") },
+    ...{ zones: bells.zones, ownZone: bells.ownZone },
     schedule: options.schedule ?? (() => () => undefined),
   });
   await loaders.start();

@@ -175,11 +175,21 @@ describe("an upload", () => {
     expect(await logsOf(done.id)).toMatchObject([{ line, resourceResponse: expect.stringContaining(words) }]);
   });
 
-  it("refuses what is no UTF-8, kinds that are not declared, archives, other appliances and who may not make such rows", async () => {
-    const id = await announce("device-groups");
-    const body = Buffer.from("name\n\xe4\n", "latin1");
-    await api.call("POST", `/bulk-uploads/${id}/file`, { headers: TSV, body });
-    expect(await ended(id)).toMatchObject({ status: "ERROR" });
+  it("names the line of a file that is damaged, and reads files of other programs as they are written", async () => {
+    const send = async (body: Buffer) => {
+      const id = await announce("device-groups");
+      await api.call("POST", `/bulk-uploads/${id}/file`, { headers: TSV, body });
+      return ended(id);
+    };
+    const damaged = Buffer.concat([Buffer.from("name\n\xe4\xdf\n"), Buffer.from("S\xfcd\nOst\n", "latin1")]);
+    const { id, status } = await send(damaged);
+    expect(status).toBe("ERROR");
+    expect(await logsOf(id)).toMatchObject([{ line: 2 }, { line: 3, resourceCreated: false }, { line: 4 }]);
+    expect(await send(Buffer.from("name;description\nS\xfcd;Flur\n", "latin1"))).toMatchObject({ status: "COMPLETE" });
+    expect(api.store.find(deviceGroups, {})).toMatchObject([{ name: "S\xfcd", description: "Flur" }]);
+  });
+
+  it("refuses kinds that are not declared, archives, other appliances and who may not make such rows", async () => {
     const refused = async (json: object, field: string) =>
       expect(await api.call("POST", "/bulk-uploads", { json })).toMatchObject({
         status: 400,

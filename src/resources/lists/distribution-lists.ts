@@ -13,7 +13,7 @@ export default defineResource({
   scope: "domain",
   replicate: "B",
   limit: { most: 3_500 },
-  clone: { omit: ["loadSourceId", "loadKey"] },
+  clone: { omit: ["loadSourceId", "loadKey", "loadName"] },
   fields: {
     name: text("Name of the list.", { required: true, min: 1, max: 140 }),
     isShared: boolean("Visible in the domains below the list's domain.", { default: false }),
@@ -32,6 +32,7 @@ export default defineResource({
     }),
     loadSourceId: ref("Load definition that created the list.", "load-definitions", { readOnly: true }),
     loadKey: internal("Key of the list in the source of its load definition.", "text", { index: true }),
+    loadName: internal("Name of the list in a roster as of the last load; null for a list that a table names.", "text"),
     syncId: computed("Replication marker; equal on both sides once the row has been replicated.", "text", {
       nullable: true,
     }),

@@ -15,7 +15,7 @@ export default defineResource({
   fields: {
     name: text("Name of the source.", { required: true, min: 1, max: 140 }),
     type: option(
-      "`table`: a file with one line per person, tab-separated or, if its name ends in .csv, comma-separated. `oneroster`: OneRoster 1.1 CSV files in a folder or a .zip; people are added to a list for each of their schools and classes.",
+      "`table`: a file with one line per person. `oneroster`: OneRoster 1.1 or 1.2 CSV files in a folder or a .zip, complete (bulk) or changes (delta) by its manifest.csv; people are added to a list for each of their schools and current classes.",
       ["table", "oneroster"],
       { required: true },
     ),
@@ -28,7 +28,22 @@ export default defineResource({
       name: column("names; default: `name`"),
       email: column("email addresses; default: `email`"),
       lists: column("list names, separated by semicolons; default: `lists`"),
+      sms: column("mobile numbers; default: `sms`"),
+      phone: column("telephone numbers; default: `phone`"),
     }),
+    delimiter: option("Separator of cells; null detects it. A first line `sep=;` names it, too.", [
+      ...["comma", "semicolon", "tab", "pipe"],
+    ] as const),
+    encoding: option("Encoding of the files; null detects it.", [
+      ...["utf-8", "utf-16le", "utf-16be", "windows-1252"],
+    ] as const),
+    quote: option("Quotes that enclose cells; `none`: quotes are ordinary characters; null detects them.", [
+      ...["double", "single", "none"],
+    ] as const),
+    contactDevices: boolean(
+      "Registers the email addresses and telephone numbers of people as their devices. An address that several people share is always registered for those who cannot log in with it.",
+      { default: false },
+    ),
     schedule: text(
       "Import schedule, as a cron expression in the local time of the appliance; null for manual imports only.",
       {
@@ -36,8 +51,16 @@ export default defineResource({
       },
     ),
     removalThreshold: integer(
-      "Maximum percentage of the source's users that an import may remove. An import above the threshold stops and waits for confirmation.",
+      "Maximum percentage of the source's users, and of all its list memberships, that an import may remove. An import above the threshold stops and waits for confirmation.",
       { max: 100, default: 10, unit: "%" },
+    ),
+    listRemovalThreshold: integer(
+      "Maximum percentage of the members of one list that an import may remove; the loss of a single member never stops it.",
+      { max: 100, default: 50, unit: "%" },
+    ),
+    errorThreshold: integer(
+      "Maximum percentage of lines with errors. They are reported and left out; an import above the threshold fails and changes nothing.",
+      { max: 100, default: 50, unit: "%" },
     ),
     disabled: boolean("Suspends scheduled imports.", { default: false }),
     fileName: text("Name of the last uploaded file.", { readOnly: true }),

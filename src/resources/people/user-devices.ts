@@ -1,4 +1,4 @@
-import { boolean, computed, integer, list, object, ref, text, timestamp, uuid } from "../../schema/field.ts";
+import { boolean, computed, integer, internal, list, object, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import devices from "../devices/devices.ts";
 
@@ -55,6 +55,7 @@ export default defineResource({
       areasOfInterestChecksum: text("Checksum of the areas that the app evaluated."),
       updatedAt: timestamp("When the position was reported."),
     }),
+    loadSource: internal("Id of the load definition that created the device.", "text"),
     areasOfInterest: computed(
       "The areas of `presence.areaOfInterestIds` that the asker sees; returned with includeAois.",
       "array",

@@ -52,6 +52,7 @@ const COMMANDS = [
   "settings show",
   "settings schema",
   "bulk",
+  "load",
   "device",
   "device phone",
   "device zone",

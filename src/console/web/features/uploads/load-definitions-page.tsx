@@ -8,6 +8,9 @@ import { LoadRuns } from "./load-runs.tsx";
 import { MappingField } from "./mapping-field.tsx";
 
 const TYPES = ["table", "oneroster"] as const;
+const DELIMITERS = ["comma", "semicolon", "tab", "pipe"] as const;
+const ENCODINGS = ["utf-8", "utf-16le", "utf-16be", "windows-1252"] as const;
+const QUOTES = ["double", "single", "none"] as const;
 
 /** Sources outside that people and their lists come from, again and again. */
 export default function LoadDefinitionsPage() {
@@ -57,8 +60,23 @@ function LoadSheet({ id, onClose }: { id: string; onClose: () => void }) {
             <MappingField value={values.mapping} onChange={(mapping) => change({ mapping })} />
           ),
         },
+        {
+          ...{ name: "delimiter", label: t("load.delimiter"), hint: t("load.detected-hint") },
+          choices: DELIMITERS.map((value) => ({ value, label: name("load-delimiter", value) })),
+        },
+        {
+          ...{ name: "encoding", label: t("load.encoding") },
+          choices: ENCODINGS.map((value) => ({ value, label: name("load-encoding", value) })),
+        },
+        {
+          ...{ name: "quote", label: t("load.quote") },
+          choices: QUOTES.map((value) => ({ value, label: name("load-quote", value) })),
+        },
+        { name: "contactDevices", label: t("load.contact-devices"), hint: t("load.contact-devices-hint") },
         { name: "schedule", hint: t("load.schedule-hint") },
         { name: "removalThreshold", hint: t("load.threshold-hint") },
+        { name: "listRemovalThreshold", label: t("load.list-threshold"), hint: t("load.list-threshold-hint") },
+        { name: "errorThreshold", label: t("load.error-threshold"), hint: t("load.error-threshold-hint") },
         { name: "disabled", hint: t("load.disabled-hint") },
       ]}
       tabs={[

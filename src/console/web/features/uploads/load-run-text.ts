@@ -1,5 +1,6 @@
 import type { LoadRunRow } from "../../api/upload-rows.ts";
 import type { MessageKey } from "../../i18n/message-keys.ts";
+import type { Translator } from "../../i18n/translator.ts";
 
 /** True until a load is over. */
 export function isRunActive({ state }: Pick<LoadRunRow, "state">): boolean {
@@ -27,4 +28,12 @@ export function runCounts(run: LoadRunRow): { key: MessageKey; n: number }[] {
     { key: "load.people-read", n: run.peopleRead },
     ...counts.filter(({ n }) => n > 0 && run.state !== "stopped"),
   ];
+}
+
+/** What an import is doing, and how far it is. */
+export function progressText(run: LoadRunRow, { t, name }: Translator): string {
+  if (run.waitingFor !== null) return t("load.waiting-for", { name: run.waitingFor });
+  const phase = name("load-phase", run.phase ?? "reading");
+  if (run.phase === "reading") return t("load.lines-read", { phase, count: run.linesRead });
+  return `${phase} · ${run.percentage} %`;
 }

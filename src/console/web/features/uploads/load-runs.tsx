@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import type { LoadRunMessage, LoadRunRow } from "../../api/upload-rows.ts";
+import type { LoadRunFile, LoadRunMessage, LoadRunRow } from "../../api/upload-rows.ts";
 import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import type { MessageKey } from "../../i18n/message-keys.ts";
@@ -7,7 +7,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
-import { isRunActive, runCounts, runTone } from "./load-run-text.ts";
+import { isRunActive, progressText, runCounts, runTone } from "./load-run-text.ts";
 
 const MOST_RUNS = 20;
 const MOST_UNFOLDED = 5;
@@ -74,6 +74,7 @@ function Run({ run }: { run: LoadRunRow }) {
         </span>
       </div>
       {run.reason && run.state !== "stopped" && <p>{run.reason}</p>}
+      {isRunActive(run) && run.phase && <p>{progressText(run, translator)}</p>}
       {!isRunActive(run) && (
         <dl className="facts">
           {runCounts(run).map(({ key, n }) => (
@@ -84,9 +85,31 @@ function Run({ run }: { run: LoadRunRow }) {
           ))}
         </dl>
       )}
+      <RunFiles files={run.files} />
       <RunLines lines={run.errors} word="load.errors" />
       <RunLines lines={run.warnings} word="load.warnings" />
     </>
+  );
+}
+
+/** How the files were read, so that a wrong separator or encoding is seen. */
+function RunFiles({ files }: { files: readonly LoadRunFile[] | null }) {
+  const { t, name } = useTranslation();
+  if (!files?.length) return null;
+  return (
+    <details>
+      <summary>{t("load.files", { count: files.length })}</summary>
+      <ul className="plain">
+        {files.map(({ file, mode, lines, delimiter, encoding, quote }) => (
+          <li key={file}>
+            {`${file}: ${t("load.file-lines", { count: lines })}, `}
+            {mode === "delta" && `${t("load.delta")}, `}
+            {[name("load-encoding", encoding), name("load-delimiter", delimiter), name("load-quote", quote)].join(", ")}
+          </li>
+        ))}
+      </ul>
+      <p className="soft">{t("load.files-hint")}</p>
+    </details>
   );
 }
 
@@ -94,13 +117,20 @@ function Run({ run }: { run: LoadRunRow }) {
 function RunLines({ lines, word }: { lines: readonly LoadRunMessage[] | null; word: MessageKey }) {
   const { t } = useTranslation();
   if (!lines?.length) return null;
+  const messageText = (file: string | null, line: number, column: string | null, message: string): string => {
+    const text = column === null ? message : `${column}: ${message}`;
+    if (line === 0) return file === null ? text : `${file}: ${text}`;
+    return file === null
+      ? t("load.error-line", { line, message: text })
+      : t("load.file-line", { file, line, message: text });
+  };
   return (
     <details open={lines.length <= MOST_UNFOLDED}>
       <summary>{t(word, { count: lines.length })}</summary>
       <ul className="plain">
-        {lines.map(({ line, message }, at) => (
+        {lines.map(({ file, line, column, message }, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a line may have several faults
-          <li key={at}>{line === null ? message : t("load.error-line", { line, message })}</li>
+          <li key={at}>{messageText(file ?? null, line ?? 0, column ?? null, message)}</li>
         ))}
       </ul>
     </details>
@@ -116,14 +146,17 @@ interface ConfirmRemovalsProps {
 /** A load that would remove too many: nothing was changed; is the file whole? */
 function ConfirmRemovals({ run, busy, onConfirm }: ConfirmRemovalsProps) {
   const { t } = useTranslation();
+  const count = run.usersRemoved;
+  const importText = count > 0 ? t("load.remove-anyway", { count }) : t("load.confirm-anyway");
+  const confirmText = run.dryRun ? t("load.try-anyway") : importText;
   return (
     <div className="card stop-question" role="alert">
-      <h3>{t("load.stopped-title", { count: run.usersRemoved })}</h3>
+      <h3>{run.usersRemoved > 0 ? t("load.stopped-title", { count: run.usersRemoved }) : t("load.stopped-other")}</h3>
       {run.reason && <p>{run.reason}</p>}
       <p>{t("load.stopped-text")}</p>
       <div className="row">
         <Button variant="default" c="var(--bad)" disabled={busy} onClick={onConfirm}>
-          {run.dryRun ? t("load.try-anyway") : t("load.remove-anyway", { count: run.usersRemoved })}
+          {confirmText}
         </Button>
       </div>
     </div>

@@ -1,7 +1,7 @@
 import { TextInput } from "@mantine/core";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 
-const COLUMNS = ["key", "name", "email", "lists"] as const;
+const COLUMNS = ["key", "name", "email", "lists", "sms", "phone"] as const;
 
 /** Which column of a table holds what. */
 export function MappingField({ value, onChange }: { value: unknown; onChange: (mapping: object) => void }) {

@@ -1,0 +1,97 @@
+import { invalidValue } from "../lib/errors.ts";
+import type { Store } from "../store/store.ts";
+import { LoadAborted, type LoadSource, type RecordChange, type SourceContext } from "./load-source.ts";
+import { ROSTER_FILES, readRosterFile, readRosterManifest } from "./roster-files.ts";
+import { type LocalDays, resolveRoster } from "./roster-people.ts";
+import {
+  changeRecords,
+  keepRecords,
+  MANIFEST,
+  type RosterRecords,
+  readFileStates,
+  replaceRecords,
+} from "./roster-state.ts";
+import { type LoadDefinition, openSourceFiles } from "./source-files.ts";
+
+export interface RosterOptions {
+  store: Store;
+  days: LocalDays;
+  /** A file that was there at the last load may be missing. */
+  isConfirmed: boolean;
+  /** There are lists whose keys are those of an earlier release. */
+  hasFormerLists: boolean;
+}
+
+/** Files that name lists and their members. */
+const LIST_FILES = ["orgs", "classes", "enrollments"] as const;
+
+/**
+ * Reads a OneRoster folder or archive. Bulk files replace what is known, deltas change it, absent files leave it. Throws
+ * LoadAborted if a file of the last load is missing, CallerError for a source that cannot be read.
+ */
+export async function readRosterSource(
+  definition: LoadDefinition,
+  path: string,
+  context: SourceContext,
+  options: RosterOptions,
+): Promise<LoadSource> {
+  const { store, days } = options;
+  const { clock } = context;
+  const { id } = definition;
+  const format = { delimiter: definition.delimiter, encoding: definition.encoding, quote: definition.quote };
+  const source = await openSourceFiles(path);
+  try {
+    const manifest = await readRosterManifest(source, format, context);
+    const states = readFileStates(store, id);
+    const modes = Object.keys(ROSTER_FILES).map((file) => ({ file, mode: manifest.modeOf(file) }));
+    const missing = modes.filter(({ file, mode }) => mode === "missing" && isExpected(file, states, options));
+    if (missing.length > 0 && !options.isConfirmed) throw missingFiles(missing.map(({ file }) => `${file}.csv`));
+    const changes: RecordChange[] = [];
+    const roster: Record<string, RosterRecords> = {};
+    const keptPeople = new Set<string>();
+    for (const { file, mode } of modes) {
+      if (mode === "absent" || mode === "missing") {
+        roster[file] = await keepRecords(store, id, file, clock);
+        if (mode === "missing" && states.has(file)) changes.push({ file: MANIFEST, id: file, data: "kept" });
+        continue;
+      }
+      if (mode === "delta" && !states.has(file)) {
+        const reason = `${file}.csv is a delta, but there was no complete load before. Export all records (bulk) once.`;
+        throw new LoadAborted("failed", reason);
+      }
+      const content = await readRosterFile(source, file, mode, format, context);
+      if (file === "users") for (const key of content.faulty.keys()) keptPeople.add(key);
+      const read =
+        mode === "bulk"
+          ? { ...(await replaceRecords(store, id, file, content, clock)), outdated: 0 }
+          : await changeRecords(store, id, file, content, clock);
+      if (read.outdated > 0) {
+        const message = `${read.outdated} changes are skipped: newer ones were loaded before.`;
+        context.warn({ file: `${file}.csv`, line: 0, column: "dateLastModified", message });
+      }
+      roster[file] = read.records;
+      for (const change of read.changes) changes.push(change);
+      if (states.get(file) !== "given") changes.push({ file: MANIFEST, id: file, data: "given" });
+    }
+    const isKnown = (file: string): boolean =>
+      states.has(file) || modes.some((each) => each.file === file && (each.mode === "bulk" || each.mode === "delta"));
+    if (!isKnown("users")) throw invalidValue("path", "Must contain a file users.csv.");
+    const built = resolveRoster(roster, days, context.warn);
+    const namesAllLists = !options.hasFormerLists || LIST_FILES.every(isKnown);
+    return { ...built, keptPeople, namesAllLists, changes };
+  } finally {
+    source.close();
+  }
+}
+
+function isExpected(file: string, states: ReadonlyMap<string, string>, { hasFormerLists }: RosterOptions): boolean {
+  const isListFile = (LIST_FILES as readonly string[]).includes(file);
+  return states.get(file) === "given" || (states.size === 0 && hasFormerLists && isListFile);
+}
+
+function missingFiles(names: readonly string[]): LoadAborted {
+  const are = names.length === 1 ? "is missing, which was" : "are missing, which were";
+  const advice =
+    "Deliver all files again, or say in manifest.csv that they are absent. If you confirm, the load leaves their part untouched.";
+  return new LoadAborted("stopped", `${names.join(", ")} ${are} part of earlier loads. ${advice}`);
+}
