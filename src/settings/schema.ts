@@ -142,6 +142,17 @@ export const settingsSchema = z
           ),
       })
       .prefault({}),
+    auth: z
+      .strictObject({
+        passwordMinLength: z
+          .int()
+          .min(8)
+          .max(64)
+          .default(12)
+          .describe("Minimum length of new passwords in characters. Existing shorter passwords remain valid."),
+      })
+      .prefault({})
+      .describe("Passwords and tokens of users."),
     network: z
       .strictObject({
         allowedTargets: z

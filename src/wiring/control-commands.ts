@@ -1,4 +1,5 @@
-import { hashPassword } from "../auth/passwords.ts";
+import type { NewPasswords } from "../auth/new-passwords.ts";
+import { readPasswordNames } from "../auth/password-names.ts";
 import type { AccessControl } from "../auth/principal.ts";
 import { createToken, type UserToken } from "../auth/tokens.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -34,6 +35,7 @@ export interface ControlCommandDeps {
   store: Store;
   access: AccessControl;
   clock: Clock;
+  passwords: Pick<NewPasswords, "hash">;
 }
 
 /**
@@ -44,8 +46,13 @@ export function createControlCommands({
   store,
   access,
   clock,
+  passwords,
 }: ControlCommandDeps): Readonly<Record<string, ControlCommand>> {
   const by = access.systemContext("cli");
+  const hashNewPassword = async (password: string, user: RowOf<typeof users>): Promise<object> => ({
+    passwordHash: await passwords.hash(password, readPasswordNames(store, user)),
+    passwordChangedAt: clock.now(),
+  });
   return {
     /** `{user, name, expires?}` -> TokenSummary with `token`, the secret, which is not stored. */
     "token.create": async ({ user, name, expires }) => {
@@ -76,7 +83,7 @@ export function createControlCommands({
      */
     "user.unlock": async ({ user, password, breakGlass }) => {
       const found = findUser(store, user);
-      const system = typeof password === "string" ? await hashNewPassword(password, clock) : {};
+      const system = typeof password === "string" ? await hashNewPassword(password, found) : {};
       if (breakGlass === true && found.passwordHash === null && typeof password !== "string") {
         throw new CallerError("required", "The user has no password; set one with the same command.");
       }
@@ -106,10 +113,6 @@ export function createDaemonControlCommands(
     /** `{}` -> names of newly installed plugins, which are now loaded. */
     "plugin.takeUp": () => plugins.loadNewPlugins(),
   };
-}
-
-async function hashNewPassword(password: string, clock: Clock): Promise<object> {
-  return { passwordHash: await hashPassword(password), passwordChangedAt: clock.now() };
 }
 
 function findUser(store: Store, user: unknown): RowOf<typeof users> {
