@@ -446,7 +446,7 @@ async function startModules(
   runAs("inputs", () => inputs.start());
   const passwords = createNewPasswords(clock, settings.auth.passwordMinLength);
   const controlCommands = {
-    ...createDaemonControlCommands({ ...data, passwords }, plugins),
+    ...createDaemonControlCommands({ ...data, passwords, settings: settings.auth }, plugins),
     ...operations.controlCommands,
     ...cloudLink.controlCommands,
     /** `{}` -> ZoneChangeReport[], newest first. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { builtInProviderFor, ensureBuiltInProvider } from "../auth/identity-providers.ts";
 import { createNewPasswords, type NewPasswords } from "../auth/new-passwords.ts";
 import { type PasswordNames, readPasswordNames } from "../auth/password-names.ts";
-import { generateToken } from "../auth/tokens.ts";
+import { generateToken, withDefaultExpiry } from "../auth/tokens.ts";
 import type { Clock } from "../lib/clock.ts";
 import { BugError, requiredValue, UpstreamError } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
@@ -45,7 +45,7 @@ export interface InitialData {
 }
 
 /**
- * Sets up an appliance in `dataDir` in one transaction: root domain, administrator with a permanent token, super group
+ * Sets up an appliance in `dataDir` in one transaction: root domain, administrator with a token for a year, super group
  * Administrators, the on-premises extension and this appliance's endpoint. Throws CallerError for an invalid address or
  * password, UpstreamError (about the data directory) if it is already set up or in use. Closes `passwords`.
  */
@@ -93,7 +93,8 @@ function seedInitialAppliance(tx: Transaction, by: ActorContext, admin: Administ
   const initialRows = seedInitialData(tx, by);
   const userId = writeAdministrator(tx, by, admin);
   const { token, tokenHash } = generateToken();
-  tx.create(userTokens, { userId, name: "init" }, by, { kind: "permanent", tokenHash });
+  const input = withDefaultExpiry({ userId, name: "init" }, defaultSettings().auth.tokenLifetimeDays, admin.now);
+  tx.create(userTokens, input, by, { kind: "permanent", tokenHash });
   return { userId, token, ...initialRows };
 }
 

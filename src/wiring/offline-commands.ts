@@ -38,11 +38,12 @@ async function runOffline(
   clock: Clock,
 ): Promise<unknown> {
   const data = await openApplianceDataOffline(dataDir, clock);
-  const passwords = createNewPasswords(clock, defaultSettings().auth.passwordMinLength);
+  const settings = defaultSettings().auth;
+  const passwords = createNewPasswords(clock, settings.passwordMinLength);
   try {
     if (!isInitialized(data.store)) throw notInitializedError(dataDir);
     const commands = {
-      ...createControlCommands({ ...data, passwords }),
+      ...createControlCommands({ ...data, passwords, settings }),
       ...createBackupCommands(takeOfflineBackup(data, dataDir, clock)),
     };
     return await commands[command]?.(args);

@@ -54,7 +54,9 @@ export interface TestDaemonOptions {
 /** Starts a daemon on a free port of 127.0.0.1; the test stops it. */
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
   const dataDir = options.after?.dataDir ?? makeTempDir();
-  const first = options.after?.first ?? (await initAppliance(dataDir, TEST_ADMIN, systemClock, UNCHECKED_PASSWORDS));
+  const first =
+    options.after?.first ??
+    (await initAppliance(dataDir, TEST_ADMIN, options.clock ?? systemClock, UNCHECKED_PASSWORDS));
   options.prepare?.(dataDir);
   const daemon = await startDaemon({
     dataDir,

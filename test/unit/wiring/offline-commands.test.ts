@@ -29,7 +29,11 @@ async function withDaemon(running: boolean, use: () => Promise<void>): Promise<v
   if (!running) return use();
   const data: ApplianceData = await openApplianceDataOffline(dataDir, clock);
   const passwords = createNewPasswords(clock, 12);
-  const socket = await startControlSocket(dataDir, createControlCommands({ ...data, passwords }), silentLog);
+  const socket = await startControlSocket(
+    dataDir,
+    createControlCommands({ ...data, passwords, settings: { tokenLifetimeDays: 365 } }),
+    silentLog,
+  );
   try {
     await use();
   } finally {
