@@ -22,9 +22,10 @@ import {
   verifyLocalPassword,
 } from "./identity-providers.ts";
 import { knownBrowserToken } from "./known-browsers.ts";
-import { hashPassword } from "./passwords.ts";
+import type { NewPasswords } from "./new-passwords.ts";
+import { readPasswordNames } from "./password-names.ts";
 import type { AccessControl } from "./principal.ts";
-import { startUserSession } from "./sessions.ts";
+import { revokeAllTokens, startUserSession } from "./sessions.ts";
 import { hashToken } from "./tokens.ts";
 
 /** Dependencies of the login service. */
@@ -32,6 +33,7 @@ export interface LoginServiceDeps {
   store: Store;
   access: AccessControl;
   clock: Clock;
+  passwords: Pick<NewPasswords, "hash">;
   /** Verifies passwords with other identity providers; default: none. */
   verifyWithProviders?: VerifyWithProviders;
   /** Called after a log-in with a local password, with the id of the token of its session. */
@@ -52,6 +54,8 @@ export interface PasswordChange {
   password: string;
   /** Required when users change their own password. */
   currentPassword: string | null;
+  /** Also revokes permanent tokens; default: false. */
+  revokeTokens?: boolean | null;
 }
 
 /** Login for the console and the authorize page, with one login throttle for both. */
@@ -72,7 +76,8 @@ export interface LoginService {
   /** Starts a session for a user who was authenticated elsewhere. Throws `unauthorized` when the account is locked. */
   loginVerifiedUser(userId: string, address: string | null): Promise<string>;
   /**
-   * Sets a password and revokes all sessions and application tokens of the user. A wrong current password throws as
+   * Sets a password and revokes all sessions and application tokens of the user, with `revokeTokens` also the permanent
+   * ones. A wrong current password throws as
    * `loginWithPassword` does, on field `currentPassword`. Throws `forbidden` when the user has more rights than `by`,
    * ConflictError when another provider stores the password.
    */
@@ -105,7 +110,7 @@ const MAX_CONCURRENT_HASHES_OF_KNOWN = 1;
 
 /** Creates the login service; the login throttle is kept in memory. */
 export function createLoginService(deps: LoginServiceDeps): LoginService {
-  const { store, access, clock, verifyWithProviders, onPasswordLogin } = deps;
+  const { store, access, clock, passwords, verifyWithProviders, onPasswordLogin } = deps;
   const accounts = createAttemptThrottle(clock, ACCOUNT_BACKOFF);
   const distributed = createAttemptThrottle(clock, DISTRIBUTED_BACKOFF);
   const addresses = createAttemptThrottle(clock, ADDRESS_BACKOFF);
@@ -211,12 +216,15 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
   }
 
   /** Hashes the new password of a user who must set one at login. */
-  async function hashReplacementPassword({ password, newPassword = null }: LoginCredentials): Promise<string> {
+  async function hashReplacementPassword(
+    user: User,
+    { password, newPassword = null }: LoginCredentials,
+  ): Promise<string> {
     if (newPassword === null || newPassword === "") throw requiredValue("newPassword");
     if (newPassword.normalize("NFC") === password.normalize("NFC")) {
       throw invalidValue("newPassword", "Must be different from the current password.");
     }
-    return limitHashing(() => hashPassword(newPassword, "newPassword"));
+    return passwords.hash(newPassword, readPasswordNames(store, user), "newPassword");
   }
 
   async function startSession(user: User, address: string | null, passwordHash: string | null = null): Promise<string> {
@@ -240,7 +248,11 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       const user = await verifyCredentials(account, address, browser);
       const isLocal = findUserProvider(store, user) === null;
       const mustReplace = user.passwordResetRequired && isLocal;
-      const session = await startSession(user, address, mustReplace ? await hashReplacementPassword(account) : null);
+      const session = await startSession(
+        user,
+        address,
+        mustReplace ? await hashReplacementPassword(user, account) : null,
+      );
       if (isLocal && !mustReplace && user.email !== null) {
         const [row] = store.find(userTokens, { tokenHash: hashToken(session) }, 1);
         if (row) onPasswordLogin?.(row.id, { id: user.id, email: user.email }, account.password);
@@ -263,7 +275,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       }
       return startSession(user, address);
     },
-    async setPassword({ userId, password, currentPassword }, by) {
+    async setPassword({ userId, password, currentPassword, revokeTokens }, by) {
       const user = store.get(users, userId);
       if (!user) throw notFound();
       const provider = findUserProvider(store, user);
@@ -277,9 +289,12 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
         const account = { email: user.email ?? "", password: currentPassword };
         await verifyCredentials(account, by.actor.address, null).catch(rethrowOnField("currentPassword"));
       }
-      const passwordHash = await limitHashing(() => hashPassword(password));
+      const passwordHash = await passwords.hash(password, readPasswordNames(store, user));
       const reset = isOwn ? { passwordResetRequired: false } : {};
-      await store.update(users, user.id, reset, by, { passwordHash, passwordChangedAt: clock.now() });
+      await store.write((tx) => {
+        tx.update(users, user.id, reset, by, { passwordHash, passwordChangedAt: clock.now() });
+        if (revokeTokens) revokeAllTokens(tx, user.id, by);
+      });
     },
   };
 }

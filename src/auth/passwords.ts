@@ -1,18 +1,13 @@
 import type { Algorithm } from "@node-rs/argon2";
-import { invalidValue, requiredValue } from "../lib/errors.ts";
 
 /** Algorithm.Argon2id; the package declares it as an ambient const enum, which isolated modules cannot import. */
 const ARGON2ID = 2 as Algorithm;
 
 /**
- * Hashes a password with argon2id (PHC string), off the main thread. Throws `required` or `invalid-value` on `field`
- * for less than 8 or more than 1,024 characters.
- * @source OWASP Password Storage Cheat Sheet (19 MiB, 2 passes, 1 lane); NIST SP 800-63B §3.1.1.2 (length only)
+ * Hashes a password with argon2id (PHC string), off the main thread. New passwords are checked before, by `NewPasswords`.
+ * @source OWASP Password Storage Cheat Sheet (19 MiB, 2 passes, 1 lane)
  */
-export async function hashPassword(password: string, field = "password"): Promise<string> {
-  if (password === "") throw requiredValue(field);
-  const length = [...password].length;
-  if (length < 8 || length > 1_024) throw invalidValue(field, "Must have between 8 and 1024 characters.");
+export async function hashPassword(password: string): Promise<string> {
   // Native code that is loaded only when needed.
   const { hash } = await import("@node-rs/argon2");
   return hash(password.normalize("NFC"), { algorithm: ARGON2ID, memoryCost: 19_456, timeCost: 2, parallelism: 1 });

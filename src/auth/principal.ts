@@ -36,9 +36,10 @@ export interface AccessControl {
   /**
    * The holder of a valid token. Null when the token is unknown, revoked, expired, idle for too long or sent with the
    * wrong transport, or when its user is locked. With `isUse` false (automatic requests) the idle timeout of a session
-   * is not extended. Never throws.
+   * is not extended. `address` is the network address of the request; a token that is limited to addresses is refused
+   * elsewhere, and without one. Never throws.
    */
-  authenticate(token: string, transport?: TokenTransport, isUse?: boolean): Principal | null;
+  authenticate(token: string, transport?: TokenTransport, isUse?: boolean, address?: string | null): Principal | null;
   /** True while the token of `principal` is still valid; does not count as use. */
   isStillValid(principal: Principal): boolean;
   /**

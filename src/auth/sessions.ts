@@ -90,9 +90,14 @@ export function revokeUserSessions(tx: Transaction, userId: string, by: ActorCon
   }
 }
 
-/** Revokes all sessions and tokens of a user, including permanent tokens. */
-export function revokeAllTokens(tx: Transaction, userId: string, by: ActorContext): void {
-  for (const { id } of tx.find(userTokens, { userId }, ALL_TOKENS_LIMIT)) tx.remove(userTokens, id, by);
+/**
+ * Revokes all sessions and tokens of a user, including permanent tokens, invitations and the grants of applications.
+ * Returns their number.
+ */
+export function revokeAllTokens(tx: Transaction, userId: string, by: ActorContext): number {
+  const tokens = tx.find(userTokens, { userId }, ALL_TOKENS_LIMIT);
+  for (const { id } of tokens) tx.remove(userTokens, id, by);
+  return tokens.length;
 }
 
 /**

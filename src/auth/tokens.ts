@@ -26,8 +26,14 @@ export function generateToken(): { token: string; tokenHash: string } {
   return { token, tokenHash: hashToken(token) };
 }
 
+/** The input of a creation with the default expiry, unless it names an expiry or null; `days` null: no expiry. */
+export function withDefaultExpiry<Input extends object>(input: Input, days: number | null, now: number): Input {
+  if (days === null || ("expires" in input && input.expires !== undefined)) return input;
+  return { ...input, expires: new Date(now + days * 86_400_000).toISOString() };
+}
+
 /**
- * Creates a permanent token of a user from `name` and optionally `expires` (API form). The clear text is returned once
+ * Creates a token of a user from `name` and optionally `expires` and `addresses` (API form); `scope` limits it. The clear text is returned once
  * and not stored. Throws as every creation does. Delete the row to revoke it.
  */
 export async function createToken(
@@ -35,9 +41,10 @@ export async function createToken(
   userId: string,
   input: object,
   by: ActorContext,
+  scope: string | null = null,
 ): Promise<{ row: UserToken; token: string }> {
   const { token, tokenHash } = generateToken();
-  const row = await store.create(userTokens, { ...input, userId }, by, { kind: "permanent", tokenHash });
+  const row = await store.create(userTokens, { ...input, userId }, by, { kind: "permanent", tokenHash, scope });
   return { row, token };
 }
 

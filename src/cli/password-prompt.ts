@@ -4,7 +4,7 @@ import { CallerError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
 /** Help text of password options. */
-export const PASSWORD_HELP = "8 to 1024 characters; default: prompt at the terminal";
+export const PASSWORD_HELP = "at least 12 characters, such as a sentence; default: prompt at the terminal";
 
 /**
  * The password in the environment variable `variable`, else prompts twice. Throws CallerError when the two entries differ,

@@ -9,6 +9,7 @@ interface TokenOptions {
   user?: string;
   name?: string;
   expires?: string;
+  address?: string[];
   json?: true;
 }
 
@@ -33,11 +34,17 @@ function addCreate(token: Command, terminal: Terminal): void {
     .requiredOption("--data <dir>", "data directory of the appliance")
     .requiredOption("--user <user>", "email address or id of the user")
     .requiredOption("--name <name>", "what the token is for")
-    .option("--expires <time>", "expiry in ISO 8601; default: no expiry")
+    .option("--expires <time>", "expiry in ISO 8601, or never; default: after a year (auth.tokenLifetimeDays)")
+    .option("--address <networks...>", "addresses or networks (CIDR) from which the token is valid; default: all")
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon token create --data data --user admin@example.org --name scripts")
-    .action(async ({ data, user, name, expires, json }: TokenOptions) => {
-      const created = (await runTokenCommand(data, "token.create", { user, name, expires })) as TokenSummary & {
+    .action(async ({ data, user, name, expires, address: addresses, json }: TokenOptions) => {
+      const created = (await runTokenCommand(data, "token.create", {
+        user,
+        name,
+        expires,
+        addresses,
+      })) as TokenSummary & {
         token: string;
       };
       terminal.out(json ? JSON.stringify(created) : created.token);
@@ -47,7 +54,7 @@ function addCreate(token: Command, terminal: Terminal): void {
 function addList(token: Command, terminal: Terminal): void {
   token
     .command("list")
-    .description("List tokens: id, user, name, expiry, last use.")
+    .description("List tokens: id, user, name, expiry, last use, allowed addresses.")
     .requiredOption("--data <dir>", "data directory of the appliance")
     .option("--user <user>", "email address or id; list only this user's tokens")
     .option("--json", "print one line of JSON")
@@ -56,9 +63,11 @@ function addList(token: Command, terminal: Terminal): void {
       const lines = (await runTokenCommand(data, "token.list", { user })) as TokenSummary[];
       if (json) return terminal.out(JSON.stringify(lines));
       for (const line of lines) {
-        const expiry = line.expires === null ? "permanent" : `expires ${line.expires}`;
-        const use = line.lastUsedAt === null ? "never used" : `used ${line.lastUsedAt}`;
-        terminal.out(`${line.id}  ${line.user}  ${line.name}  ${expiry}  ${use}`);
+        const expiry = line.expires === null ? "never expires" : `expires ${line.expires}`;
+        const from = line.lastUsedAddress === null ? "" : ` from ${line.lastUsedAddress}`;
+        const use = line.lastUsedAt === null ? "never used" : `used ${line.lastUsedAt}${from}`;
+        const limit = line.addresses.length > 0 ? `  only from ${line.addresses.join(", ")}` : "";
+        terminal.out(`${line.id}  ${line.user}  ${line.name}  ${expiry}  ${use}${limit}`);
       }
     });
 }

@@ -13,14 +13,14 @@ interface UnlockOptions {
 }
 
 /**
- * `carillon user unlock`: recovers access when all administrators are locked out or forgot their password, or the identity
+ * `carillon user unlock` and `user revoke`. Unlock recovers access when all administrators are locked out or forgot their password, or the identity
  * providers fail; with or without a running daemon. Write access to the data directory is authorization enough.
  * @source docs/decisions/0600-command-line.md, Access
  */
 export function addUser(program: Command, terminal: Terminal): void {
   const user = program
     .command("user")
-    .description("Unlock an account; works whether or not the daemon runs.")
+    .description("Unlock an account, or end its access; works whether or not the daemon runs.")
     .addHelpText("after", "\nExample:\n  carillon user unlock --data data --user admin@example.org");
   user
     .command("unlock")
@@ -48,5 +48,19 @@ export function addUser(program: Command, terminal: Terminal): void {
       const args = password === undefined ? about : { ...about, password };
       const unlocked = (await runControlCommand(data, "user.unlock", args, systemClock)) as { user: string };
       terminal.out(json ? JSON.stringify(unlocked) : `unlocked ${unlocked.user}`);
+    });
+  user
+    .command("revoke")
+    .description("End all sessions, tokens, invitations and grants of applications of an account. It stays unlocked.")
+    .requiredOption("--data <dir>", "data directory of the appliance")
+    .requiredOption("--user <user>", "email address or id of the user")
+    .option("--json", "print one line of JSON")
+    .addHelpText("after", "\nExample:\n  carillon user revoke --data data --user admin@example.org")
+    .action(async ({ data, json, user: whose }: Pick<UnlockOptions, "data" | "json" | "user">) => {
+      const done = (await runControlCommand(data, "user.revoke", { user: whose }, systemClock)) as {
+        user: string;
+        revoked: number;
+      };
+      terminal.out(json ? JSON.stringify(done) : `revoked ${done.revoked} sessions and tokens of ${done.user}`);
     });
 }

@@ -34,7 +34,7 @@ export function createClientIdentifier({
     const address = clientAddress(raw);
     const token = presentedToken(raw);
     if (token !== null) {
-      const principal = access.authenticate(token, "bearer", false);
+      const principal = access.authenticate(token, "bearer", false, address);
       if (principal) return user(principal, token);
       const directory = scim.authenticate(token, address);
       if (directory) return { key: `directory ${directory.name}`, isKnown: true, token };

@@ -234,7 +234,7 @@ async function identifyCaller(
     early = await readBody(base.raw, plan ?? compileBodyParser({}), { clock: deps.clock, files: deps.store.files });
     token = accessTokenInForm(early.value as Record<string, unknown>, token);
   }
-  const principal = token === null ? null : deps.access.authenticate(token);
+  const principal = token === null ? null : deps.access.authenticate(token, "bearer", true, base.address);
   if (!principal) throw unauthorized();
   return { principal, early };
 }

@@ -12,12 +12,12 @@ const BACKGROUND_HEADER = "x-carillon-background";
  * so changes must prove that they come from the console. Throws CallerError forbidden otherwise.
  */
 export function authenticateSession(
-  incoming: Pick<IncomingRequest, "method" | "header" | "secure">,
+  incoming: Pick<IncomingRequest, "method" | "header" | "secure" | "address">,
   access: AccessControl,
 ): Principal | null {
   const token = readSessionCookie(incoming.header("cookie"), incoming.secure);
-  const principal =
-    token === null ? null : access.authenticate(token, "cookie", incoming.header(BACKGROUND_HEADER) !== "1");
+  const isUse = incoming.header(BACKGROUND_HEADER) !== "1";
+  const principal = token === null ? null : access.authenticate(token, "cookie", isUse, incoming.address);
   if (!principal || incoming.method === "get") return principal;
   if (incoming.header("x-carillon-console") !== "1" || incoming.header("origin") === null) {
     throw new CallerError(

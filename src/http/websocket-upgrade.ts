@@ -81,7 +81,9 @@ function authenticateUpgrade(request: IncomingMessage, query: Query, access: Acc
   const { secure } = clientOf(request);
   const session = token === null ? readSessionCookie(cookie ?? null, secure) : null;
   const principal =
-    token !== null ? access.authenticate(token) : session && access.authenticate(session, "cookie", false);
+    token !== null
+      ? access.authenticate(token, "bearer", true, clientAddress(request))
+      : session && access.authenticate(session, "cookie", false);
   if (!principal) throw unauthorized();
   if (session !== null && !isSameOrigin(origin ?? null, host ?? null, secure)) {
     throw new CallerError("forbidden", "Cross-origin requests are not allowed here.");

@@ -18,6 +18,14 @@ export function createAddressSet(entries: Iterable<string>): AddressSet {
   return { has: (address) => isIP(address) !== 0 && list.check(address, familyOf(address)) };
 }
 
+/** True for an address, or a network in CIDR notation. */
+export function isNetwork(text: string): boolean {
+  const [address = "", prefix, ...more] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || address.includes("%") || more.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
+}
+
 function familyOf(address: string): "ipv4" | "ipv6" {
   return isIP(address) === 6 ? "ipv6" : "ipv4";
 }

@@ -3,6 +3,7 @@ import { builtInProviderFor } from "../auth/identity-providers.ts";
 import type { AccessControl, Principal, TokenTransport } from "../auth/principal.ts";
 import { idleTimeoutMs } from "../auth/sessions.ts";
 import { generateToken, hashToken, type UserToken } from "../auth/tokens.ts";
+import { type AddressSet, createAddressSet } from "../lib/address-set.ts";
 import { setBounded } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
@@ -40,11 +41,19 @@ const LAST_USED_FLUSH_MS = 60_000;
 /** Lifetime of a temporary token, for one request forwarded by another appliance. */
 const TEMPORARY_TOKEN_MS = 30_000;
 
+/** Use of a token that is not stored yet. */
+interface TokenUse {
+  at: number;
+  address: string | null;
+}
+
 interface TokenEntry {
   principal: Omit<Principal, "accessToken">;
   transport: TokenTransport;
   expires: number | null;
   lock: AccountLock | null;
+  /** Addresses from which the token is valid; null: all. */
+  addresses: AddressSet | null;
   /** Idle timeout of a session, ms, and its last use, epoch ms; null for other tokens. */
   idle: { ms: number; since: number } | null;
 }
@@ -64,7 +73,7 @@ const PERMISSION_RESOURCES: ReadonlySet<string> = new Set(
 export function createAccessControl({ store, catalogue, clock, events, compile }: AccessControlDeps): AccessControl {
   const entries = new Map<string, TokenEntry>();
   const scopes = createScopeCache({ store, catalogue, compile: compile ?? compileScope });
-  const lastUsedAt = new Map<string, number>();
+  const lastUses = new Map<string, TokenUse>();
   const unlimitedScope = systemScope(rootDomainReader(store));
 
   const evictWhere = (test: (entry: TokenEntry) => boolean): void => {
@@ -80,38 +89,42 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
   });
 
   const flushLastUsed = (): void => {
-    if (lastUsedAt.size === 0) return;
-    const seen = [...lastUsedAt];
+    if (lastUses.size === 0) return;
+    const seen = [...lastUses];
     // For display only: a lost update does no harm, and the store reports its own failures.
     void store
       .write((tx) => {
-        for (const [id, at] of seen) tx.run("UPDATE user_tokens SET last_used_at = ? WHERE id = ?", at, id);
+        for (const [id, { at, address }] of seen) {
+          const set = "last_used_at = ?, last_used_address = coalesce(?, last_used_address)";
+          tx.run(`UPDATE user_tokens SET ${set} WHERE id = ?`, at, address, id);
+        }
       })
       .then(() => {
-        for (const [id, at] of seen) if (lastUsedAt.get(id) === at) lastUsedAt.delete(id);
+        for (const [id, use] of seen) if (lastUses.get(id) === use) lastUses.delete(id);
       })
       .catch(() => undefined);
   };
   const flushTimer = clock.every(LAST_USED_FLUSH_MS, flushLastUsed);
 
   return {
-    authenticate(token, transport = "bearer", isUse = true) {
+    authenticate(token, transport = "bearer", isUse = true, address = null) {
       if (token === "" || token.length > MAX_TOKEN_LENGTH) return null;
       const hash = hashToken(token);
       const entry =
-        entries.get(hash) ?? readTokenEntry(store, store.find(userTokens, { tokenHash: hash }, 1)[0], lastUsedAt);
+        entries.get(hash) ?? readTokenEntry(store, store.find(userTokens, { tokenHash: hash }, 1)[0], lastUses);
       if (!entry) return null;
       if (!entries.has(hash)) setBounded(entries, hash, entry, MAX_CACHED_TOKENS);
       const now = clock.now();
       if (entry.transport !== transport || !isValidEntry(entry, now)) return null;
+      if (entry.addresses && !(address !== null && entry.addresses.has(address))) return null;
       if (isUse) {
-        lastUsedAt.set(entry.principal.tokenId, now);
+        lastUses.set(entry.principal.tokenId, { at: now, address });
         if (entry.idle) entry.idle.since = now;
       }
       return { ...entry.principal, accessToken: transport === "cookie" ? null : token };
     },
     isStillValid({ tokenId }) {
-      const entry = readTokenEntry(store, store.get(userTokens, tokenId), lastUsedAt);
+      const entry = readTokenEntry(store, store.get(userTokens, tokenId), lastUses);
       return entry !== null && isValidEntry(entry, clock.now());
     },
     resolveScope: scopes.get,
@@ -130,6 +143,7 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
         transport: "bearer",
         expires: clock.now() + TEMPORARY_TOKEN_MS,
         lock,
+        addresses: null,
         idle: null,
       };
       setBounded(entries, tokenHash, entry, MAX_CACHED_TOKENS);
@@ -158,7 +172,7 @@ function rootDomainReader(store: Store): () => string | null {
 function readTokenEntry(
   store: Store,
   token: UserToken | null | undefined,
-  used: ReadonlyMap<string, number>,
+  used: ReadonlyMap<string, TokenUse>,
 ): TokenEntry | null {
   if (!token || token.type === "code" || token.tokenType === "refresh_token") return null;
   const user = store.get(users, token.userId);
@@ -166,12 +180,13 @@ function readTokenEntry(
   const { id: userId, pk: userPk, name, email, lock } = user;
   const isSession = token.kind === "session";
   const isInCookie = isSession || token.kind === "device";
-  const since = used.get(token.id) ?? token.lastUsedAt ?? token.createdAt;
+  const since = used.get(token.id)?.at ?? token.lastUsedAt ?? token.createdAt;
   return {
     principal: { userId, userPk, name, email, tokenId: token.id, scopes: token.scope?.split(/\s+/) ?? null },
     transport: isInCookie ? "cookie" : "bearer",
     expires: token.expires,
     lock,
+    addresses: token.addresses.length > 0 ? createAddressSet(token.addresses) : null,
     idle: isSession || token.idles === 1 ? { ms: idleTimeoutMs(user), since } : null,
   };
 }

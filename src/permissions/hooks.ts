@@ -2,6 +2,7 @@ import { canLogIn } from "../auth/account-lock.ts";
 import { assertBreakGlassAccount } from "../auth/break-glass.ts";
 import { checkProvisionedUser } from "../auth/provisioned-user-guard.ts";
 import { revokeUserSessions } from "../auth/sessions.ts";
+import { isNetwork } from "../lib/address-set.ts";
 import type { Clock } from "../lib/clock.ts";
 import { BugError, ConflictError, invalidValue } from "../lib/errors.ts";
 import domains from "../resources/domains/domains.ts";
@@ -143,6 +144,9 @@ function checkToken(
   if (op !== "create" || !after) return;
   if (after.tokenHash === null) throw new BugError("tokens must be created with createToken");
   if (after.expires !== null && after.expires <= now) throw invalidValue("expires", "Must be in the future.");
+  if (!after.addresses.every(isNetwork)) {
+    throw invalidValue("addresses", "Must be addresses or networks, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32.");
+  }
   const holder = tx.get(users, after.userId);
   if (!holder || holder.id === by.actor.userId) return;
   assertCanDelegate(by, readUserRights(tx, holder.pk), readUserDomainIds(tx, holder.pk));

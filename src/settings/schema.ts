@@ -154,6 +154,24 @@ export const settingsSchema = z
           ),
       })
       .prefault({}),
+    auth: z
+      .strictObject({
+        passwordMinLength: z
+          .int()
+          .min(8)
+          .max(64)
+          .default(12)
+          .describe("Minimum length of new passwords in characters. Existing shorter passwords remain valid."),
+        tokenLifetimeDays: z
+          .int()
+          .min(1)
+          .max(3_650)
+          .nullable()
+          .default(365)
+          .describe("Lifetime in days of new tokens whose creation does not name an expiry; null = no expiry."),
+      })
+      .prefault({})
+      .describe("Passwords and tokens of users."),
     network: z
       .strictObject({
         allowedTargets: z

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
-import type { Clock, Timer } from "../lib/clock.ts";
-import { createSemaphore } from "../lib/semaphore.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createIdleWorker } from "../lib/idle-worker.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import { LoginError } from "./login-error.ts";
 import type { SamlAssertion, SamlWorkerRequest, SamlWorkerResponse } from "./saml-worker-messages.ts";
@@ -26,70 +26,24 @@ export interface SamlService {
 
 /** Creates the service; `spawn` replaces the worker in tests. */
 export function createSamlService(clock: Clock, spawn: () => Worker = spawnWorker): SamlService {
-  const runExclusive = createSemaphore(1, MAX_QUEUED);
-  let worker: Worker | null = null;
-  let idle: Timer | null = null;
-  let isClosed = false;
+  const worker = createIdleWorker<SamlWorkerRequest, SamlWorkerResponse>({
+    ...{ clock, spawn, requestTimeoutMs: REQUEST_TIMEOUT_MS, idleTimeoutMs: IDLE_TIMEOUT_MS, maxQueued: MAX_QUEUED },
+    endedError: (isClosed) =>
+      isClosed
+        ? new LoginError("down", "The appliance is shutting down.")
+        : new LoginError("answer", "The SAML worker ended before it validated the response."),
+  });
 
-  async function stopWorker(): Promise<void> {
-    idle?.cancel();
-    const ending = worker;
-    worker = null;
-    await ending?.terminate();
+  async function request(input: SamlWorkerRequest): Promise<SamlWorkerResponse> {
+    const response = await worker.request(input);
+    if ("error" in response) throw new LoginError(response.error.code, response.error.message);
+    return response;
   }
-
-  /** Starts a worker. The error handler is needed even when idle: an unhandled worker error would end the process. */
-  function startWorker(): Worker {
-    const made = spawn();
-    const forget = (): void => {
-      if (worker === made) worker = null;
-    };
-    return made.on("error", forget).on("exit", forget);
-  }
-
-  function sendRequest(input: SamlWorkerRequest): Promise<SamlWorkerResponse> {
-    if (isClosed) throw new LoginError("down", "The appliance is shutting down.");
-    idle?.cancel();
-    worker ??= startWorker();
-    const to = worker;
-    return new Promise((resolve, reject) => {
-      const done = (settle: () => void): void => {
-        timer.cancel();
-        to.off("message", onResponse).off("error", onEnd).off("exit", onEnd);
-        settle();
-      };
-      const onResponse = (response: SamlWorkerResponse): void => done(() => resolve(response));
-      const onEnd = (): void =>
-        done(() =>
-          reject(
-            new LoginError(isClosed ? "down" : "answer", "The SAML worker ended before it validated the response."),
-          ),
-        );
-      const timer = clock.after(REQUEST_TIMEOUT_MS, () => void to.terminate(), { background: true });
-      to.on("message", onResponse).on("error", onEnd).on("exit", onEnd);
-      to.postMessage(input);
-    });
-  }
-
-  const request = (input: SamlWorkerRequest): Promise<SamlWorkerResponse> =>
-    runExclusive(async () => {
-      try {
-        const response = await sendRequest(input);
-        if ("error" in response) throw new LoginError(response.error.code, response.error.message);
-        return response;
-      } finally {
-        idle?.cancel();
-        idle = clock.after(IDLE_TIMEOUT_MS, () => void stopWorker(), { background: true });
-      }
-    });
 
   return {
     generate: async (input) => ((await request(input)) as { text: string }).text,
     validateResponse: async (input) => ((await request(input)) as { assertion: SamlAssertion }).assertion,
-    close() {
-      isClosed = true;
-      return stopWorker();
-    },
+    close: worker.close,
   };
 }
 

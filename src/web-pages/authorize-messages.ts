@@ -14,6 +14,7 @@ export interface AuthorizeMessages {
   login: string;
   password: string;
   newPassword: string;
+  /** `{min}` is filled in by the page. */
   newPasswordHint: string;
   allowTitle: string;
   allowText: string;
@@ -30,6 +31,7 @@ export interface AuthorizeMessages {
   away: string;
   wait: string;
   setNew: string;
+  /** `{min}` and `{max}` are filled in by the page. */
   badNew: string;
   outdated: string;
 }
@@ -44,7 +46,7 @@ const ENGLISH: AuthorizeMessages = {
   login: "E-mail or user name",
   password: "Password",
   newPassword: "New password",
-  newPasswordHint: "At least 8 characters, different from the old one.",
+  newPasswordHint: "At least {min} characters, such as a sentence, and different from the old one.",
   allowTitle: "Allow {app}?",
   allowText: "{app} requests access to your account, {user}. It could:",
   everything: "do everything that you are allowed to do",
@@ -60,7 +62,8 @@ const ENGLISH: AuthorizeMessages = {
   away: "Your password cannot be verified at the moment. Try again later.",
   wait: "Too many attempts. Try again in {seconds} s.",
   setNew: "You must set a new password. Enter your current password and the new one.",
-  badNew: "The new password must have 8 to 1024 characters and differ from the old one.",
+  badNew:
+    "The new password must have {min} to {max} characters, differ from the old one, contain no name of yours or the organisation, and not be easy to guess. Choose several unrelated words.",
   outdated: "The page has expired. Please try again.",
 };
 
@@ -74,7 +77,7 @@ const GERMAN: AuthorizeMessages = {
   login: "E-Mail oder Benutzername",
   password: "Passwort",
   newPassword: "Neues Passwort",
-  newPasswordHint: "Mindestens 8 Zeichen, und ein anderes als bisher.",
+  newPasswordHint: "Mindestens {min} Zeichen, zum Beispiel ein Satz, und ein anderes als bisher.",
   allowTitle: "{app} erlauben?",
   allowText: "{app} möchte in Ihrem Namen handeln, {user}. Es könnte:",
   everything: "alles tun, was Sie dürfen",
@@ -90,7 +93,8 @@ const GERMAN: AuthorizeMessages = {
   away: "Ihr Passwort kann im Augenblick nirgends geprüft werden. Versuchen Sie es gleich noch einmal.",
   wait: "Zu viele Versuche. Versuchen Sie es in {seconds} s wieder.",
   setNew: "Sie müssen zuerst ein neues Passwort setzen. Geben Sie Ihr Passwort noch einmal ein, und das neue.",
-  badNew: "Das neue Passwort muss 8 bis 1024 Zeichen haben und ein anderes sein.",
+  badNew:
+    "Das neue Passwort muss {min} bis {max} Zeichen haben und ein anderes als bisher sein, darf weder Ihren Namen noch den der Organisation enthalten und nicht leicht zu erraten sein. Nehmen Sie mehrere Wörter, die nichts miteinander zu tun haben.",
   outdated: "Die Seite war zu lange offen. Bitte versuchen Sie es noch einmal.",
 };
 

@@ -25,6 +25,7 @@ export interface LoginPage extends FormPage {
   /** Error message, or null. */
   notice: string | null;
   requiresNewPassword: boolean;
+  passwordMinLength: number;
   /** Identity providers with their own login page. */
   providers: readonly { name: string; href: string }[];
   /** Whether password login is open to all users, and whether login names may differ from email addresses (LDAP). */
@@ -42,9 +43,10 @@ export interface ConsentPage extends FormPage {
 /** Login form with email and password, and links to identity providers. */
 export function renderLoginPage(page: LoginPage): HttpResponse {
   const { messages, request, email, requiresNewPassword, providers, passwords } = page;
+  const newPasswordHint = fillPlaceholders(messages.newPasswordHint, { min: String(page.passwordMinLength) });
   const field = (name: string, label: string, type: string, autocomplete: string, value = ""): Markup =>
     html`<label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" required${rawHtml(name === "new_password" ? ' aria-describedby="hint"' : "")}>`;
-  const newPasswordField = html`${field("new_password", messages.newPassword, "password", "new-password")}<small id="hint">${messages.newPasswordHint}</small>`;
+  const newPasswordField = html`${field("new_password", messages.newPassword, "password", "new-password")}<small id="hint">${newPasswordHint}</small>`;
   return renderPage(
     page,
     messages.logIn,

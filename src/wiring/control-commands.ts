@@ -1,6 +1,8 @@
-import { hashPassword } from "../auth/passwords.ts";
+import type { NewPasswords } from "../auth/new-passwords.ts";
+import { readPasswordNames } from "../auth/password-names.ts";
 import type { AccessControl } from "../auth/principal.ts";
-import { createToken, type UserToken } from "../auth/tokens.ts";
+import { revokeAllTokens } from "../auth/sessions.ts";
+import { createToken, type UserToken, withDefaultExpiry } from "../auth/tokens.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, invalidValue, requiredValue } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
@@ -8,6 +10,7 @@ import type { PluginHost } from "../plugin-host/plugin-host.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
+import type { Settings } from "../settings/schema.ts";
 import { type AuditRange, verifyAudit } from "../store/audit-chain.ts";
 import type { Store } from "../store/store.ts";
 
@@ -21,6 +24,8 @@ export interface TokenSummary {
   createdAt: string;
   expires: string | null;
   lastUsedAt: string | null;
+  lastUsedAddress: string | null;
+  addresses: readonly string[];
 }
 
 const MAX_LISTED_TOKENS = 10_000;
@@ -34,6 +39,8 @@ export interface ControlCommandDeps {
   store: Store;
   access: AccessControl;
   clock: Clock;
+  passwords: Pick<NewPasswords, "hash">;
+  settings: Pick<Settings["auth"], "tokenLifetimeDays">;
 }
 
 /**
@@ -44,13 +51,24 @@ export function createControlCommands({
   store,
   access,
   clock,
+  passwords,
+  settings,
 }: ControlCommandDeps): Readonly<Record<string, ControlCommand>> {
   const by = access.systemContext("cli");
+  const hashNewPassword = async (password: string, user: RowOf<typeof users>): Promise<object> => ({
+    passwordHash: await passwords.hash(password, readPasswordNames(store, user)),
+    passwordChangedAt: clock.now(),
+  });
   return {
-    /** `{user, name, expires?}` -> TokenSummary with `token`, the secret, which is not stored. */
-    "token.create": async ({ user, name, expires }) => {
+    /**
+     * `{user, name, expires?, addresses?}` -> TokenSummary with `token`, the secret, which is not stored. `expires` is a
+     * time, or `never`.
+     */
+    "token.create": async ({ user, name, expires, addresses = [] }) => {
       const owner = findUser(store, user);
-      const { row, token } = await createToken(store, owner.id, { name, expires: expires ?? null }, by);
+      const given = { name, addresses, ...(expires != null && { expires: expires === "never" ? null : expires }) };
+      const input = withDefaultExpiry(given, settings.tokenLifetimeDays, clock.now());
+      const { row, token } = await createToken(store, owner.id, input, by);
       return { ...summarizeToken(row, owner), token };
     },
     /** `{user?}` -> TokenSummary[], oldest first. */
@@ -76,7 +94,7 @@ export function createControlCommands({
      */
     "user.unlock": async ({ user, password, breakGlass }) => {
       const found = findUser(store, user);
-      const system = typeof password === "string" ? await hashNewPassword(password, clock) : {};
+      const system = typeof password === "string" ? await hashNewPassword(password, found) : {};
       if (breakGlass === true && found.passwordHash === null && typeof password !== "string") {
         throw new CallerError("required", "The user has no password; set one with the same command.");
       }
@@ -85,6 +103,12 @@ export function createControlCommands({
       const own = breakGlass === true ? { ...system, providerKey: null } : system;
       await store.update(users, found.id, { lock: null, ...breakGlassFields }, by, own);
       return { id: found.id, user: found.email ?? found.name };
+    },
+    /** `{user}` -> `{id, user, revoked}`: ends all sessions, tokens, invitations and grants of applications. */
+    "user.revoke": async ({ user }) => {
+      const found = findUser(store, user);
+      const revoked = await store.write((tx) => revokeAllTokens(tx, found.id, by));
+      return { id: found.id, user: found.email ?? found.name, revoked };
     },
     /** `{after?, noted?}` (see AuditRange) -> AuditVerification, at most MAX_VERIFIED_ENTRIES entries per call. */
     "audit.verify": ({ noted, ...range }) =>
@@ -108,10 +132,6 @@ export function createDaemonControlCommands(
   };
 }
 
-async function hashNewPassword(password: string, clock: Clock): Promise<object> {
-  return { passwordHash: await hashPassword(password), passwordChangedAt: clock.now() };
-}
-
 function findUser(store: Store, user: unknown): RowOf<typeof users> {
   if (user === undefined || user === "") throw requiredValue("user");
   if (typeof user !== "string") throw invalidValue("user", "Must be a string.");
@@ -131,6 +151,8 @@ function summarizeToken(row: UserToken, owner: RowOf<typeof users>): TokenSummar
     createdAt: isoTime(row.createdAt) as string,
     expires: isoTime(row.expires),
     lastUsedAt: isoTime(row.lastUsedAt),
+    lastUsedAddress: row.lastUsedAddress,
+    addresses: row.addresses,
   };
 }
 

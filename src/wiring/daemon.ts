@@ -2,6 +2,7 @@ import type { RequestListener } from "node:http";
 import { hostname } from "node:os";
 import { seedAlarms } from "../alarms/alarm-hooks.ts";
 import { createAreas } from "../areas/areas.ts";
+import { createNewPasswords } from "../auth/new-passwords.ts";
 import { createOAuthService } from "../auth/oauth.ts";
 import { createBellPlanner, createBells } from "../bells/bells.ts";
 import { createRingPlans, type RingPlans } from "../bells/offline-ring-plans.ts";
@@ -445,8 +446,9 @@ async function startModules(
   licensing.start();
   onStop("inputs", inputs.stop);
   runAs("inputs", () => inputs.start());
+  const passwords = createNewPasswords(clock, settings.auth.passwordMinLength);
   const controlCommands = {
-    ...createDaemonControlCommands(data, plugins),
+    ...createDaemonControlCommands({ ...data, passwords, settings: settings.auth }, plugins),
     ...operations.controlCommands,
     ...cloudLink.controlCommands,
     /** `{}` -> ZoneChangeReport[], newest first. */
@@ -457,7 +459,7 @@ async function startModules(
   const effectiveSettings = { ...settings, listen: options.listen };
   const identity = createIdentityServices({
     onPasswordLogin: (tokenId, user, password) => cloudLink.site?.confirmLogIn(tokenId, user, password),
-    ...{ data, clock, events, log, policy: ssrfGuard, baseUrl, schedule, missingGroups },
+    ...{ data, clock, events, log, policy: ssrfGuard, baseUrl, schedule, missingGroups, passwords },
   });
   const { signIn } = identity;
   onStop("identity providers", identity.stop);
@@ -466,7 +468,7 @@ async function startModules(
     log.error({ event: "tokens.cleanup_failed", err: error }, "failed to delete expired tokens");
   const oauth = createOAuthService({ store, access, clock, onError: onTokenCleanupError });
   onStop("oauth", oauth.close);
-  const firstRun = createFirstRunSetup({ dataDir, store, access, clock, signIn });
+  const firstRun = createFirstRunSetup({ dataDir, store, access, clock, signIn, passwords });
   const areas = createAreas({ store, clock, events, log, notificationService, by: access.systemContext("areas") });
   onStop("areas", areas.stop);
   runAs("areas", () => areas.start());

@@ -2,7 +2,8 @@ import { hash, randomInt } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LoginService } from "../auth/login.ts";
-import { hashPassword } from "../auth/passwords.ts";
+import type { NewPasswords } from "../auth/new-passwords.ts";
+import { readPasswordNames } from "../auth/password-names.ts";
 import type { AccessControl } from "../auth/principal.ts";
 import type { FirstRun } from "../http/dependencies.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -39,13 +40,14 @@ export interface FirstRunDeps {
   access: AccessControl;
   clock: Clock;
   signIn: LoginService;
+  passwords: Pick<NewPasswords, "hash">;
 }
 
 /**
  * Browser setup: the code is in DIR/setup-code, readable by its owner only, until there is an administrator. Knowing it proves
  * access to the machine.
  */
-export function createFirstRunSetup({ dataDir, store, access, clock, signIn }: FirstRunDeps): FirstRun {
+export function createFirstRunSetup({ dataDir, store, access, clock, signIn, passwords }: FirstRunDeps): FirstRun {
   const by = access.systemContext("first-run");
   const isNeeded = (): boolean => !hasAdministrator(store);
   if (!isNeeded()) rmSync(join(dataDir, CODE_FILE), { force: true });
@@ -57,7 +59,7 @@ export function createFirstRunSetup({ dataDir, store, access, clock, signIn }: F
       const cancelAttempt = signIn.registerAttempt(address);
       if (!isSetupCodeCorrect(code, readSetupCode(dataDir))) throw wrongSetupCodeError();
       cancelAttempt();
-      const passwordHash = await hashPassword(password);
+      const passwordHash = await passwords.hash(password, readPasswordNames(store, { name: name ?? "", email }));
       const userId = await store.write((tx) => {
         // A concurrent request may have won while the password was hashed.
         if (hasAdministrator(tx)) throw alreadySetUpError();

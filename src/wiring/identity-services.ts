@@ -1,4 +1,5 @@
 import { createLoginService, type LoginService, type LoginServiceDeps } from "../auth/login.ts";
+import type { NewPasswords } from "../auth/new-passwords.ts";
 import type { IdentityService } from "../http/dependencies.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Events } from "../lib/events.ts";
@@ -21,6 +22,7 @@ export interface IdentityServiceDeps {
   baseUrl(): string;
   schedule: CronScheduler;
   missingGroups: MissingGroups;
+  passwords: NewPasswords;
   onPasswordLogin: NonNullable<LoginServiceDeps["onPasswordLogin"]>;
 }
 
@@ -46,6 +48,7 @@ export function createIdentityServices({ data, schedule, ...deps }: IdentityServ
     store,
     access,
     clock: deps.clock,
+    passwords: deps.passwords,
     verifyWithProviders: providers.verifyCredentials,
     onPasswordLogin: deps.onPasswordLogin,
   });
@@ -63,7 +66,7 @@ export function createIdentityServices({ data, schedule, ...deps }: IdentityServ
     start: sync.start,
     async stop() {
       shutdown.abort();
-      await Promise.all([sync.stop(), saml.close()]);
+      await Promise.all([sync.stop(), saml.close(), deps.passwords.close()]);
     },
   };
 }

@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { builtInProviderFor, ensureBuiltInProvider } from "../auth/identity-providers.ts";
-import { hashPassword } from "../auth/passwords.ts";
-import { generateToken } from "../auth/tokens.ts";
+import { createNewPasswords, type NewPasswords } from "../auth/new-passwords.ts";
+import { type PasswordNames, readPasswordNames } from "../auth/password-names.ts";
+import { generateToken, withDefaultExpiry } from "../auth/tokens.ts";
 import type { Clock } from "../lib/clock.ts";
 import { BugError, requiredValue, UpstreamError } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
@@ -19,6 +20,7 @@ import notificationProfiles from "../resources/profiles/notification-profiles.ts
 import securityGroupMembers from "../resources/security/security-group-members.ts";
 import securityGroups from "../resources/security/security-groups.ts";
 import ttsDefaults from "../resources/speech/tts-defaults.ts";
+import { defaultSettings } from "../settings/schema.ts";
 import type { ActorContext, Transaction } from "../store/store.ts";
 import { isInitialized, openApplianceDataOffline } from "./appliance-data.ts";
 
@@ -43,13 +45,19 @@ export interface InitialData {
 }
 
 /**
- * Sets up an appliance in `dataDir` in one transaction: root domain, administrator with a permanent token, super group
+ * Sets up an appliance in `dataDir` in one transaction: root domain, administrator with a token for a year, super group
  * Administrators, the on-premises extension and this appliance's endpoint. Throws CallerError for an invalid address or
- * password, UpstreamError (about the data directory) if it is already set up or in use.
+ * password, UpstreamError (about the data directory) if it is already set up or in use. Closes `passwords`.
  */
-export async function initAppliance(dataDir: string, admin: InitialAdministrator, clock: Clock): Promise<InitialData> {
+export async function initAppliance(
+  dataDir: string,
+  admin: InitialAdministrator,
+  clock: Clock,
+  passwords: NewPasswords = createNewPasswords(clock, defaultSettings().auth.passwordMinLength),
+): Promise<InitialData> {
   if (admin.email === "") throw requiredValue("email");
-  const passwordHash = await hashPassword(admin.password);
+  const names = readPasswordNames(null, { email: admin.email });
+  const passwordHash = await hashAndClose(passwords, admin.password, names);
   const data = await openApplianceDataOffline(dataDir, clock);
   try {
     if (isInitialized(data.store)) throw alreadyInitializedError(dataDir);
@@ -61,6 +69,14 @@ export async function initAppliance(dataDir: string, admin: InitialAdministrator
     return created;
   } finally {
     await data.close();
+  }
+}
+
+async function hashAndClose(passwords: NewPasswords, password: string, names: PasswordNames): Promise<string> {
+  try {
+    return await passwords.hash(password, names);
+  } finally {
+    await passwords.close();
   }
 }
 
@@ -77,7 +93,8 @@ function seedInitialAppliance(tx: Transaction, by: ActorContext, admin: Administ
   const initialRows = seedInitialData(tx, by);
   const userId = writeAdministrator(tx, by, admin);
   const { token, tokenHash } = generateToken();
-  tx.create(userTokens, { userId, name: "init" }, by, { kind: "permanent", tokenHash });
+  const input = withDefaultExpiry({ userId, name: "init" }, defaultSettings().auth.tokenLifetimeDays, admin.now);
+  tx.create(userTokens, input, by, { kind: "permanent", tokenHash });
   return { userId, token, ...initialRows };
 }
 

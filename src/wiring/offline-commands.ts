@@ -1,8 +1,10 @@
 import { join } from "node:path";
+import { createNewPasswords } from "../auth/new-passwords.ts";
 import type { Clock } from "../lib/clock.ts";
 import { productVersion } from "../lib/product-version.ts";
 import type { BackupReport } from "../ops/backup/backup-archive.ts";
 import { takeBackup } from "../ops/backup/take-backup.ts";
+import { defaultSettings } from "../settings/schema.ts";
 import {
   type ApplianceData,
   isInitialized,
@@ -36,14 +38,17 @@ async function runOffline(
   clock: Clock,
 ): Promise<unknown> {
   const data = await openApplianceDataOffline(dataDir, clock);
+  const settings = defaultSettings().auth;
+  const passwords = createNewPasswords(clock, settings.passwordMinLength);
   try {
     if (!isInitialized(data.store)) throw notInitializedError(dataDir);
     const commands = {
-      ...createControlCommands(data),
+      ...createControlCommands({ ...data, passwords, settings }),
       ...createBackupCommands(takeOfflineBackup(data, dataDir, clock)),
     };
     return await commands[command]?.(args);
   } finally {
+    await passwords.close();
     await data.close();
   }
 }

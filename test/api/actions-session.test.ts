@@ -98,9 +98,62 @@ describe("tokens of users", () => {
     expect((await api.call("GET", "/session", { token })).status).toBe(401);
   });
 
-  it("have no expiry unless one is given", async () => {
+  it("expire after a year unless another expiry, or never, is given", async () => {
     const { id } = await api.user("Eve");
-    expect((await api.call("POST", `/users/${id}/tokens`, { json: { name: "n" } })).body.expires).toBeNull();
+    const expiryOf = async (json: object) => (await api.call("POST", `/users/${id}/tokens`, { json })).body.expires;
+    const before = Date.now();
+    const usual = Date.parse(await expiryOf({ name: "n" })) - 365 * 86_400_000;
+    expect([usual >= before, usual <= Date.now()]).toEqual([true, true]);
+    expect(await expiryOf({ name: "n", expires: null })).toBeNull();
+    expect(await expiryOf({ name: "n", expires: "2040-01-01T00:00:00Z" })).toBe("2040-01-01T00:00:00.000Z");
+  });
+
+  it("are valid only from their addresses, whose last one is shown", async () => {
+    const { id } = await api.user("Ada");
+    const make = async (...addresses: string[]) =>
+      api.call("POST", `/users/${id}/tokens`, { json: { name: "script", addresses } });
+    const use = async (token: string) => (await api.call("GET", "/session", { token })).status;
+    const everywhere = (await make()).body;
+    const here = (await make("10.0.0.0/8", "127.0.0.0/8", "::1")).body;
+    const elsewhere = (await make("192.0.2.0/24", "2001:db8::/32")).body;
+    expect([await use(everywhere.token), await use(here.token), await use(elsewhere.token)]).toEqual([200, 200, 401]);
+    expect([everywhere.addresses, here.addresses]).toEqual([[], ["10.0.0.0/8", "127.0.0.0/8", "::1"]]);
+    for (const wrong of ["school.example", "10.0.0.0/33", "10.0.0.0/8/8", "2001:db8::/129", "10.0.0", "fe80::1%eth0"])
+      expect((await make(wrong)).body.errors, wrong).toMatchObject([{ field: "addresses", type: "invalid-value" }]);
+  });
+
+  it("are limited by scopes, and a limited token makes no stronger one", async () => {
+    const { id, token } = await api.user("Sue", "get /users/*", "post /users/*/tokens", "get /sites/*");
+    const at = `/users/${id}/tokens`;
+    const limited = await api.call("POST", at, {
+      token,
+      json: { name: "n", scope: "urn:service:users:read urn:service:users:write" },
+    });
+    expect(limited.body.scope).toBe("urn:service:users:read urn:service:users:write");
+    const by = { token: limited.body.token };
+    expect((await api.call("GET", "/sites", by)).status).toBe(403);
+    const inherited = await api.call("POST", at, { ...by, json: { name: "n" } });
+    expect(inherited.body.scope).toBe(limited.body.scope);
+    for (const scope of ["urn:service:sites:read", "everything", "offline_access"])
+      expect((await api.call("POST", at, { ...by, json: { name: "n", scope } })).body.errors).toMatchObject([
+        { field: "scope" },
+      ]);
+  });
+
+  it("all end at once, with the sessions, by who has as many rights", async () => {
+    const { id, token } = await api.user("Zoe");
+    const more = (await api.call("POST", `/users/${id}/tokens`, { json: { name: "second" } })).body.token;
+    const helper = await api.user("Hal", "post /users/*/tokens/*", "get /users/*");
+    const all = `/users/${id}/tokens/revoke-all`;
+    expect((await api.call("POST", `/users/${api.adminId}/tokens/revoke-all`, { token: helper.token })).status).toBe(
+      403,
+    );
+    expect((await api.call("POST", all, { token })).status).toBe(403);
+    expect((await api.call("POST", all, { token: helper.token })).body).toEqual({ revoked: 2 });
+    const statuses = [token, more, helper.token].map(
+      async (each) => (await api.call("GET", "/session", { token: each })).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([401, 401, 200]);
   });
 
   it("are refused with faults, to strangers and for nobody", async () => {

@@ -7,6 +7,7 @@ import { ALARM_TABLES } from "../../src/alarms/schema.ts";
 import { createAreas } from "../../src/areas/areas.ts";
 import { AREA_TABLES } from "../../src/areas/schema.ts";
 import { ensureBuiltInProvider } from "../../src/auth/identity-providers.ts";
+import { createNewPasswords } from "../../src/auth/new-passwords.ts";
 import { createOAuthService } from "../../src/auth/oauth.ts";
 import { createToken } from "../../src/auth/tokens.ts";
 import { BELL_TABLES } from "../../src/bells/schema.ts";
@@ -261,6 +262,7 @@ export async function openApi(
       events,
       log,
       policy: ssrfGuard,
+      passwords: createNewPasswords(clock, 12),
       onPasswordLogin: () => undefined,
       missingGroups: createMissingGroups(clock),
       baseUrl: () => origin,

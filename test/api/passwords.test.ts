@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { hashPassword } from "../../src/auth/passwords.ts";
+import { createToken } from "../../src/auth/tokens.ts";
 import userTokens from "../../src/resources/people/user-tokens.ts";
 import users from "../../src/resources/people/users.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
@@ -73,6 +75,40 @@ describe("the own password", () => {
       (await api.call("GET", "/session", { token: null, headers: { cookie } })).status;
     expect([await status(mine), await status(other), await status(cookieOf(changed))]).toEqual([401, 401, 200]);
     expect([(await logIn(PASSWORD)).status, (await logIn(NEXT)).status]).toEqual([401, 204]);
+  });
+
+  it("ends permanent tokens, too, if that is asked for", async () => {
+    const { token } = await createToken(api.store, id, { name: "Timetable" }, api.system);
+    const holder = async () => (await api.call("GET", "/session", { token })).status;
+    const cookie = cookieOf(await logIn(PASSWORD));
+    const changed = await change({ password: NEXT, currentPassword: PASSWORD }, cookie);
+    expect([changed.status, await holder()]).toEqual([204, 200]);
+    const again = await change({ password: PASSWORD, currentPassword: NEXT, revokeTokens: true }, cookieOf(changed));
+    expect([again.status, await holder()]).toEqual([204, 401]);
+    const session = await api.call("GET", "/session", { token: null, headers: { cookie: cookieOf(again) } });
+    expect(session.status).toBe(200);
+  });
+
+  it("is refused if it is easy to guess or has a name of the account, and says why", async () => {
+    const cookie = cookieOf(await logIn(PASSWORD));
+    const reasons = [];
+    for (const password of ["Passw0rd1234", `${email.split("@")[0]} tulips`, "qwertyuiopas", "y".repeat(257)]) {
+      const { status, body } = await change({ password, currentPassword: PASSWORD }, cookie);
+      reasons.push([status, body.errors[0]?.field, body.errors[0]?.message]);
+    }
+    expect(reasons).toEqual([
+      [400, "password", expect.stringContaining("a common password")],
+      [400, "password", expect.stringContaining("a name of this account")],
+      [400, "password", expect.stringContaining("too easy to guess")],
+      [400, "password", expect.stringContaining("256")],
+    ]);
+    expect((await logIn(PASSWORD)).status).toBe(204);
+  });
+
+  it("that is shorter than today's rule still logs in", async () => {
+    const passwordHash = await hashPassword("old pass");
+    await api.store.update(users, id, {}, api.system, { passwordHash });
+    expect((await logIn("old pass")).status).toBe(204);
   });
 
   it("stays with a wrong current one, none, or a new one that is too short", async () => {

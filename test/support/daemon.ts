@@ -8,6 +8,7 @@ import { type Daemon, startDaemon } from "../../src/wiring/daemon.ts";
 import { type InitialData, initAppliance } from "../../src/wiring/init.ts";
 import { LOOPBACK_SETTINGS } from "./carillon-process.ts";
 import { makeTempDir } from "./temp-dir.ts";
+import { UNCHECKED_PASSWORDS } from "./unchecked-passwords.ts";
 
 /** An answer of the API; `body` is the JSON, or the text where it is none. */
 export interface ApiResult<T> {
@@ -53,7 +54,9 @@ export interface TestDaemonOptions {
 /** Starts a daemon on a free port of 127.0.0.1; the test stops it. */
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
   const dataDir = options.after?.dataDir ?? makeTempDir();
-  const first = options.after?.first ?? (await initAppliance(dataDir, TEST_ADMIN, systemClock));
+  const first =
+    options.after?.first ??
+    (await initAppliance(dataDir, TEST_ADMIN, options.clock ?? systemClock, UNCHECKED_PASSWORDS));
   options.prepare?.(dataDir);
   const daemon = await startDaemon({
     dataDir,

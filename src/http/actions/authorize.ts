@@ -1,4 +1,5 @@
 import { readBranding } from "../../auth/branding.ts";
+import { PASSWORD_MAX_LENGTH } from "../../auth/new-passwords.ts";
 import {
   type AuthorizationRequest,
   buildErrorRedirect,
@@ -140,7 +141,9 @@ function formErrorOf(error: CallerError | UpstreamError, incoming: PublicRequest
   }
   if (error instanceof UpstreamError) return { status, headers, notice: messages.away };
   if (error.faults[0]?.field !== "newPassword") return { status, notice: messages.wrong };
-  return { status, notice: error.type === "required" ? messages.setNew : messages.badNew, asksNewPassword: true };
+  const lengths = { min: String(incoming.deps.settings.auth.passwordMinLength), max: String(PASSWORD_MAX_LENGTH) };
+  const notice = error.type === "required" ? messages.setNew : fillPlaceholders(messages.badNew, lengths);
+  return { status, notice, asksNewPassword: true };
 }
 
 function renderLogin(incoming: PublicRequest, { request }: AuthorizeContext, error = NO_ERROR): HttpResponse {
@@ -152,6 +155,7 @@ function renderLogin(incoming: PublicRequest, { request }: AuthorizeContext, err
     ...{ request, status, notice, requiresNewPassword, ...appearanceFor(incoming), email: textOf(incoming.body.email) },
     ...{ action: pageOf(incoming, "login"), formToken: formTokenFor(incoming, { request, principal: null }) },
     ...{ providers, passwords: identity.passwordLoginOptions() },
+    passwordMinLength: incoming.deps.settings.auth.passwordMinLength,
   });
   return { ...page, headers: { ...page.headers, ...headers } };
 }

@@ -106,7 +106,7 @@ async function readableSchedule(request: PublicRequest): Promise<BellScheduleRow
     return row;
   }
   const bearer = accessTokenOf(request.header("authorization"), query);
-  const principal = bearer === null ? null : deps.access.authenticate(bearer);
+  const principal = bearer === null ? null : deps.access.authenticate(bearer, "bearer", true, request.address);
   const row = principal && deps.store.get(bellSchedules, id, deps.access.resolveScope(principal, null));
   if (!row) throw notFound();
   return row;

@@ -1,9 +1,10 @@
 import { findBrandingRow, readBranding } from "../../auth/branding.ts";
 import type { LoginCredentials } from "../../auth/login.ts";
+import { PASSWORD_MAX_LENGTH } from "../../auth/new-passwords.ts";
 import { buildSessionCookie } from "../../auth/session-cookie.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
-import { boolean, computed, object, text, uuid } from "../../schema/field.ts";
+import { boolean, computed, integer, object, text, uuid } from "../../schema/field.ts";
 import type { Action } from "../action.ts";
 import { jsonResponse } from "../action.ts";
 import { fileResponse } from "../file-response.ts";
@@ -13,7 +14,8 @@ import { logInWithPassword } from "./password-login.ts";
 
 const email = text("Email address of the account.", { required: true, max: 254 });
 const password = text("Password of the account.", { required: true, max: 1_024 });
-const newPassword = text("New password, for users who must set one.", { max: 1_024 });
+const newPassword = text("New password, for users who must set one.", { max: PASSWORD_MAX_LENGTH });
+const firstPassword = text("Password of the administrator.", { required: true, max: PASSWORD_MAX_LENGTH });
 const code = text("The one-time code.", { required: true, max: 64 });
 const name = text("Display name of the administrator.", { max: 140 });
 
@@ -32,6 +34,7 @@ const SETUP_STATE = {
   takesLoginNames: boolean("An LDAP directory is used; login names may differ from email addresses.", {
     required: true,
   }),
+  passwordMinLength: integer("Minimum length of new passwords in characters.", { required: true }),
   branding: object("Branding of the organisation.", {
     companyName: text("Name of the organisation."),
     companyEmail: text("Contact email address.", { max: 254 }),
@@ -45,7 +48,7 @@ const SETUP_STATE = {
 };
 
 const validateLogin = compileBodyValidator({ email, password, newPassword });
-const validateSetup = compileBodyValidator({ code, email, password, name });
+const validateSetup = compileBodyValidator({ code, email, password: firstPassword, name });
 
 /** Login, first-run setup, and the state of both. @source docs/decisions/0021-login-and-drills.md */
 export const loginActions: readonly Action[] = [
@@ -76,7 +79,8 @@ export const loginActions: readonly Action[] = [
       const branding = { ...shown, logoUrl: logoSha && `/api/branding/logo?v=${logoSha.slice(0, 16)}` };
       const loggedIn = authenticateSession(request, deps.access) !== null;
       const { taken: takesPasswords, directory: takesLoginNames } = deps.identity.passwordLoginOptions();
-      const ways = { doors: deps.identity.loginOptions(), takesPasswords, takesLoginNames };
+      const { passwordMinLength } = deps.settings.auth;
+      const ways = { doors: deps.identity.loginOptions(), takesPasswords, takesLoginNames, passwordMinLength };
       return jsonResponse({ needed: deps.firstRun.needed(), loggedIn, ...ways, branding });
     },
   },
@@ -100,7 +104,7 @@ export const loginActions: readonly Action[] = [
     doc: "Creates the administrator of a new appliance and starts a session.",
     response: { kind: "nothing" },
     permission: "open",
-    accepts: { code, email, password, name },
+    accepts: { code, email, password: firstPassword, name },
     async handle(request) {
       assertSameOrigin(request);
       const given = validateSetup(request.body) as {

@@ -1,14 +1,20 @@
 import type { PasswordChange } from "../../auth/login.ts";
+import { PASSWORD_MAX_LENGTH } from "../../auth/new-passwords.ts";
 import { buildSessionCookie } from "../../auth/session-cookie.ts";
 import users from "../../resources/people/users.ts";
-import { text } from "../../schema/field.ts";
+import { boolean, text } from "../../schema/field.ts";
 import { type Action, requireVisibleRow } from "../action.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
-const password = text("New password.", { required: true, max: 1_024 });
+const password = text(
+  "New password: neither easy to guess nor containing a name of the user or organisation, and at least as long as the setting `auth.passwordMinLength`.",
+  { required: true, max: PASSWORD_MAX_LENGTH },
+);
 const currentPassword = text("Current password, required to change one's own password.", { max: 1_024 });
 
-const validatePasswordChange = compileBodyValidator({ password, currentPassword });
+const revokeTokens = boolean("Also revokes the user's permanent tokens. Default: false.", { default: false });
+
+const validatePasswordChange = compileBodyValidator({ password, currentPassword, revokeTokens });
 
 /**
  * Changes one's own password, or that of a user without greater permissions. A separate path, because it requires
@@ -20,7 +26,7 @@ export const passwordActions: readonly Action[] = [
     at: "users/{userId}/password",
     doc: "Sets the password of a user and ends the user's sessions and application grants.",
     response: { kind: "nothing" },
-    accepts: { password, currentPassword },
+    accepts: { password, currentPassword, revokeTokens },
     async handle(request) {
       const { deps, principal, secure, address } = request;
       const { id: userId } = requireVisibleRow(request, users, request.params.userId ?? "");

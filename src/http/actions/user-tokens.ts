@@ -1,16 +1,27 @@
-import { createToken, revokeToken, type UserToken } from "../../auth/tokens.ts";
-import { notFound } from "../../lib/errors.ts";
+import { formatScopes, isOAuthScope, OFFLINE_ACCESS } from "../../auth/oauth-scopes.ts";
+import { revokeAllTokens } from "../../auth/sessions.ts";
+import { createToken, revokeToken, type UserToken, withDefaultExpiry } from "../../auth/tokens.ts";
+import { invalidValue, notFound } from "../../lib/errors.ts";
+import { domainIdsOf } from "../../permissions/domain-membership.ts";
+import { assertCanDelegate } from "../../permissions/privilege-escalation.ts";
+import { readUserRights } from "../../permissions/rights.ts";
 import userTokens from "../../resources/people/user-tokens.ts";
 import users from "../../resources/people/users.ts";
-import { boolean, text } from "../../schema/field.ts";
+import { boolean, integer, text } from "../../schema/field.ts";
 import type { AccessScope } from "../../store/store.ts";
-import { type Action, type ApiRequest, deletedResponse, requireVisibleRow } from "../action.ts";
+import { type Action, type ApiRequest, deletedResponse, jsonResponse, requireVisibleRow } from "../action.ts";
 import { assertIfMatch } from "../etag.ts";
 import { textParameter } from "../query/query.ts";
 import { ID_PARAMETER, type RowOperation, withIdFromRequest } from "../rows/row-operations.ts";
 import { addMembers } from "./add-members.ts";
+import { compileBodyValidator } from "./body-validator.ts";
 
-const { name, expires } = userTokens.fields;
+const { name, expires, addresses } = userTokens.fields;
+const scope = text(
+  "Scopes that limit the token, separated by spaces: urn:service:<resource>:<read|write>. Without scopes it has all permissions of its user.",
+  { max: 4_000 },
+);
+const checkScope = compileBodyValidator({ scope });
 
 /** Default true, because a remaining refresh token could get a new access token. */
 const REVOCATION_QUERY = {
@@ -45,11 +56,33 @@ export const userTokenActions: readonly (Action | RowOperation)[] = [
     at: "users/{userId}/tokens",
     doc: "Creates a token. The value is returned only here.",
     response: { kind: "row", resource: userTokens, with: { token: text("Value of the token.", { required: true }) } },
-    accepts: { name, expires },
+    accepts: { name, expires, addresses, scope },
     async handle(request) {
+      const { deps, body, by } = request;
       const user = requireVisibleRow(request, users, request.params.userId ?? "");
-      const { row, token } = await createToken(request.deps.store, user.id, request.body, request.by);
+      const { scope: _scope, ...input } = withDefaultExpiry(
+        body,
+        deps.settings.auth.tokenLifetimeDays,
+        deps.clock.now(),
+      );
+      const { row, token } = await createToken(deps.store, user.id, input, by, scopeOf(request));
       return addMembers(await request.respondWithRow(userTokens, row), { token });
+    },
+  },
+  {
+    method: "post",
+    at: "users/{userId}/tokens/revoke-all",
+    doc: "Ends all access of a user at once: sessions, devices, tokens, invitations and the grants of applications.",
+    response: {
+      kind: "members",
+      fields: { revoked: integer("Number of revoked sessions and tokens.", { required: true }) },
+    },
+    accepts: {},
+    async handle(request) {
+      const { deps, by } = request;
+      const user = requireVisibleRow(request, users, request.params.userId ?? "");
+      if (user.id !== by.actor.userId) assertCanDelegate(by, readUserRights(deps.store, user.pk), domainIdsOf(user));
+      return jsonResponse({ revoked: await deps.store.write((tx) => revokeAllTokens(tx, user.id, by)) });
     },
   },
   { ...revocation, at: "users/{userId}/tokens/{tokenId}", query: REVOCATION_QUERY },
@@ -60,6 +93,23 @@ export const userTokenActions: readonly (Action | RowOperation)[] = [
     completeRequest: (request) => withIdFromRequest("tokenId", request),
   },
 ];
+
+/** The scopes of a new token; one that is created with a limited token has at most the same. Throws invalid-value. */
+function scopeOf({ body, principal }: ApiRequest): string | null {
+  const given = new Set(
+    String(checkScope({ scope: body.scope }).scope ?? "")
+      .split(" ")
+      .filter((word) => word !== ""),
+  );
+  if (given.size === 0) return formatScopes(principal.scopes ?? []);
+  for (const each of given) {
+    if (!isOAuthScope(each) || each === OFFLINE_ACCESS)
+      throw invalidValue("scope", "Must be urn:service:<resource>:<read|write>, such as urn:service:users:read.");
+    if (principal.scopes && !principal.scopes.includes(each))
+      throw invalidValue("scope", "Must not exceed the scopes of the token that creates it.");
+  }
+  return formatScopes([...given]);
+}
 
 function findToken({ params, deps }: Pick<ApiRequest, "params" | "deps">, scope: AccessScope): UserToken | null {
   const token = deps.store.get(userTokens, params.tokenId ?? "", scope);

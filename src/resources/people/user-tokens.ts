@@ -1,4 +1,4 @@
-import { boolean, internal, option, ref, text, timestamp } from "../../schema/field.ts";
+import { boolean, internal, list, option, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
@@ -20,7 +20,15 @@ export default defineResource({
       min: 1,
       max: 140,
     }),
-    expires: timestamp("Expiry time; null for a permanent token.", { createOnly: true }),
+    expires: timestamp(
+      "Expiry time; null for a token that never expires. A new token without it expires after the time in the settings (`auth.tokenLifetimeDays`).",
+      { createOnly: true },
+    ),
+    addresses: list(
+      "Addresses and networks from which the token is valid, such as 192.0.2.0/24; an empty list allows all.",
+      text("Address or network in CIDR notation.", { min: 1, max: 50 }),
+      { maxItems: 50, default: [], createOnly: true },
+    ),
     type: option("Purpose: a token for requests, or a code for one exchange.", ["token", "code"], {
       readOnly: true,
       default: "token",
@@ -50,6 +58,7 @@ export default defineResource({
       { readOnly: true },
     ),
     lastUsedAt: timestamp("Last use, updated at most once per minute.", { readOnly: true }),
+    lastUsedAddress: text("Network address of the last use.", { readOnly: true, max: 64 }),
     tokenHash: internal("SHA-256 of the clear value, hex.", "text", { unique: true }),
     redirectUri: internal("For a code: its redirect URI; null if the request had none.", "text"),
     idles: internal("1 for an application token that ends after inactivity, like a session.", "integer"),

@@ -1,8 +1,8 @@
 import type { AnyResource } from "../../schema/resource.ts";
 import type { RowBody } from "../storage/transaction-program.ts";
 
-/** `lastUsedAt` would be sent with every request; `loadSourceId` refers to a row of one side. */
-const LOCAL_FIELDS: ReadonlySet<string> = new Set(["pk", "lastUsedAt", "loadSourceId"]);
+/** `lastUsedAt` and `lastUsedAddress` would be sent with every request; `loadSourceId` refers to a row of one side. */
+const LOCAL_FIELDS: ReadonlySet<string> = new Set(["pk", "lastUsedAt", "lastUsedAddress", "loadSourceId"]);
 /** State in rows that exist on every side under the same id: an alarm at one appliance is not an alarm everywhere. */
 const LOCAL_STATE_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   alarms: new Set(["status", "acknowledgedAt", "acknowledgedBy", "acknowledgementNote"]),

@@ -1,3 +1,4 @@
+import { createNewPasswords, type NewPasswords } from "../../../src/auth/new-passwords.ts";
 import type { AccessControl, Principal } from "../../../src/auth/principal.ts";
 import { createToken } from "../../../src/auth/tokens.ts";
 import { createEvents, type Events } from "../../../src/lib/events.ts";
@@ -19,6 +20,7 @@ import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 export interface AccessFixture {
   store: Store;
   access: AccessControl;
+  passwords: NewPasswords;
   clock: FakeClock;
   events: Events;
   catalogue: Catalogue;
@@ -51,6 +53,7 @@ export async function openAccess(dataDir: string): Promise<AccessFixture> {
   const admin = await store.create(users, { name: "Admin", email: "admin@example.org" }, system);
   await store.create(securityGroupMembers, { securityGroupId: admins.id, userId: admin.id }, system);
 
+  const passwords = createNewPasswords(clock, 12);
   const principal = (token: string): Principal => {
     const found = access.authenticate(token);
     if (!found) throw new Error("the token is refused");
@@ -60,6 +63,7 @@ export async function openAccess(dataDir: string): Promise<AccessFixture> {
   return {
     store,
     access,
+    passwords,
     events,
     catalogue,
     clock,
@@ -84,6 +88,7 @@ export async function openAccess(dataDir: string): Promise<AccessFixture> {
     },
     async close() {
       access.close();
+      await passwords.close();
       await store.close();
     },
   };

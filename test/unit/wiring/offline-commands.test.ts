@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { createNewPasswords } from "../../../src/auth/new-passwords.ts";
 import { verifyPassword } from "../../../src/auth/passwords.ts";
 import { CallerError } from "../../../src/lib/errors.ts";
 import { silentLog } from "../../../src/lib/log.ts";
@@ -27,11 +28,17 @@ beforeAll(async () => {
 async function withDaemon(running: boolean, use: () => Promise<void>): Promise<void> {
   if (!running) return use();
   const data: ApplianceData = await openApplianceDataOffline(dataDir, clock);
-  const socket = await startControlSocket(dataDir, createControlCommands(data), silentLog);
+  const passwords = createNewPasswords(clock, 12);
+  const socket = await startControlSocket(
+    dataDir,
+    createControlCommands({ ...data, passwords, settings: { tokenLifetimeDays: 365 } }),
+    silentLog,
+  );
   try {
     await use();
   } finally {
     await socket.stop();
+    await passwords.close();
     await data.close();
   }
 }

@@ -85,6 +85,7 @@ export interface SetupState {
   takesPasswords: boolean;
   /** People may have other names than mail addresses. */
   takesLoginNames: boolean;
+  passwordMinLength: number;
   branding: Branding;
 }
 

@@ -35,6 +35,9 @@ export interface UserTokenRow extends Row {
   tokenType: string;
   scope: string | null;
   client: string | null;
+  addresses: readonly string[];
+  lastUsedAt: string | null;
+  lastUsedAddress: string | null;
   token?: string;
 }
 

@@ -6,6 +6,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { useChangeLanguage } from "./account-language.ts";
+import { OwnPassword } from "./own-password.tsx";
 
 const COLOR_SCHEMES = ["auto", "light", "dark"] as const;
 
@@ -38,6 +39,8 @@ export default function AccountSheet({ session, onClose }: { session: SessionRow
           choices={COLOR_SCHEMES.map((value) => ({ value, label: name("theme", value) }))}
           onChange={setColorScheme}
         />
+        <h3>{t("user.password")}</h3>
+        <OwnPassword session={session} />
         <div>
           <Button onClick={logOut}>{t("user.log-out")}</Button>
         </div>

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useConsole } from "../../console-context.tsx";
 import { fieldErrorText } from "../../i18n/error-text.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
+import { usePasswordLength } from "../../ui/use-password-length.ts";
 import { LogInError } from "./log-in-error.tsx";
 import "@mantine/core/styles/PasswordInput.css";
 
@@ -12,6 +13,7 @@ export default function FirstRunPage() {
   const translator = useTranslation();
   const { t } = translator;
   const { client, refreshSession } = useConsole();
+  const { min } = usePasswordLength();
   const [admin, setAdmin] = useState({ code: "", name: "", email: "", password: "" });
   const setUp = useMutation({
     mutationFn: () => client.setUp(admin),
@@ -46,6 +48,7 @@ export default function FirstRunPage() {
         <TextInput {...bind("email")} type="email" autoComplete="username" />
         <PasswordInput
           {...bind("password")}
+          description={t("password.rules", { min })}
           autoComplete="new-password"
           visibilityToggleButtonProps={{ "aria-label": t("form.reveal") }}
         />

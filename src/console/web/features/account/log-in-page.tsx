@@ -5,6 +5,7 @@ import { CallerError } from "../../../../lib/errors.ts";
 import type { SetupState } from "../../api/client.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
+import { usePasswordLength } from "../../ui/use-password-length.ts";
 import { LogInHeader, SupportContact } from "../branding/branding.tsx";
 import { LogInError } from "./log-in-error.tsx";
 import "@mantine/core/styles/PasswordInput.css";
@@ -18,6 +19,7 @@ export default function LogInPage() {
   const [newPassword, setNewPassword] = useState("");
   const [mustRenew, setMustRenew] = useState(false);
   const ways = useQuery<SetupState>({ queryKey: ["setup"], enabled: false }).data;
+  const { min } = usePasswordLength();
   const doors = ways?.doors ?? [];
   const isEmail = !ways?.takesLoginNames;
   const logIn = useMutation({
@@ -64,7 +66,7 @@ export default function LogInPage() {
         {mustRenew ? (
           <PasswordInput
             label={t("field.newPassword")}
-            description={t("log-in.renew")}
+            description={`${t("log-in.renew")} ${t("password.rules", { min })}`}
             autoComplete="new-password"
             required
             visibilityToggleButtonProps={{ "aria-label": t("form.reveal") }}

@@ -1,4 +1,4 @@
-import { Button, PasswordInput } from "@mantine/core";
+import { Button, Checkbox, PasswordInput } from "@mantine/core";
 import { useState } from "react";
 import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
@@ -6,6 +6,7 @@ import { fieldErrorText } from "../../i18n/error-text.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
+import { usePasswordLength } from "../../ui/use-password-length.ts";
 import "../../ui/input-styles.ts";
 
 /** Sets a password; sessions of the account end. */
@@ -14,8 +15,9 @@ export function PersonPassword({ userId }: { userId: string }) {
   const { t } = translator;
   const { client, notify } = useConsole();
   const [password, setPassword] = useState("");
+  const [revokeTokens, setRevokeTokens] = useState(false);
   const set = useRowMutation<void, void>("users", async () => {
-    await client.put("users/{userId}/password", { userId }, { password });
+    await client.put("users/{userId}/password", { userId }, { password, revokeTokens });
     setPassword("");
     notify(t("person.password-set"));
   });
@@ -35,6 +37,11 @@ export function PersonPassword({ userId }: { userId: string }) {
           value={password}
           error={fieldErrorText(set.error, "password", translator)}
           onChange={setPassword}
+        />
+        <Checkbox
+          label={t("person.password-tokens")}
+          checked={revokeTokens}
+          onChange={(event) => setRevokeTokens(event.currentTarget.checked)}
         />
         <ErrorLine error={set.error} />
         <div>
@@ -61,10 +68,6 @@ export function FirstPassword({ values, change, error }: CustomFieldProps) {
   );
 }
 
-/** What the API takes, so that no account is made whose password it refuses then. */
-const MIN_LENGTH = 8;
-const LIMIT = 1_024;
-
 interface PasswordFieldProps {
   label: string;
   hint: string;
@@ -75,12 +78,13 @@ interface PasswordFieldProps {
 
 function PasswordField({ label, hint, value, error, onChange }: PasswordFieldProps) {
   const { t } = useTranslation();
+  const { min, max } = usePasswordLength();
   return (
     <PasswordInput
       {...{ label, value, error }}
-      description={hint}
-      minLength={MIN_LENGTH}
-      maxLength={LIMIT}
+      description={`${t("password.rules", { min })} ${hint}`.trim()}
+      minLength={min}
+      maxLength={max}
       autoComplete="new-password"
       visibilityToggleButtonProps={{ "aria-label": t("form.reveal") }}
       onChange={(event) => onChange(event.currentTarget.value)}
