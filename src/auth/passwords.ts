@@ -1,29 +1,19 @@
-import type { Algorithm } from "@node-rs/argon2";
 import { invalidValue, requiredValue } from "../lib/errors.ts";
-
-/** Algorithm.Argon2id; the package declares it as an ambient const enum, which isolated modules cannot import. */
-const ARGON2ID = 2 as Algorithm;
+import { hashWithArgon2, verifyArgon2 } from "../lib/password-hash.ts";
 
 /**
  * Hashes a password with argon2id (PHC string), off the main thread. Throws `required` or `invalid-value` on `field`
  * for less than 8 or more than 1,024 characters.
- * @source OWASP Password Storage Cheat Sheet (19 MiB, 2 passes, 1 lane); NIST SP 800-63B §3.1.1.2 (length only)
+ * @source OWASP Password Storage Cheat Sheet; NIST SP 800-63B §3.1.1.2 (length only)
  */
 export async function hashPassword(password: string, field = "password"): Promise<string> {
   if (password === "") throw requiredValue(field);
   const length = [...password].length;
   if (length < 8 || length > 1_024) throw invalidValue(field, "Must have between 8 and 1024 characters.");
-  // Native code that is loaded only when needed.
-  const { hash } = await import("@node-rs/argon2");
-  return hash(password.normalize("NFC"), { algorithm: ARGON2ID, memoryCost: 19_456, timeCost: 2, parallelism: 1 });
+  return hashWithArgon2(password);
 }
 
-/** A hash of the same cost that matches no password. */
-const DUMMY_HASH = `$argon2id$v=19$m=19456,t=2,p=1$${"A".repeat(22)}$${"A".repeat(43)}`;
-
 /** Verifies a password. Takes about the same time without a hash, so that timing reveals nothing. */
-export async function verifyPassword(password: string, passwordHash: string | null): Promise<boolean> {
-  const { verify } = await import("@node-rs/argon2");
-  const matches = await verify(passwordHash ?? DUMMY_HASH, password.normalize("NFC"));
-  return passwordHash !== null && matches;
+export function verifyPassword(password: string, passwordHash: string | null): Promise<boolean> {
+  return verifyArgon2(password, passwordHash);
 }

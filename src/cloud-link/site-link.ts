@@ -13,7 +13,7 @@ import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { ActorContext, ChangeCapture, Store, Transaction } from "../store/store.ts";
-import { createSiteChangeRecorder } from "../sync/capture/change-recorders.ts";
+import { createSiteChangeRecorder, isSentToCloud } from "../sync/capture/change-recorders.ts";
 import { createDeferredLedgerSync, PENDING_LEDGER_TABLE } from "../sync/capture/deferred-ledger-sync.ts";
 import { createFileBlobStore } from "../sync/files/blob-store.ts";
 import { type EnrolmentResponse, requestEnrolment } from "../sync/identity/enrolment-exchange.ts";
@@ -146,6 +146,8 @@ export interface SiteLink {
   /** The identity of this appliance; null if it was never enrolled. */
   identity(): LocalIdentity | null;
   revoked: Pick<RevokedKeys, "has">;
+  /** Whether the cloud has a row of its configuration, or will have it; true without a link. */
+  isShared(type: string, id: string): boolean;
   /**
    * Forwards an API request to the cloud and waits until its changes are applied here. Null if there is no link. Throws
    * CallerError `forbidden` for a caller whom the cloud does not know, and UpstreamError: `upstream` with the cloud's
@@ -389,6 +391,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     startRecording,
     start,
     revoked,
+    isShared: (type, id) => identity === null || runner.readSync(() => isSentToCloud({ type, id })),
     forwardRequest: (request) => forwardRequest(request),
     confirmLogIn(tokenId, { id, email }, password) {
       // The password of an account that the cloud does not have is not sent there.

@@ -68,6 +68,7 @@ import { createDeliveryChannels } from "./delivery-channels.ts";
 import { createDeviceGroupRegistry } from "./device-group-registry.ts";
 import { createFailoverCoordinator } from "./failover-coordinator.ts";
 import { createFirstRunSetup } from "./first-run.ts";
+import { hashStoredSecrets } from "./hash-stored-secrets.ts";
 import { bindHooks } from "./hooks.ts";
 import { createIdentityServices } from "./identity-services.ts";
 import { type Importers, startImporters } from "./importers.ts";
@@ -558,6 +559,12 @@ async function startModules(
   onStop("live pages", livePages.stop);
   onStop("cloud link", cloudLink.stop);
   await runAs("cloud link", () => cloudLink.start());
+  const { site } = cloudLink;
+  const hashing = hashStoredSecrets({
+    ...{ store, catalogue, clock, log, by: access.systemContext("upgrade") },
+    isShared: (type, id) => site === null || site.isShared(type, id),
+  });
+  onStop("hashing of PINs", hashing.stop);
   log.info({ event: "daemon.ready", url: server.url, urls: plugins.urls(), dataDir }, "ready");
   if (options.guardsLoop) loopGuard.start();
   operations.notifyReady();

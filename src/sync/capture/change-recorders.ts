@@ -88,7 +88,7 @@ export function createSiteChangeRecorder({
   }
 
   function* record(change: RowChange, isConfiguration: boolean, actor: string): TransactionProgram<void> {
-    const isKnown = !isConfiguration || (yield* isKnownToCloud(change));
+    const isKnown = !isConfiguration || (yield* isSentToCloud(change));
     if (!isKnown && !change.after) return;
     const before = isKnown ? change.before : null;
     if (!(yield* maySync({ ...change, before }, types))) return;
@@ -103,7 +103,7 @@ function* maySync({ type, before, after }: RowChange, types: ReplicatedTypes): T
   const edit = diffRows(before, after, types.idListFields(type));
   if (!edit || !isSiteEditable(type, before, edit)) return false;
   const { userId } = after ?? before ?? {};
-  return type === "users" || (yield* isKnownToCloud({ type: "users", id: String(userId) }));
+  return type === "users" || (yield* isSentToCloud({ type: "users", id: String(userId) }));
 }
 
 /** Publishes writes of the cloud in its feed, in their own transaction. */
@@ -120,7 +120,7 @@ export function createHubChangeRecorder({ runner: work, clock, types }: ChangeRe
 }
 
 /** The row came from the cloud, or was sent and not refused: it may be decided already and not have come back yet. */
-function* isKnownToCloud({ type, id }: Pick<RowChange, "type" | "id">): TransactionProgram<boolean> {
+export function* isSentToCloud({ type, id }: Pick<RowChange, "type" | "id">): TransactionProgram<boolean> {
   if (yield* getRecord(APPLIED_VERSIONS, type, id)) return true;
   const edits = yield* scanRecords(LOCAL_EDITS, { by: "row", where: [type, id] });
   const newest = edits.sort((a, b) => a.sequence - b.sequence).at(-1);

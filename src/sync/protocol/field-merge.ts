@@ -21,6 +21,9 @@ export interface MergeResult {
   result: "merged" | "conflict" | "gone";
 }
 
+/** Begins the names of members that hold hashes of secrets. */
+export const SECRET_HASH_PREFIX = "hash:";
+
 /** Fields that follow from any write and never conflict. */
 const DERIVED_FIELDS: ReadonlySet<string> = new Set(["id", "createdAt", "updatedAt"]);
 /** Key of the whole row's hash in `was`. */
@@ -39,9 +42,11 @@ function canonicalJson(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join()}}`;
 }
 
-/** Hash of the whole row without timestamps and null fields. */
+/** Hash of the whole row without timestamps, null fields and secrets: an earlier release does not know these. */
 function rowHash(body: RowBody): string {
-  const set = Object.entries(body).filter(([name, value]) => !DERIVED_FIELDS.has(name) && value !== null);
+  const set = Object.entries(body).filter(
+    ([name, value]) => !DERIVED_FIELDS.has(name) && !name.startsWith(SECRET_HASH_PREFIX) && value !== null,
+  );
   return valueHash(Object.fromEntries(set));
 }
 

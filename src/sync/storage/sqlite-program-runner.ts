@@ -4,7 +4,7 @@ import type { AnyResource } from "../../schema/resource.ts";
 import type { ActorContext, InternalTable, SqlValue, Store, StoreReader, Transaction } from "../../store/store.ts";
 import { buildTableLayout } from "../../store/table-layout.ts";
 import { FEED_HEAD, FEED_RECORDS } from "../hub/tables.ts";
-import { replicatedBody } from "../protocol/replicated-body.ts";
+import { replicatedBody, storedBody } from "../protocol/replicated-body.ts";
 import { APPLIED_VERSIONS, SYNC_STATE } from "../site/tables.ts";
 import {
   createStatementCache,
@@ -250,12 +250,20 @@ export function createSqliteProgramRunner(
     return missing.length === 0 ? body : { ...body, ...Object.fromEntries(missing.map(([field]) => [field, null])) };
   }
 
+  /** The stored values of a received row; null if one is invalid. */
+  function storedValues(resource: AnyResource, body: RowBody, reader: StoreReader): RowBody | null {
+    const row = storedBody(resource, body);
+    return row && withoutMissingReferences(resource, row, reader);
+  }
+
   function applyAll(rows: readonly RowWrite[], tx: Transaction): boolean {
-    if (rows.some(({ type }) => !catalogue.has(type))) return false;
-    const resolved = rows.map(({ type, id, body }) => {
-      const resource = catalogue.byName(type);
-      return { resource, id, row: withoutMissingReferences(resource, body, tx) };
-    });
+    const resolved = [];
+    for (const { type, id, body } of rows) {
+      const resource = catalogue.has(type) ? catalogue.byName(type) : null;
+      const row = resource && storedValues(resource, body, tx);
+      if (!resource || !row) return false;
+      resolved.push({ resource, id, row });
+    }
     return tx.applyAll(resolved, replicated);
   }
 
@@ -264,8 +272,10 @@ export function createSqliteProgramRunner(
     const resource = catalogue.byName(type);
     // The side that deletes a row also deletes or changes its dependents, and sends those changes.
     if (!body && isReferenced(resource, id, tx)) return "wait";
+    const row = body && storedValues(resource, body, tx);
+    if (body && !row) return { refused: "The row has an invalid hash of a PIN or password." };
     try {
-      tx.apply(resource, id, (body && withoutMissingReferences(resource, body, tx)) as never, replicated);
+      tx.apply(resource, id, row as never, replicated);
       return "done";
     } catch (error) {
       return toApplyResult(error);
