@@ -28,9 +28,10 @@ export function scenarioHooks(reportsSite: boolean): ResourceHooks<typeof scenar
         assertReferencesVisible(messages, SCENARIO_MESSAGE_REFERENCES, { field: "messages", before, reader: tx, by });
         Object.assign(after, { messages, ...collectReferences(messages, SCENARIO_MESSAGE_REFERENCES) });
       }
-      // A side that has not hashed its PIN yet does not send it; `scenario-pin.ts` refuses to start the scenario without it.
+      // The PIN may be known elsewhere only, so a change of something else does not ask for it.
+      const isUnknown = before?.confirmationType === "pin" && before.confirmationPin === null;
       const lacksPin = after.confirmationType === "pin" && after.confirmationPin === null;
-      if (lacksPin && !by.replicated) throw requiredValue("confirmationPin");
+      if (lacksPin && !isUnknown && !by.replicated) throw requiredValue("confirmationPin");
       assertLocationVariable(after);
       setDefaultLocation(after, assertConsistentLocation(defaultLocationOf(after), tx, defaultField));
     },

@@ -168,7 +168,8 @@ describe("PINs that an earlier release stored", () => {
     forget(hub, ofEast);
     hub = await startTestDaemon({ after: hub, isHub: true, listen });
     // The cloud sends this row without a PIN before the appliance hashes its own.
-    await hub.call("PUT", `/scenarios/${ofEast}`, { name: "Of the far east" });
+    const renamed = await hub.call("PUT", `/scenarios/${ofEast}`, { name: "Of the far east" });
+    expect(renamed.status).toBe(200);
     await named(west, `/scenarios/${ofEast}`, "Of the far east");
     expect(await start(west, ofEast, "9753")).toContain("not known here");
     east = await startTestDaemon({ after: east });

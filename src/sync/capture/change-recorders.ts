@@ -7,6 +7,7 @@ import { publishWrittenRows } from "../hub/publish.ts";
 import { diffRows } from "../protocol/field-merge.ts";
 import { isReplicated, replicatedBody } from "../protocol/replicated-body.ts";
 import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
+import { withSecretMarks } from "../protocol/secret-marks.ts";
 import { isSiteEditable } from "../protocol/site-edit-permissions.ts";
 import { recordLocalWrite } from "../site/local-writes.ts";
 import { APPLIED_VERSIONS, LOCAL_EDITS } from "../site/tables.ts";
@@ -113,8 +114,9 @@ export function createHubChangeRecorder({ runner: work, clock, types }: ChangeRe
     if (!change) return;
     const cls = types.replicationClass(change.type);
     if (cls !== "A" && cls !== "B") return;
-    const { type, id, after } = change;
-    work.runWithin(tx, publishWrittenRows([{ type, id, body: after, scope: null, at: clock.now() }], types));
+    const { type, id } = change;
+    const body = change.after && withSecretMarks(written.resource, written.after ?? {}, change.after);
+    work.runWithin(tx, publishWrittenRows([{ type, id, body, scope: null, at: clock.now() }], types));
     emitAfterCommit(tx);
   };
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { RowBody } from "../storage/transaction-program.ts";
+import { SECRET_MARKS } from "./secret-marks.ts";
 
 /**
  * An edit of one row: the values that were set, by field, and the additions to and removals from lists of ids. `was`
@@ -45,7 +46,8 @@ function canonicalJson(value: unknown): string {
 /** Hash of the whole row without timestamps, null fields and secrets: an earlier release does not know these. */
 function rowHash(body: RowBody): string {
   const set = Object.entries(body).filter(
-    ([name, value]) => !DERIVED_FIELDS.has(name) && !name.startsWith(SECRET_HASH_PREFIX) && value !== null,
+    ([name, value]) =>
+      !(DERIVED_FIELDS.has(name) || name.startsWith(SECRET_HASH_PREFIX) || name === SECRET_MARKS) && value !== null,
   );
   return valueHash(Object.fromEntries(set));
 }

@@ -3,6 +3,7 @@ import type { AnyResource } from "../../schema/resource.ts";
 import { hashedFields } from "../../store/secret-hashes.ts";
 import type { RowBody } from "../storage/transaction-program.ts";
 import { SECRET_HASH_PREFIX } from "./field-merge.ts";
+import { SECRET_MARKS } from "./secret-marks.ts";
 
 /** `lastUsedAt` would be sent with every request; `loadSourceId` refers to a row of one side. */
 const LOCAL_FIELDS: ReadonlySet<string> = new Set(["pk", "lastUsedAt", "loadSourceId"]);
@@ -54,8 +55,8 @@ export function receivedHashes(resource: AnyResource, body: RowBody): Record<str
 /** A received row as it is stored here; null if it has an invalid hash. */
 export function storedBody(resource: AnyResource, body: RowBody): RowBody | null {
   const hashes = receivedHashes(resource, body);
-  if (!hashes || Object.keys(hashes).length === 0) return hashes && body;
-  const rest = Object.entries(body).filter(([name]) => !name.startsWith(SECRET_HASH_PREFIX));
+  if (!hashes || (Object.keys(hashes).length === 0 && !(SECRET_MARKS in body))) return hashes && body;
+  const rest = Object.entries(body).filter(([name]) => !name.startsWith(SECRET_HASH_PREFIX) && name !== SECRET_MARKS);
   return { ...Object.fromEntries(rest), ...hashes };
 }
 
