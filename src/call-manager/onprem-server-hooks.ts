@@ -25,12 +25,13 @@ export function serverHooks(policy: SsrfGuard): ResourceHooks<typeof callmgrOnpr
       if (hosts.includes("")) throw invalidValue("cmAddress", "Must be a comma-separated list of hosts.");
       for (const host of hosts) await validateHost("cmAddress", host, policy);
     },
-    beforeWrite({ op, after }, tx) {
-      if (op !== "create" || !after) return;
+    beforeWrite({ op, after }, tx, by) {
+      // The side that made or deleted a row chose; rows arrive at each side in another order.
+      if (op !== "create" || !after || by.replicated) return;
       after.isPhoneGatherer = tx.count(callmgrOnpremServers, { cucmClusterId: after.cucmClusterId }) === 0;
     },
     afterWrite({ before, after }, tx, by) {
-      if (before?.isPhoneGatherer && !after) {
+      if (before?.isPhoneGatherer && !after && !by.replicated) {
         const [next] = tx.find(callmgrOnpremServers, { cucmClusterId: before.cucmClusterId }, 1);
         if (next) tx.update(callmgrOnpremServers, next.id, {}, by, { isPhoneGatherer: true });
       }

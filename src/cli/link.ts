@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
+import { type NamedSecretTask, secretTaskText } from "../cloud-link/secret-tasks.ts";
 import type { LinkReport } from "../cloud-link/site-link.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -109,14 +110,17 @@ function addStatus(link: Command, terminal: Terminal): void {
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon link status --data data")
     .action(async ({ data, json }: { data: string; json?: true }) => {
-      const found = (await runCommand(data, "link.status", {})) as LinkReport | { connected: string[] };
+      const found = (await runCommand(data, "link.status", {})) as ApplianceLinkStatus | { connected: string[] };
       if (json) return terminal.out(JSON.stringify(found));
       const lines = "connected" in found ? found.connected.map((id) => `linked  ${id}`) : formatStatus(found);
       for (const line of lines) terminal.out(line);
     });
 }
 
-function formatStatus({ hub, link, applied, queued, parked, certificateUntil }: LinkReport): string[] {
+type ApplianceLinkStatus = LinkReport & { secretTasks: NamedSecretTask[] };
+
+function formatStatus(status: ApplianceLinkStatus): string[] {
+  const { hub, link, applied, queued, parked, certificateUntil, secretTasks } = status;
   if (hub === null) return ["The appliance is not linked."];
   const since = link ? ` since ${new Date(link.since).toISOString()}` : "";
   return [
@@ -126,6 +130,7 @@ function formatStatus({ hub, link, applied, queued, parked, certificateUntil }: 
     `queued       ${queued}`,
     `rejected     ${parked}`,
     `certificate  until ${certificateUntil === null ? "-" : new Date(certificateUntil).toISOString()}`,
+    ...secretTasks.map((task) => `secret       ${secretTaskText(task)}`),
   ];
 }
 

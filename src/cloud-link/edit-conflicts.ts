@@ -5,6 +5,7 @@ import type { Field } from "../schema/field.ts";
 import type { AnyResource, Method, RowBase } from "../schema/resource.ts";
 import type { AccessScope, ActorContext, Store, StoreReader } from "../store/store.ts";
 import type { EditConflict } from "../sync/hub/tables.ts";
+import { receivedHashes } from "../sync/protocol/replicated-body.ts";
 import { toApiValue } from "./api-values.ts";
 
 /** A field that both sides changed; values in API form. */
@@ -97,7 +98,7 @@ export async function acceptSiteValue(
     await store.update(resource, lost.id, input, by);
   } else {
     requireAllowed("post", resource, lost.edit.set, by);
-    await store.create(resource, input, by, { id: lost.id });
+    await store.create(resource, input, by, { id: lost.id, ...receivedHashes(resource, lost.edit.set) });
   }
 }
 

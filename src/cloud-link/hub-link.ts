@@ -49,6 +49,7 @@ import { readOrganisationBaseline } from "../sync/initial-sync/organisation-base
 import { SYNC_LIMITS } from "../sync/protocol/frames.ts";
 import { productReplicatedTypes } from "../sync/protocol/product-replicated-types.ts";
 import { isReplicated, replicatedBody } from "../sync/protocol/replicated-body.ts";
+import { withSecretMarks } from "../sync/protocol/secret-marks.ts";
 import { createRemoteChannel, type RemoteChannelDeps } from "../sync/remote-delivery/remote-channel.ts";
 import { createSqliteProgramRunner } from "../sync/storage/sqlite-program-runner.ts";
 import { deleteRecord, getRecord, putRecord, type RowBody, scanRecords } from "../sync/storage/transaction-program.ts";
@@ -187,7 +188,7 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
     const resource = catalogue.byName(type);
     const row = reader.get(resource, id) as Readonly<Record<string, unknown>> | null;
     if (!row || !isReplicated(resource, row)) return null;
-    const body = replicatedBody(resource, row);
+    const body = withSecretMarks(resource, row, replicatedBody(resource, row));
     const known = runner.readSync(() => getRecord(FEED_RECORDS, type, id));
     return known?.gone === 0 && JSON.stringify(known.body) === JSON.stringify(body) ? null : body;
   }

@@ -16,6 +16,7 @@ import { deleteRecord, getRecord, scanRecords, type TransactionProgram } from ".
 import { type ApplianceStatus, listApplianceStatuses } from "./appliance-status.ts";
 import { acceptSiteValue, type ConflictView, viewConflict } from "./edit-conflicts.ts";
 import type { HubLink } from "./hub-link.ts";
+import type { NamedSecretTask } from "./secret-tasks.ts";
 import type { EnrolmentOptions, LinkReport, SiteLink } from "./site-link.ts";
 
 /** Role and link of this daemon. Times are epoch ms. */
@@ -30,6 +31,8 @@ export interface LinkOverview {
   isResyncing: boolean;
   queue: SiteQueueStatus | null;
   refused: RefusedRow[];
+  /** Secrets to enter at this appliance. */
+  secretTasks: NamedSecretTask[];
 }
 
 /** Administration of links. Methods throw CallerError and ConflictError. */
@@ -106,6 +109,7 @@ export function createLinkAdminService(deps: LinkAdminServiceDeps): LinkAdminSer
         isResyncing: state !== null && (state.snapshotHead !== null || state.resyncRequested === 1),
         queue: state && readQueueStatus(store, state),
         refused: state ? listRefusedRows(store) : [],
+        secretTasks: site?.secretTasks() ?? [],
       };
     },
     async enrol(given) {

@@ -13,7 +13,7 @@ import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { ActorContext, ChangeCapture, Store, Transaction } from "../store/store.ts";
-import { createSiteChangeRecorder } from "../sync/capture/change-recorders.ts";
+import { createSiteChangeRecorder, isSentToCloud } from "../sync/capture/change-recorders.ts";
 import { createDeferredLedgerSync, PENDING_LEDGER_TABLE } from "../sync/capture/deferred-ledger-sync.ts";
 import { createFileBlobStore } from "../sync/files/blob-store.ts";
 import { type EnrolmentResponse, requestEnrolment } from "../sync/identity/enrolment-exchange.ts";
@@ -34,6 +34,7 @@ import { createCheckpointWaiters } from "../sync/site/checkpoint-waiters.ts";
 import { createHubControlClient } from "../sync/site/hub-control-client.ts";
 import { linkHealthReasons } from "../sync/site/link-health.ts";
 import { readQueueStatus } from "../sync/site/queue-status.ts";
+import { SECRET_MARKS_TABLE } from "../sync/site/secret-marks.ts";
 import { createSiteSync, type SiteSync } from "../sync/site/site-sync.ts";
 import { startStateResend } from "../sync/site/state-resend.ts";
 import { createStatusReporter, type StatusReporterDeps } from "../sync/site/status-reporter.ts";
@@ -46,6 +47,7 @@ import { createDialer, type Dialer, type DialerState } from "../sync/transport/d
 import { assertHubUrl, type HubRoute, hubAddressOf } from "../sync/transport/hub-address.ts";
 import { isSuperAccount } from "./appliance-authority.ts";
 import { type CloudCaller, type CloudCredentialDeps, createCloudCredentials } from "./cloud-credentials.ts";
+import { listOwnSecretTasks, type NamedSecretTask, secretHealthReasons } from "./secret-tasks.ts";
 
 export interface SiteLinkDeps {
   dataDir: string;
@@ -136,6 +138,8 @@ export interface SiteLink {
   isConnected(): boolean;
   /** Health problems of the link. */
   healthReasons(): HealthReason[];
+  /** Secrets that must be entered at this appliance. */
+  secretTasks(): NamedSecretTask[];
   /**
    * Enrols the appliance, which must be restarted then. `resolved` is the verified address of the host of `hub`. Throws
    * CallerError, UpstreamError, and ConflictError if it is linked to another cloud.
@@ -146,6 +150,8 @@ export interface SiteLink {
   /** The identity of this appliance; null if it was never enrolled. */
   identity(): LocalIdentity | null;
   revoked: Pick<RevokedKeys, "has">;
+  /** Whether the cloud has a row of its configuration, or will have it; true without a link. */
+  isShared(type: string, id: string): boolean;
   /**
    * Forwards an API request to the cloud and waits until its changes are applied here. Null if there is no link. Throws
    * CallerError `forbidden` for a caller whom the cloud does not know, and UpstreamError: `upstream` with the cloud's
@@ -364,7 +370,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
 
   function forgetLink(tx: Transaction): void {
     for (const kept of SITE_COLLECTIONS) runner.runWithin(tx, deleteAllRecords(kept));
-    tx.run(`DELETE FROM ${PENDING_LEDGER_TABLE.name}`);
+    for (const { name } of [PENDING_LEDGER_TABLE, SECRET_MARKS_TABLE]) tx.run(`DELETE FROM ${name}`);
   }
 
   function stopAll(): void {
@@ -389,6 +395,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     startRecording,
     start,
     revoked,
+    isShared: (type, id) => identity === null || runner.readSync(() => isSentToCloud({ type, id })),
     forwardRequest: (request) => forwardRequest(request),
     confirmLogIn(tokenId, { id, email }, password) {
       // The password of an account that the cloud does not have is not sent there.
@@ -411,15 +418,17 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
         certificateUntil: identity?.facts.validTo ?? null,
       };
     },
+    secretTasks: () => (identity === null ? [] : listOwnSecretTasks(store, catalogue, deps.endpointId())),
     healthReasons() {
       if (!identity) return [];
       const initialSyncState = hasInitialSyncFailed ? "broken" : initialSync.isPending() ? "open" : "done";
-      return linkHealthReasons({
+      const ofLink = linkHealthReasons({
         identity,
         state: dialer?.state() ?? null,
         initialSync: initialSyncState,
         now: clock.now(),
       });
+      return [...ofLink, ...secretHealthReasons(listOwnSecretTasks(store, catalogue, deps.endpointId()))];
     },
     async enrol({ hub, code, mode, authority, resolved }) {
       assertHubUrl(hub);

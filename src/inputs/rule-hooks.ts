@@ -1,4 +1,4 @@
-import { invalidValue, requiredValue } from "../lib/errors.ts";
+import { requiredValue } from "../lib/errors.ts";
 import type callAwareCallRedirects from "../resources/inputs/call-aware-call-redirects.ts";
 import type callAwareRoutingRequests from "../resources/inputs/call-aware-routing-requests.ts";
 import type dialcastDialingConfigurations from "../resources/inputs/dialcast-dialing-configurations.ts";
@@ -33,12 +33,8 @@ export const m2mInputHooks: ResourceHooks<typeof m2mInputs> = {
   },
 };
 
-/** Validates the scenarios and the PIN. */
+/** Validates the scenarios. */
 export const dialingConfigurationHooks: ResourceHooks<typeof dialcastDialingConfigurations> = {
-  async prepare({ pin }) {
-    if (typeof pin === "string" && pin !== "" && !/^\d{4,12}$/.test(pin))
-      throw invalidValue("pin", "Must be 4 to 12 digits.");
-  },
   beforeWrite({ after }) {
     if (!after) return;
     validateNumberPattern("dialingPatternRegex", after.dialingPatternRegex);

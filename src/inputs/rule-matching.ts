@@ -8,11 +8,11 @@ import m2mInputs from "../resources/inputs/m2m-inputs.ts";
 import nightBells from "../resources/inputs/night-bells.ts";
 import type { NotificationSource } from "../resources/notifications/notification-sources.ts";
 import type { RowOf } from "../schema/resource.ts";
+import { matchesStoredSecret } from "../store/secret-hashes.ts";
 import type { Secrets, StoreReader } from "../store/store.ts";
 import { type DialcastMatch, dialcastMessage } from "./dialcast-message.ts";
 import type { InputRow } from "./input-row.ts";
 import type { NumberPatterns } from "./number-patterns.ts";
-import { isSamePin } from "./pin-comparison.ts";
 import { ruleRecipients } from "./rule-recipients.ts";
 
 /** Action of a matching rule. */
@@ -126,16 +126,23 @@ function nightBellActions({ calledNumber }: CallReport, { store, endpointId }: R
 async function dialcastActions(input: InputRow, call: CallReport, deps: RuleMatchingDeps): Promise<RuleAction[]> {
   const table = "dialcast_dialing_configurations r";
   const found = await matchPatterns(table, "dialing_pattern_regex", WHERE_ASSIGNED_BY_LIST, call, deps);
-  return loadRules(dialcastDialingConfigurations, found, deps).map((row) => {
+  const actions: RuleAction[] = [];
+  for (const row of loadRules(dialcastDialingConfigurations, found, deps)) {
     const given: DialcastMatch = { row, groups: found.get(row.pk) ?? [] };
-    const isLocked = row.pin !== null && !isSamePin(row.pin, input.pin, deps.store.secrets);
-    return {
+    const isLocked = row.pin !== null && !(await isPinOf(row.pin, input.pin, deps.store.secrets));
+    actions.push({
       ...baseAction(row, dialcastDialingConfigurations.name),
       source: "dial-cast",
       message: isLocked ? "The PIN entered does not match." : dialcastMessage(given, deps.store),
       scenarioIds: isLocked || row.type === "NOTIFICATION" ? [] : row.scenarioIds,
-    };
-  });
+    });
+  }
+  return actions;
+}
+
+/** Whether the digits that the caller entered (encrypted) are the PIN of the rule. */
+async function isPinOf(stored: string, entered: string | null, secrets: Secrets): Promise<boolean> {
+  return entered !== null && matchesStoredSecret(stored, secrets.open(entered), secrets);
 }
 
 /** Internal keys of the rules whose pattern matches the called number, with the matched groups; yields to the event loop. */

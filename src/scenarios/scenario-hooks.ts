@@ -1,4 +1,4 @@
-import { invalidValue, requiredValue } from "../lib/errors.ts";
+import { requiredValue } from "../lib/errors.ts";
 import { assertConsistentLocation } from "../places/location-consistency.ts";
 import { LOCATION_LEVELS, type Location, type LocationLevel } from "../places/location-levels.ts";
 import { nameLocation } from "../places/location-names.ts";
@@ -14,20 +14,12 @@ import {
   storedQuestionsOf,
 } from "./scenario-questions.ts";
 
-const PIN = /^\d{4,12}$/;
-
 /**
  * Validates questions, messages and the default location of a scenario. `reportsSite`: scenarios with a location report a site
  * question. @source docs/decisions/0007-scenarios.md, Scenario
  */
 export function scenarioHooks(reportsSite: boolean): ResourceHooks<typeof scenarios> {
   return {
-    async prepare({ confirmationPin }) {
-      // Checked here, because the PIN is sealed before the row is validated.
-      if (typeof confirmationPin === "string" && confirmationPin !== "" && !PIN.test(confirmationPin)) {
-        throw invalidValue("confirmationPin", "Must be 4 to 12 digits.");
-      }
-    },
     beforeWrite({ op, before, after, given }, tx, by) {
       if (!after) return;
       if (op === "create" || given.has("fields")) after.fields = parseQuestions(after.fields ?? [], reportsSite);
@@ -36,9 +28,10 @@ export function scenarioHooks(reportsSite: boolean): ResourceHooks<typeof scenar
         assertReferencesVisible(messages, SCENARIO_MESSAGE_REFERENCES, { field: "messages", before, reader: tx, by });
         Object.assign(after, { messages, ...collectReferences(messages, SCENARIO_MESSAGE_REFERENCES) });
       }
-      // The PIN of a cloud row is not replicated; `scenario-pin.ts` refuses to start the scenario without it.
+      // The PIN may be known elsewhere only, so a change of something else does not ask for it.
+      const isUnknown = before?.confirmationType === "pin" && before.confirmationPin === null;
       const lacksPin = after.confirmationType === "pin" && after.confirmationPin === null;
-      if (lacksPin && !by.replicated) throw requiredValue("confirmationPin");
+      if (lacksPin && !isUnknown && !by.replicated) throw requiredValue("confirmationPin");
       assertLocationVariable(after);
       setDefaultLocation(after, assertConsistentLocation(defaultLocationOf(after), tx, defaultField));
     },

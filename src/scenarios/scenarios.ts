@@ -68,7 +68,7 @@ export function createScenarios(deps: ScenarioDeps): Scenarios {
       const { values, faults } = checker.validate(input, "create");
       if (faults.length > 0) throw validationError(faults);
       const scenario = findScenario(values.scenarioId as string, by, deps.store);
-      pins.assertPin(scenario, values.confirmationPin, by);
+      await pins.assertPin(scenario, values.confirmationPin, by);
       const start = await parseStart(scenario, values, by, deps);
       return sendScenario(start, by, deps);
     },

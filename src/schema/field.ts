@@ -132,10 +132,18 @@ export interface FileFieldData extends Base {
   /** Accepted content types. The stored type is detected from the content, not taken from the client. */
   types: readonly string[];
 }
-/** A write-only string: encrypted at rest, masked in the audit log. */
+/** A write-only string, masked in the audit log. */
 export interface SecretField extends Base {
   kind: "secret";
   max: number;
+  /**
+   * How it is stored, and whether it replicates. `encrypted` (default): it can be sent to others, and stays on the side
+   * where it was entered. `hash`: it is only compared with what others enter; its hash replicates.
+   * @source docs/decisions/0466-secrets-and-replication.md
+   */
+  stored?: "encrypted" | "hash";
+  /** `pin`: 4 to 12 digits. */
+  format?: "pin";
   /**
    * Fields that decide who receives it: with a change of one it must be given again. `feeds.url` is the member `url` of
    * the elements of the list `feeds`.
@@ -286,6 +294,10 @@ export function file<const O extends Omit<Rest<FileFieldData>, "types">>(
 /** A write-only secret. */
 export function secret<const O extends Rest<SecretField>>(doc: string, options: O = {} as O) {
   return { kind: "secret" as const, doc, max: 1_024, ...options };
+}
+/** A PIN of 4 to 12 digits, stored as a hash. */
+export function pin(doc: string) {
+  return { kind: "secret" as const, doc, max: 12, stored: "hash" as const, format: "pin" as const };
 }
 /** An internal column. */
 export function internal<const T extends InternalField["type"], const O extends Omit<Rest<InternalField>, "type">>(

@@ -1,6 +1,7 @@
 import { BugError } from "../lib/errors.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
 import type { AnyRow } from "./row-shape.ts";
+import { hashGivenSecrets } from "./secret-hashes.ts";
 import type { ActorContext, Store, StoreReader, Sync, Transaction } from "./store.ts";
 
 /** One row written in a dry run, with the observation before and after the write; null where there was no row. */
@@ -72,15 +73,17 @@ export function createDryRun<T>(
       const { createInChunks, prepare } = store.hooksFor(resource);
       if (createInChunks) return (await createInChunks(given, by, dryRunStore)) as RowOf<R>;
       await prepare?.(given, "create", store);
-      return write((tx) => tx.create(resource, given, by, system as never) as Sync<RowOf<R>>);
+      const values = { ...system, ...(await hashGivenSecrets(resource, given)) };
+      return write((tx) => tx.create(resource, given, by, values as never) as Sync<RowOf<R>>);
     },
     async update(resource, id, input, by, system, check) {
       const given = { ...input };
       await store.hooksFor(resource).prepare?.(given, "update", store);
+      const values = { ...system, ...(await hashGivenSecrets(resource, given)) } as typeof system;
       return write((tx) => {
         const row = check && tx.get(resource, id);
         if (row) check(row);
-        return tx.update(resource, id, given, by, system) as Sync<RowOf<typeof resource>>;
+        return tx.update(resource, id, given, by, values) as Sync<RowOf<typeof resource>>;
       });
     },
     async remove(resource, id, by, check) {

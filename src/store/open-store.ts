@@ -28,6 +28,7 @@ import { createReplica } from "./replica.ts";
 import { createRowImages } from "./row-images.ts";
 import { createRowRemover } from "./row-removal.ts";
 import { createSearchIndex, isIndexed } from "./search-index.ts";
+import { hashGivenSecrets } from "./secret-hashes.ts";
 import { createSecrets, keyFingerprint, loadSecretKey } from "./secrets.ts";
 import type { SharedLog } from "./shared-log.ts";
 import { BATCH_TABLE, createStagedBatches } from "./staged-batches.ts";
@@ -230,15 +231,17 @@ export function openStore(options: StoreOptions): Store {
       const { createInChunks, prepare } = hooksFor(resource);
       if (createInChunks) return (await createInChunks(given, by, opened)) as RowOf<R>;
       await prepare?.(given, "create", reader);
-      return write((tx) => tx.create(resource, given, by, system) as Sync<RowOf<R>>);
+      const values = { ...system, ...(await hashGivenSecrets(resource, given)) } as SystemValues<R>;
+      return write((tx) => tx.create(resource, given, by, values) as Sync<RowOf<R>>);
     },
     async update(resource, id, input, by, system, check) {
       const given = { ...input };
       await hooksFor(resource).prepare?.(given, "update", reader);
+      const values = { ...system, ...(await hashGivenSecrets(resource, given)) } as typeof system;
       return write((tx) => {
         const row = check && tx.get(resource, id);
         if (row) check(row);
-        return tx.update(resource, id, given, by, system) as Sync<RowOf<typeof resource>>;
+        return tx.update(resource, id, given, by, values) as Sync<RowOf<typeof resource>>;
       });
     },
     async remove(resource, id, by, check) {

@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import { compileValidator, defaultOf, type Validator } from "../schema/validator.ts";
 import type { Tables } from "./drizzle-tables.ts";
+import { hashedFields } from "./secret-hashes.ts";
 import type { TableLayout } from "./table-layout.ts";
 
 /** Prepared statements that write the rows of one table. */
@@ -14,8 +15,9 @@ export interface RowStatements {
   columns: readonly string[];
   remove: Database.Statement;
   checker: Validator;
-  /** Names of the fields that are stored sealed. */
+  /** Names of the secrets, and of those that are stored as hashes. */
   secrets: readonly string[];
+  hashed: readonly string[];
   /** The default values of all stored fields. */
   emptyRow(): Record<string, unknown>;
   links: { field: string; clear: Database.Statement; add: Database.Statement }[];
@@ -47,6 +49,7 @@ export function prepareRowStatements(db: Database.Database, tables: Tables, layo
     remove: db.prepare(`DELETE FROM main.${layout.table} WHERE pk = ?`),
     checker: compileValidator(layout.resource.fields),
     secrets: layout.columns.flatMap(({ field, spec }) => (spec.kind === "secret" ? [field] : [])),
+    hashed: hashedFields(layout.resource),
     emptyRow: () => Object.fromEntries(stored.map(([name, spec]) => [name, defaultOf(spec)])),
     links: layout.links.map((link) => ({
       field: link.field,

@@ -2,6 +2,7 @@ import type Database from "better-sqlite3";
 import type { Clock } from "../lib/clock.ts";
 import { BugError, forbidden, notFound, validationError } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
+import { isArgon2Hash } from "../lib/password-hash.ts";
 import { visibilityReferences } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { secretsOfOtherTargets } from "../schema/secret-binding.ts";
@@ -124,7 +125,7 @@ export function createWriter(options: WriterDeps): Writer {
     pk: number | null,
   ): AnyRow {
     const layout = tables.layout(resource);
-    const { checker, secrets, emptyRow } = statementsOf(layout);
+    const { checker, emptyRow } = statementsOf(layout);
     const { values: given, faults: errors } = checker.validate(input as Record<string, unknown>, "create");
     const now = clock.now();
     const after: AnyRow = {
@@ -135,7 +136,7 @@ export function createWriter(options: WriterDeps): Writer {
       domainId: tables.domainColumn(layout) ? by.scope.domainId : null,
       alsoIn: null,
       ...emptyRow(),
-      ...sealSecrets(secrets, given),
+      ...sealSecrets(resource, given),
       ...system,
     };
     throwFieldErrors(errors.filter(({ field }) => !(field && field in system)));
@@ -160,11 +161,12 @@ export function createWriter(options: WriterDeps): Writer {
   function change(resource: AnyResource, before: AnyRow, input: object, by: ActorContext, system: object): AnyRow {
     const layout = tables.layout(resource);
     assertChangeable(resource, before.id, by);
-    const { checker, secrets } = statementsOf(layout);
+    const { checker, secrets, hashed } = statementsOf(layout);
     const { values: given, faults: errors } = checker.validate(input as Record<string, unknown>, "update");
     throwFieldErrors(errors);
     keepHiddenReferences(resource, before, given, by);
-    const after: AnyRow = { ...before, ...mergeObjects(resource, before, sealSecrets(secrets, given)), ...system };
+    const after: AnyRow = { ...before, ...mergeObjects(resource, before, sealSecrets(resource, given)), ...system };
+    if (by.replicated) keepUnknownSecrets(hashed, before, after);
     runHook("beforeWrite", resource, before, after, input, by);
     if (secrets.length > 0) {
       const isGiven = (secret: string): boolean => given[secret] !== undefined || secret in system;
@@ -394,10 +396,21 @@ export function createWriter(options: WriterDeps): Writer {
     );
   }
 
+  /** The other side does not know a secret that is not hashed yet, so it did not clear it. */
+  function keepUnknownSecrets(hashed: readonly string[], before: AnyRow, after: Record<string, unknown>): void {
+    for (const field of hashed) {
+      const kept = before[field];
+      if (after[field] === null && typeof kept === "string" && !isArgon2Hash(kept)) after[field] = kept;
+    }
+  }
+
   /** Seals secrets given in clear by callers; values from rows and system fields are sealed already. */
-  function sealSecrets(secrets: readonly string[], given: Record<string, unknown>): Record<string, unknown> {
+  function sealSecrets(resource: AnyResource, given: Record<string, unknown>): Record<string, unknown> {
+    const { secrets, hashed } = statementsOf(tables.layout(resource));
     const inClear = secrets.filter((field) => typeof given[field] === "string");
     if (inClear.length === 0) return given;
+    if (inClear.some((field) => hashed.includes(field)))
+      throw new BugError("A secret is hashed before the transaction.", { resource: resource.name });
     const sealed = inClear.map((field) => [field, options.secrets.seal(given[field] as string)]);
     return { ...given, ...Object.fromEntries(sealed) };
   }

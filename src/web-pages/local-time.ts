@@ -1,7 +1,6 @@
 import { DateTime, type Zone } from "luxon";
 import { invalidValue } from "../lib/errors.ts";
 import endpoints from "../resources/devices/endpoints.ts";
-import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import type { StoreReader } from "../store/store.ts";
 import { formatOffsetMinutes } from "../time-zones/offset-zone.ts";
 import type { ZoneLookup } from "../time-zones/time-zones.ts";
@@ -10,17 +9,16 @@ import { canonicalZoneName } from "../time-zones/zone-data.ts";
 /** Cache size in seconds: rows of one report share most of them. */
 const CACHED_SECONDS = 10_000;
 
-/**
- * The requested time zone; default: that of the appliance's configuration, otherwise of the operating system. Throws
- * invalid-value (`timeZone`) for an unknown zone.
- */
-export function resolveTimeZone(reader: StoreReader, requested: string | null): string {
-  const config = reader.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0]?.config;
-  const configured = (config as { timeZone?: unknown } | null | undefined)?.timeZone;
-  const defaultZone =
-    typeof configured === "string" && canonicalZoneName(configured) !== null
-      ? configured
-      : Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** Time zone of an appliance: that of its configuration, otherwise of the operating system. */
+export function applianceTimeZone(reader: StoreReader, endpointId: string): string {
+  const configured = (reader.get(endpoints, endpointId)?.config as { timeZone?: unknown } | null | undefined)?.timeZone;
+  return typeof configured === "string" && canonicalZoneName(configured) !== null
+    ? configured
+    : Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** The requested time zone, or `defaultZone`. Throws invalid-value (`timeZone`) for an unknown zone. */
+export function requestedTimeZone(requested: string | null, defaultZone: string): string {
   if (requested === null || requested === "") return defaultZone;
   if (canonicalZoneName(requested) === null)
     throw invalidValue("timeZone", "Must be a time zone such as Europe/Berlin.");

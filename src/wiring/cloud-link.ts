@@ -23,6 +23,7 @@ import { PENDING_LEDGER_TABLE } from "../sync/capture/deferred-ledger-sync.ts";
 import { PRESENCES } from "../sync/hub/presence-store.ts";
 import { IDENTITY_COLLECTIONS } from "../sync/identity/enrolment-records.ts";
 import { INITIAL_SYNC_TABLES } from "../sync/initial-sync/initial-sync.ts";
+import { SECRET_MARKS_TABLE } from "../sync/site/secret-marks.ts";
 import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../sync/storage/collections.ts";
 import { collectionTables, createSqliteProgramRunner } from "../sync/storage/sqlite-program-runner.ts";
 import type { Collection } from "../sync/storage/transaction-program.ts";
@@ -36,7 +37,7 @@ export const SYNC_TABLES: readonly InternalTable[] = collectionTables([
   ...HUB_COLLECTIONS,
   ...IDENTITY_COLLECTIONS,
   PRESENCES as unknown as Collection<never>,
-]).concat(PENDING_LEDGER_TABLE, ...INITIAL_SYNC_TABLES);
+]).concat(PENDING_LEDGER_TABLE, SECRET_MARKS_TABLE, ...INITIAL_SYNC_TABLES);
 
 const RANDOM_RANGE = 2 ** 32;
 
@@ -123,8 +124,8 @@ export function createCloudLink(deps: CloudLinkDeps): CloudLink {
     stop: site.stop,
     controlCommands: {
       ...rejectedCommands(CLOUD_COMMANDS, "Run this command at the cloud: this daemon is an appliance."),
-      /** `{}` -> LinkReport. */
-      "link.status": async () => site.report(),
+      /** `{}` -> LinkReport with `secretTasks`. */
+      "link.status": async () => ({ ...site.report(), secretTasks: site.secretTasks() }),
       /** `{hub, code, mode?, authority?}` -> `{endpoint}`; the daemon restarts. */
       "link.enrol": async ({ hub, code, mode = "join", authority }) => {
         if (typeof hub !== "string") throw requiredValue("hub");

@@ -57,7 +57,7 @@ import type { ResourceHooks } from "../store/store.ts";
 import { createCronScheduler } from "../time-zones/cron-schedule.ts";
 import { describeSiteZone } from "../time-zones/site-zone.ts";
 import { installedZonesFolder, watchZoneData, zoneDataReasons } from "../time-zones/zone-data.ts";
-import { resolveTimeZone } from "../web-pages/local-time.ts";
+import { applianceTimeZone } from "../web-pages/local-time.ts";
 import { startApiServer } from "./api-server.ts";
 import { isInitialized, notInitializedError, openApplianceData, requireDatabase } from "./appliance-data.ts";
 import { startAudioServices } from "./audio-services.ts";
@@ -69,12 +69,13 @@ import { createDeliveryChannels } from "./delivery-channels.ts";
 import { createDeviceGroupRegistry } from "./device-group-registry.ts";
 import { createFailoverCoordinator } from "./failover-coordinator.ts";
 import { createFirstRunSetup } from "./first-run.ts";
+import { hashStoredSecrets } from "./hash-stored-secrets.ts";
 import { bindHooks } from "./hooks.ts";
 import { createIdentityServices } from "./identity-services.ts";
 import { type Importers, startImporters } from "./importers.ts";
 import { seedMissingDefaults } from "./init.ts";
 import { BUILT_IN_DECLARATIONS, loadDeclarations } from "./load-declarations.ts";
-import { trackLocalEndpoint } from "./local-endpoint.ts";
+import { storeLocalEndpoint, trackLocalEndpoint } from "./local-endpoint.ts";
 import { startMonitoring } from "./monitoring.ts";
 import { type CreateWatch, createNetworkMonitor } from "./network-monitor.ts";
 import { createOperations } from "./operations.ts";
@@ -192,7 +193,7 @@ async function startModules(
   const zoneFolders = { folder: settings.timeZones.folder, installedFolder: installedZonesFolder(dataDir) };
   const zoneData = watchZoneData(zoneFolders, { clock, log });
   onStop("time zone data", zoneData.stop);
-  const siteZone = (): string => resolveTimeZone(store, null);
+  const siteZone = (): string => applianceTimeZone(store, endpointId());
   const bellTimes = createLocalTimeContext({ ownZone: siteZone, rules: settings.bells, data: zoneData });
   const schedule = createCronScheduler({ clock, ...bellTimes });
   onStop("local endpoint", localEndpoint.stop);
@@ -392,6 +393,8 @@ async function startModules(
   await store.write((tx) => {
     seedMissingDefaults(tx, access.systemContext("init"));
     seedAlarms(tx, access.systemContext("alarms"));
+    // Data of earlier releases do not name it.
+    storeLocalEndpoint(tx, endpointId());
   });
   onStop("plugins", () => plugins.stop());
   await Promise.all([network.start(), plugins.start(), audio.ready, speech.start()]);
@@ -564,6 +567,12 @@ async function startModules(
   onStop("live pages", livePages.stop);
   onStop("cloud link", cloudLink.stop);
   await runAs("cloud link", () => cloudLink.start());
+  const { site } = cloudLink;
+  const hashing = hashStoredSecrets({
+    ...{ store, catalogue, clock, log, by: access.systemContext("upgrade") },
+    isShared: (type, id) => site === null || site.isShared(type, id),
+  });
+  onStop("hashing of PINs", hashing.stop);
   log.info({ event: "daemon.ready", url: server.url, urls: plugins.urls(), dataDir }, "ready");
   if (options.guardsLoop) loopGuard.start();
   operations.notifyReady();

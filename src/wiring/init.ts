@@ -23,6 +23,7 @@ import ttsDefaults from "../resources/speech/tts-defaults.ts";
 import { defaultSettings } from "../settings/schema.ts";
 import type { ActorContext, Transaction } from "../store/store.ts";
 import { isInitialized, openApplianceDataOffline } from "./appliance-data.ts";
+import { storeLocalEndpoint } from "./local-endpoint.ts";
 
 /** Initial name of the root domain; administrators may rename it. */
 const ROOT_DOMAIN_NAME = "Root";
@@ -107,6 +108,7 @@ export function seedInitialData(tx: Transaction, by: ActorContext): Omit<Initial
   const onprem = { name: ONPREM_NAME, type: "endpoint-proxy" };
   const extension = tx.create(extensions, onprem, by, { id: ONPREM_EXTENSION_ID });
   const endpoint = tx.create(endpoints, { extensionId: extension.id, name: hostname() }, by);
+  storeLocalEndpoint(tx, endpoint.id);
   return {
     providerId: builtInProviderFor(rootId).id,
     extensionId: extension.id,

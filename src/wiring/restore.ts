@@ -16,7 +16,6 @@ import {
   MANIFEST_FILE,
 } from "../ops/backup/backup-manifest.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
-import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import { readDataVersion } from "../store/data-version.ts";
 import { openDatabase } from "../store/database.ts";
@@ -27,6 +26,7 @@ import { productReplicatedTypes } from "../sync/protocol/product-replicated-type
 import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../sync/storage/collections.ts";
 import { collectionTables, createSqliteProgramRunner } from "../sync/storage/sqlite-program-runner.ts";
 import { openApplianceDataOffline } from "./appliance-data.ts";
+import { readLocalEndpoint } from "./local-endpoint.ts";
 import { commitRestore, completePendingRestore, isRestorePending } from "./restore-journal.ts";
 
 export interface RestoreOptions {
@@ -116,9 +116,9 @@ async function cancelRestoredNotifications(
       tx.run("DELETE FROM notification_timers WHERE kind = 'repeat'");
       // Encrypted with the missing key.
       if (withoutKey) tx.run("UPDATE idempotency_keys SET response = NULL");
-      const endpoint = tx.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0];
-      if (endpoint) {
-        const commonFields = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpoint.id };
+      const endpointId = readLocalEndpoint(tx);
+      if (endpointId !== null) {
+        const commonFields = { extensionId: ONPREM_EXTENSION_ID, endpointId };
         runner.runWithin(tx, adoptRestoredData({ types, commonFields, now, newId }));
         const value = { event: "restored", file, takenAt, version, endedMessages: ended.changes };
         tx.create(endpointActivities, { ...commonFields, type: "log-message", value, severity: "warn" }, by);

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newId } from "../../src/lib/ids.ts";
 import callmgrClusters from "../../src/resources/callmgr/callmgr-clusters.ts";
+import callmgrOnpremServers from "../../src/resources/callmgr/callmgr-onprem-servers.ts";
 import devices from "../../src/resources/devices/devices.ts";
 import endpointActivities from "../../src/resources/devices/endpoint-activities.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
@@ -145,6 +147,17 @@ describe("call-manager clusters and activation groups", () => {
     expect(await gatherers()).toEqual([true, false]);
     expect((await api.call("POST", `${servers}/${ids[1]}/phone-gatherer`)).body.isPhoneGatherer).toBe(true);
     expect(await gatherers()).toEqual([false, true]);
+    // Both sides of a link must agree, whatever the order in which the rows arrive.
+    const replicated = { ...api.system, replicated: true };
+    await api.store.write((tx) => tx.remove(callmgrOnpremServers, ids[1] as string, replicated));
+    expect(await gatherers()).toEqual([false]);
+    await api.call("POST", `${servers}/${ids[0]}/phone-gatherer`);
+    const other = (await post({ ...BASE, ...V2 })).body.id;
+    const arrived = { ...input, cucmClusterId: other, endpointId: here[0], isPhoneGatherer: false };
+    await api.store.write((tx) => tx.apply(callmgrOnpremServers, newId(), arrived as never, replicated));
+    expect(api.store.count(callmgrOnpremServers, { cucmClusterId: other, isPhoneGatherer: true })).toBe(0);
+    ids[1] = (await post({ ...input, endpointId: here[1] }, servers)).body.id;
+    await api.call("POST", `${servers}/${ids[1]}/phone-gatherer`);
     await api.call("DELETE", `${servers}/${ids[1]}`);
     expect(await gatherers()).toEqual([true]);
     expectError(await api.call("POST", `${servers}/${ids[1]}/phone-gatherer`), 404, "not-found");

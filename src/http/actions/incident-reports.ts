@@ -5,7 +5,7 @@ import { buildTimeline, incidentNotifications } from "../../incidents/incident-t
 import incidents from "../../resources/incidents/incidents.ts";
 import { computed, text, timestamp, uuid } from "../../schema/field.ts";
 import { INCIDENT_REPORT_HEADERS, renderIncidentReport } from "../../web-pages/incident-report-page.ts";
-import { resolveTimeZone } from "../../web-pages/local-time.ts";
+import { requestedTimeZone } from "../../web-pages/local-time.ts";
 import { type Action, type ApiRequest, jsonResponse, requireVisibleRow } from "../action.ts";
 import { textParameter } from "../query/query.ts";
 import {
@@ -95,7 +95,7 @@ function reportPieces(request: ApiRequest) {
 }
 
 function zoneOf({ deps, query }: ApiRequest): string {
-  return resolveTimeZone(deps.store, textParameter(query, "timeZone"));
+  return requestedTimeZone(textParameter(query, "timeZone"), deps.bells.ownZone());
 }
 
 function incidentOf(request: ApiRequest) {

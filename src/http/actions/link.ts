@@ -14,6 +14,17 @@ const REFUSED_ROW = {
   reason: text("Reason why it cannot be written here.", { required: true, ...LONG_TEXT }),
 };
 
+const SECRET_TASK = {
+  resource: text("Resource type of the row.", { required: true }),
+  rowId: text("Id of the row.", { required: true }),
+  name: text("Name of the row.", LONG_TEXT),
+  field: text("The secret, such as `axlPassword`; of a plugin `config.password`.", { required: true }),
+  reason: option("missing: never entered here; changed: the cloud has had another one since.", ["missing", "changed"], {
+    required: true,
+  }),
+  isNeeded: boolean("This appliance uses it: its health is yellow until it is entered.", { required: true }),
+};
+
 const STATE = {
   role: option("hub: the cloud; appliance: one of its appliances.", ["hub", "appliance"], { required: true }),
   endpointId: uuid("Id of this appliance or of the cloud.", { required: true }),
@@ -39,6 +50,11 @@ const STATE = {
   resyncing: boolean("A full resync is in progress.", { required: true }),
   refusedRows: integer("Rows of the cloud that cannot be written here, counted up to 10,000.", { required: true }),
   refused: computed("The first 20 refused rows.", "array", { of: REFUSED_ROW }),
+  secretTasks: computed(
+    "Secrets that the cloud has and that must be entered at this appliance, because they do not replicate; those of rows that the caller may read.",
+    "array",
+    { of: SECRET_TASK },
+  ),
   position: computed("Positions in the change feeds; null without a cloud.", "object", {
     of: {
       applied: integer("Position in the cloud's feed up to which rows are applied.", { required: true, ...LARGE }),
@@ -105,8 +121,11 @@ export const linkActions: readonly Action[] = [
   },
 ];
 
-function presentLinkState({ deps }: ApiRequest): object {
-  const { role, endpointId, report, position, queue, refused, isResyncing } = deps.link.overview();
+function presentLinkState({ deps, by }: ApiRequest): object {
+  const { role, endpointId, report, position, queue, refused, isResyncing, secretTasks } = deps.link.overview();
+  const visibleTasks = secretTasks.filter(
+    ({ type, id }) => deps.store.get(deps.catalogue.byName(type), id, by.scope) !== null,
+  );
   const link = report?.hub ? report.link : null;
   const unsentSince = queue?.unsentSince ?? null;
   return {
@@ -117,6 +136,7 @@ function presentLinkState({ deps }: ApiRequest): object {
     lagSeconds: unsentSince === null ? 0 : Math.max(0, Math.round((deps.clock.now() - unsentSince) / 1_000)),
     ...{ stagedRows: queue?.staged ?? 0, resyncing: isResyncing, refusedRows: queue?.refused ?? 0 },
     refused: refused.map(({ type, id, reason }) => ({ resource: type, rowId: id, reason })),
+    secretTasks: visibleTasks.map(({ type, id, ...task }) => ({ resource: type, rowId: id, ...task })),
     position: position && presentPosition(position),
   };
 }

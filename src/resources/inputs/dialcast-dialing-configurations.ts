@@ -1,4 +1,4 @@
-import { computed, many, option, secret, text } from "../../schema/field.ts";
+import { computed, many, option, pin, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { INPUT_RULE_LIMIT, inputRuleFields, MAX_NUMBER_PATTERN } from "./input-rule-fields.ts";
 
@@ -39,7 +39,7 @@ export default defineResource({
       dependents: "dialcast-dialing-configuration",
       maxItems: 20,
     }),
-    pin: secret("PIN of 4 to 12 digits to be entered after the number; none by default.", { max: 12 }),
+    pin: pin("PIN of 4 to 12 digits to be entered after the number; none by default."),
     authenticationEnabled: computed("Whether a PIN is required.", "boolean"),
     endpointIds: many("Appliances that apply the rule; all if empty.", "endpoints", { embed: "endpoints" }),
   },

@@ -1,4 +1,4 @@
-import { boolean, computed, json, many, object, option, ref, secret, text } from "../../schema/field.ts";
+import { boolean, computed, json, many, object, option, pin, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { LOCATION_FIELDS } from "./location-fields.ts";
 import { SCENARIO_MESSAGE_FIELDS, SCENARIO_QUESTION_FIELDS } from "./scenario-fields.ts";
@@ -26,9 +26,7 @@ export default defineResource({
     confirmationType: option("Confirmation required to start the scenario.", ["none", "pin", "prompt"], {
       default: "none",
     }),
-    confirmationPin: secret("PIN required to start the scenario: 4 to 12 digits, never returned.", {
-      max: 12,
-    }),
+    confirmationPin: pin("PIN required to start the scenario: 4 to 12 digits, never returned."),
     customConfirm: text("Confirmation prompt before the start.", { max: 255 }),
     fields: json(
       "Questions in order of rank: `[{id, name, variable, type, options, rank, required}]`, at most 50. Variables begin with a letter and have 3 to 32 letters, digits and underscores. For scenarios with a location, a question about the site with a fixed id is returned in addition and is not stored.",

@@ -4,11 +4,12 @@ import { standardTableNames } from "./0001-standard-table-names.ts";
 import { missedAudioReasons } from "./0002-missed-audio-reasons.ts";
 import { textOnlyDeliveries } from "./0003-text-only-deliveries.ts";
 import { applianceTrust } from "./0004-appliance-trust.ts";
+import { hashedPins } from "./0008-hashed-pins.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations, oldest first. A released migration is never changed, removed or reordered. */
 export const MIGRATIONS: readonly Migration[] = [
-  ...[standardTableNames, missedAudioReasons, textOnlyDeliveries, applianceTrust],
+  ...[standardTableNames, missedAudioReasons, textOnlyDeliveries, applianceTrust, hashedPins],
 ];
 
 const MIGRATIONS_TABLE = `

@@ -7,6 +7,7 @@ import { publishWrittenRows } from "../hub/publish.ts";
 import { diffRows } from "../protocol/field-merge.ts";
 import { isReplicated, replicatedBody } from "../protocol/replicated-body.ts";
 import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
+import { withSecretMarks } from "../protocol/secret-marks.ts";
 import { isSiteEditable } from "../protocol/site-edit-permissions.ts";
 import { recordLocalWrite } from "../site/local-writes.ts";
 import { APPLIED_VERSIONS, LOCAL_EDITS } from "../site/tables.ts";
@@ -88,7 +89,7 @@ export function createSiteChangeRecorder({
   }
 
   function* record(change: RowChange, isConfiguration: boolean, actor: string): TransactionProgram<void> {
-    const isKnown = !isConfiguration || (yield* isKnownToCloud(change));
+    const isKnown = !isConfiguration || (yield* isSentToCloud(change));
     if (!isKnown && !change.after) return;
     const before = isKnown ? change.before : null;
     if (!(yield* maySync({ ...change, before }, types))) return;
@@ -103,7 +104,7 @@ function* maySync({ type, before, after }: RowChange, types: ReplicatedTypes): T
   const edit = diffRows(before, after, types.idListFields(type));
   if (!edit || !isSiteEditable(type, before, edit)) return false;
   const { userId } = after ?? before ?? {};
-  return type === "users" || (yield* isKnownToCloud({ type: "users", id: String(userId) }));
+  return type === "users" || (yield* isSentToCloud({ type: "users", id: String(userId) }));
 }
 
 /** Publishes writes of the cloud in its feed, in their own transaction. */
@@ -113,14 +114,15 @@ export function createHubChangeRecorder({ runner: work, clock, types }: ChangeRe
     if (!change) return;
     const cls = types.replicationClass(change.type);
     if (cls !== "A" && cls !== "B") return;
-    const { type, id, after } = change;
-    work.runWithin(tx, publishWrittenRows([{ type, id, body: after, scope: null, at: clock.now() }], types));
+    const { type, id } = change;
+    const body = change.after && withSecretMarks(written.resource, written.after ?? {}, change.after);
+    work.runWithin(tx, publishWrittenRows([{ type, id, body, scope: null, at: clock.now() }], types));
     emitAfterCommit(tx);
   };
 }
 
 /** The row came from the cloud, or was sent and not refused: it may be decided already and not have come back yet. */
-function* isKnownToCloud({ type, id }: Pick<RowChange, "type" | "id">): TransactionProgram<boolean> {
+export function* isSentToCloud({ type, id }: Pick<RowChange, "type" | "id">): TransactionProgram<boolean> {
   if (yield* getRecord(APPLIED_VERSIONS, type, id)) return true;
   const edits = yield* scanRecords(LOCAL_EDITS, { by: "row", where: [type, id] });
   const newest = edits.sort((a, b) => a.sequence - b.sequence).at(-1);

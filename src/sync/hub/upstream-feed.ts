@@ -12,6 +12,7 @@ import {
 import { findMissingReferences, type MissingReference } from "../protocol/missing-references.ts";
 import { REMOTE_OVERRIDES } from "../protocol/replicated-body.ts";
 import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
+import { SECRET_MARKS } from "../protocol/secret-marks.ts";
 import { isSiteEditable } from "../protocol/site-edit-permissions.ts";
 import {
   type ApplyResult,
@@ -256,8 +257,11 @@ function* decideEdit(
   origin: EditOrigin,
   types: ReplicatedTypes,
 ): TransactionProgram<DecidedResult | null> {
-  const { type, id, edit, actor, at } = record;
+  const { type, id, actor, at } = record;
   const { uid, oseq, endpoint } = origin;
+  // Only the cloud says which secrets it has.
+  const { [SECRET_MARKS]: _, ...set } = record.edit.set;
+  const edit = { ...record.edit, set };
   const cls = types.replicationClass(type);
   if (cls !== "A" && cls !== "B") return { uid, result: "refused", lost: [], reason: NOT_CONFIGURATION };
   const row = yield* getRecord(FEED_RECORDS, type, id);

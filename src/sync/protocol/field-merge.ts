@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { RowBody } from "../storage/transaction-program.ts";
+import { SECRET_MARKS } from "./secret-marks.ts";
 
 /**
  * An edit of one row: the values that were set, by field, and the additions to and removals from lists of ids. `was`
@@ -21,6 +22,9 @@ export interface MergeResult {
   result: "merged" | "conflict" | "gone";
 }
 
+/** Begins the names of members that hold hashes of secrets. */
+export const SECRET_HASH_PREFIX = "hash:";
+
 /** Fields that follow from any write and never conflict. */
 const DERIVED_FIELDS: ReadonlySet<string> = new Set(["id", "createdAt", "updatedAt"]);
 /** Key of the whole row's hash in `was`. */
@@ -39,9 +43,12 @@ function canonicalJson(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join()}}`;
 }
 
-/** Hash of the whole row without timestamps and null fields. */
+/** Hash of the whole row without timestamps, null fields and secrets: an earlier release does not know these. */
 function rowHash(body: RowBody): string {
-  const set = Object.entries(body).filter(([name, value]) => !DERIVED_FIELDS.has(name) && value !== null);
+  const set = Object.entries(body).filter(
+    ([name, value]) =>
+      !(DERIVED_FIELDS.has(name) || name.startsWith(SECRET_HASH_PREFIX) || name === SECRET_MARKS) && value !== null,
+  );
   return valueHash(Object.fromEntries(set));
 }
 

@@ -16,7 +16,7 @@ export interface ReplicatedTypes {
   readonly cloudOwned: readonly string[];
   /** Names of the resources that are state of an appliance, sorted. */
   readonly siteState: readonly string[];
-  /** Hash of the declarations of the cloud-owned resources. */
+  /** Hash of the declarations of the cloud-owned resources; an appliance that finds another one fetches all rows. */
   readonly fingerprint: string;
   /** Greater than the rank of every resource that its rows refer to, cycles aside; below 1000. */
   dependencyRank(type: string): number;
@@ -48,7 +48,10 @@ export function readReplicatedTypes(catalogue: Catalogue): ReplicatedTypes {
   };
   const declared = fromCloud.map(({ name, fields }) => [
     name,
-    Object.entries(fields).map(([key, { kind }]) => [key, kind]),
+    Object.entries(fields).map(([key, field]) =>
+      // A secret that replicates now was ignored by the version before.
+      field.kind === "secret" && field.stored === "hash" ? [key, field.kind, field.stored] : [key, field.kind],
+    ),
   ]);
   return {
     cloudOwned: fromCloud.map(({ name }) => name),

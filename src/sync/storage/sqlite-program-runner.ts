@@ -4,7 +4,9 @@ import type { AnyResource } from "../../schema/resource.ts";
 import type { ActorContext, InternalTable, SqlValue, Store, StoreReader, Transaction } from "../../store/store.ts";
 import { buildTableLayout } from "../../store/table-layout.ts";
 import { FEED_HEAD, FEED_RECORDS } from "../hub/tables.ts";
-import { replicatedBody } from "../protocol/replicated-body.ts";
+import { replicatedBody, storedBody } from "../protocol/replicated-body.ts";
+import { mayHaveSecrets, SECRET_MARKS } from "../protocol/secret-marks.ts";
+import { recordSecretMarks } from "../site/secret-marks.ts";
 import { APPLIED_VERSIONS, SYNC_STATE } from "../site/tables.ts";
 import {
   createStatementCache,
@@ -250,13 +252,30 @@ export function createSqliteProgramRunner(
     return missing.length === 0 ? body : { ...body, ...Object.fromEntries(missing.map(([field]) => [field, null])) };
   }
 
+  /** The stored values of a received row; null if one is invalid. */
+  function storedValues(resource: AnyResource, body: RowBody, reader: StoreReader): RowBody | null {
+    const row = storedBody(resource, body);
+    return row && withoutMissingReferences(resource, row, reader);
+  }
+
+  /** Whether an appliance notes which secrets of the row the cloud has. */
+  function hasMarks(resource: AnyResource, body: RowBody | null): boolean {
+    return judge === null && mayHaveSecrets(resource) && (body === null || SECRET_MARKS in body);
+  }
+
   function applyAll(rows: readonly RowWrite[], tx: Transaction): boolean {
-    if (rows.some(({ type }) => !catalogue.has(type))) return false;
-    const resolved = rows.map(({ type, id, body }) => {
-      const resource = catalogue.byName(type);
-      return { resource, id, row: withoutMissingReferences(resource, body, tx) };
-    });
-    return tx.applyAll(resolved, replicated);
+    const resolved = [];
+    const marked = [];
+    for (const { type, id, body } of rows) {
+      const resource = catalogue.has(type) ? catalogue.byName(type) : null;
+      const row = resource && storedValues(resource, body, tx);
+      if (!resource || !row) return false;
+      resolved.push({ resource, id, row });
+      if (hasMarks(resource, body)) marked.push({ resource, id, body, before: tx.get(resource, id) as RowBody | null });
+    }
+    if (!tx.applyAll(resolved, replicated)) return false;
+    for (const { resource, id, ...of } of marked) recordSecretMarks(tx, resource, id, of);
+    return true;
   }
 
   function apply(type: string, id: string, body: RowBody | null, tx: Transaction): ApplyResult {
@@ -264,8 +283,12 @@ export function createSqliteProgramRunner(
     const resource = catalogue.byName(type);
     // The side that deletes a row also deletes or changes its dependents, and sends those changes.
     if (!body && isReferenced(resource, id, tx)) return "wait";
+    const row = body && storedValues(resource, body, tx);
+    if (body && !row) return { refused: "The row has an invalid hash of a PIN or password." };
+    const before = hasMarks(resource, body) ? (tx.get(resource, id) as RowBody | null) : null;
     try {
-      tx.apply(resource, id, (body && withoutMissingReferences(resource, body, tx)) as never, replicated);
+      tx.apply(resource, id, row as never, replicated);
+      if (hasMarks(resource, body)) recordSecretMarks(tx, resource, id, { body, before });
       return "done";
     } catch (error) {
       return toApplyResult(error);

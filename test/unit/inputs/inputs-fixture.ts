@@ -112,7 +112,8 @@ export async function openInputs(): Promise<InputsFixture> {
     listed: () => store.find(inputs, {}),
     async settle() {
       for (let turns = 0; store.count(inputs, { outcome: "waiting" }) > 0; turns++) {
-        if (turns > 2_000) throw new Error("the inputs do not come to rest");
+        // A PIN is verified in another thread, so turns are counted generously.
+        if (turns > 200_000) throw new Error("the inputs do not come to rest");
         await new Promise((resolve) => setImmediate(resolve));
         await clock.advance(0);
       }

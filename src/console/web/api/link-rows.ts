@@ -19,7 +19,19 @@ export interface CloudLink {
   resyncing: boolean;
   refusedRows: number;
   refused: readonly { resource: string; rowId: string; reason: string }[];
+  /** Secrets to enter at this appliance. */
+  secretTasks: readonly SecretTask[];
   position: { applied: number; received: number; written: number; taken: number } | null;
+}
+
+/** A secret that the cloud has and this appliance has not. */
+export interface SecretTask {
+  resource: string;
+  rowId: string;
+  name: string | null;
+  field: string;
+  reason: "missing" | "changed";
+  isNeeded: boolean;
 }
 
 /** A field in which the site's change was overridden. */

@@ -118,7 +118,7 @@ export function useCancelNotification() {
 
 /** This appliance; undefined until it is known. */
 export function useAppliance(): EndpointRow | undefined {
-  return useAppliances()[0];
+  return useAppliances().find(({ buildInfo }) => buildInfo !== null);
 }
 
 /** Local time at the site of the appliance. */

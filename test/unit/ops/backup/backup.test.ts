@@ -6,6 +6,9 @@ import { systemClock } from "../../../../src/lib/clock.ts";
 import { NOTIFICATION_TABLES } from "../../../../src/notifications/schema.ts";
 import { backupName, backupTimeOf, expiredBackups } from "../../../../src/ops/backup/backup-manifest.ts";
 import { takeBackup, verifyBackup } from "../../../../src/ops/backup/take-backup.ts";
+import endpointActivities from "../../../../src/resources/devices/endpoint-activities.ts";
+import endpoints from "../../../../src/resources/devices/endpoints.ts";
+import { ONPREM_EXTENSION_ID } from "../../../../src/resources/devices/on-premises-extension.ts";
 import users from "../../../../src/resources/people/users.ts";
 import { initializeFeed, readFeedHead } from "../../../../src/sync/hub/publish.ts";
 import { FEED_HEAD } from "../../../../src/sync/hub/tables.ts";
@@ -15,6 +18,7 @@ import { collectionTables, createSqliteProgramRunner } from "../../../../src/syn
 import { getRecord, type TransactionProgram } from "../../../../src/sync/storage/transaction-program.ts";
 import { type ApplianceData, openApplianceDataOffline } from "../../../../src/wiring/appliance-data.ts";
 import { initAppliance } from "../../../../src/wiring/init.ts";
+import { storeLocalEndpoint } from "../../../../src/wiring/local-endpoint.ts";
 import { restoreBackup } from "../../../../src/wiring/restore.ts";
 import { completePendingRestore } from "../../../../src/wiring/restore-journal.ts";
 import { TEST_ADMIN } from "../../../support/daemon.ts";
@@ -118,6 +122,25 @@ describe("a restore", () => {
     expect(existsSync(join(aside as string, "carillon.db"))).toBe(true);
     expect(readFileSync(join(dataDir, "files", SHA.slice(0, 2), SHA))).toEqual(SOUND);
     expect(readdirSync(dataDir).filter((name) => name.startsWith("restoring"))).toEqual([]);
+  });
+
+  it("is recorded at the appliance's own endpoint, though another one comes first", async () => {
+    const source = makeTempDir();
+    const { endpointId } = await initAppliance(source, TEST_ADMIN, systemClock);
+    const own = await withData(source, async ({ store, access }) => {
+      const given = { extensionId: ONPREM_EXTENSION_ID, name: "Own" };
+      const { id } = await store.create(endpoints, given, access.systemContext("test"));
+      await store.write((tx) => storeLocalEndpoint(tx, id));
+      return id;
+    });
+    const made = await withData(source, (data) =>
+      takeBackup(makeTempDir(), { ...data, dataDir: source, version: "0.0.1", now: 0 }),
+    );
+    await restoreBackup({ file: made.path, dataDir: source, clock: systemClock });
+    const recorded = await withData(source, async ({ store }) =>
+      [endpointId, own].map((id) => store.count(endpointActivities, { endpointId: id })),
+    );
+    expect(recorded).toEqual([0, 1]);
   });
 
   it("resets the replication state of an appliance and a cloud", async () => {

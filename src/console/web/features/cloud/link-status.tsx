@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import type { CloudLink } from "../../api/link-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
@@ -51,6 +52,7 @@ export function LinkStatus({ link }: { link: CloudLink }) {
           <Timestamp at={link.certificateUntil} />
         </dd>
       </dl>
+      <SecretTasks link={link} />
       <Refused link={link} />
     </>
   );
@@ -80,6 +82,27 @@ function Waiting({ link }: { link: CloudLink }) {
         </>
       )}
     </>
+  );
+}
+
+function SecretTasks({ link: { secretTasks } }: { link: CloudLink }) {
+  const { t } = useTranslation();
+  if (secretTasks.length === 0) return null;
+  const isUrgent = secretTasks.some(({ isNeeded }) => isNeeded);
+  return (
+    <section className="stack">
+      <Chip tone={isUrgent ? "warn" : ""}>{t("cloud.secrets", { count: secretTasks.length })}</Chip>
+      <p>{t("cloud.secrets-text")}</p>
+      <ul className="plain lined">
+        {secretTasks.map(({ resource, rowId, name, field, reason, isNeeded }) => (
+          <li key={`${rowId} ${field}`}>
+            <Link to={resource === "extensions" ? "/system" : "/clusters"}>{name ?? resource}</Link>:{" "}
+            <code>{field.replace(/^config\./, "")}</code> {t(`cloud.secret-${reason}`)}
+            {isNeeded ? null : <small> {t("cloud.secret-later")}</small>}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
