@@ -32,6 +32,11 @@ export interface AuthorizeMessages {
   setNew: string;
   badNew: string;
   outdated: string;
+  secondFactor: string;
+  code: string;
+  codeHint: string;
+  wrongCode: string;
+  loginExpired: string;
 }
 
 const ENGLISH: AuthorizeMessages = {
@@ -62,6 +67,11 @@ const ENGLISH: AuthorizeMessages = {
   setNew: "You must set a new password. Enter your current password and the new one.",
   badNew: "The new password must have 8 to 1024 characters and differ from the old one.",
   outdated: "The page has expired. Please try again.",
+  secondFactor: "Confirm your log-in",
+  code: "Code",
+  codeHint: "The code of your authenticator app, or a recovery code.",
+  wrongCode: "The code is not correct, or was used already. Enter the present code of the app.",
+  loginExpired: "The log-in has expired. Enter your password again.",
 };
 
 const GERMAN: AuthorizeMessages = {
@@ -92,6 +102,11 @@ const GERMAN: AuthorizeMessages = {
   setNew: "Sie müssen zuerst ein neues Passwort setzen. Geben Sie Ihr Passwort noch einmal ein, und das neue.",
   badNew: "Das neue Passwort muss 8 bis 1024 Zeichen haben und ein anderes sein.",
   outdated: "Die Seite war zu lange offen. Bitte versuchen Sie es noch einmal.",
+  secondFactor: "Anmeldung bestätigen",
+  code: "Code",
+  codeHint: "Der Code Ihrer Authenticator-App oder ein Wiederherstellungscode.",
+  wrongCode: "Der Code ist falsch oder wurde schon benutzt. Geben Sie den jetzigen Code der App ein.",
+  loginExpired: "Die Anmeldung ist abgelaufen. Geben Sie Ihr Passwort noch einmal ein.",
 };
 
 /** Texts in the preferred language of the browser. */

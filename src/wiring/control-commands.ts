@@ -1,5 +1,7 @@
 import { hashPassword } from "../auth/passwords.ts";
 import type { AccessControl } from "../auth/principal.ts";
+import { removeSecondFactors } from "../auth/second-factors.ts";
+import { revokeUserSessions } from "../auth/sessions.ts";
 import { createToken, type UserToken } from "../auth/tokens.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, invalidValue, requiredValue } from "../lib/errors.ts";
@@ -84,6 +86,17 @@ export function createControlCommands({
       // Otherwise another provider would check the password.
       const own = breakGlass === true ? { ...system, providerKey: null } : system;
       await store.update(users, found.id, { lock: null, ...breakGlassFields }, by, own);
+      return { id: found.id, user: found.email ?? found.name };
+    },
+    /** `{user}` -> `{id, user}`: removes the second factors of a user who has lost them, and ends the user's sessions. */
+    "user.resetFactors": async ({ user }) => {
+      const found = findUser(store, user);
+      await store.write((tx) => {
+        if (removeSecondFactors(tx, found.id, by) === 0) {
+          throw new CallerError("not-found", "The user has no second factor at this installation.");
+        }
+        revokeUserSessions(tx, found.id, by);
+      });
       return { id: found.id, user: found.email ?? found.name };
     },
     /** `{after?, noted?}` (see AuditRange) -> AuditVerification, at most MAX_VERIFIED_ENTRIES entries per call. */
