@@ -6,10 +6,11 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { useChangeLanguage } from "./account-language.ts";
+import { SecondFactors } from "./second-factors.tsx";
 
 const COLOR_SCHEMES = ["auto", "light", "dark"] as const;
 
-/** The account of the current user: language, theme and log-out. */
+/** The account of the current user: language, theme, second factor and log-out. */
 export default function AccountSheet({ session, onClose }: { session: SessionRow; onClose: () => void }) {
   const { t, name, language } = useTranslation();
   const changeLanguage = useChangeLanguage(session);
@@ -38,6 +39,8 @@ export default function AccountSheet({ session, onClose }: { session: SessionRow
           choices={COLOR_SCHEMES.map((value) => ({ value, label: name("theme", value) }))}
           onChange={setColorScheme}
         />
+        <h3>{t("second-factor.title")}</h3>
+        <SecondFactors session={session} />
         <div>
           <Button onClick={logOut}>{t("user.log-out")}</Button>
         </div>

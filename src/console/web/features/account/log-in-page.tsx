@@ -7,6 +7,7 @@ import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { LogInHeader, SupportContact } from "../branding/branding.tsx";
 import { LogInError } from "./log-in-error.tsx";
+import { SecondFactorStep } from "./second-factor-step.tsx";
 import "@mantine/core/styles/PasswordInput.css";
 
 /** Log-in page. */
@@ -17,16 +18,24 @@ export default function LogInPage() {
   const [password, setPassword] = useState("");
   const [newPassword, setNewPassword] = useState("");
   const [mustRenew, setMustRenew] = useState(false);
+  const [needsCode, setNeedsCode] = useState(false);
   const ways = useQuery<SetupState>({ queryKey: ["setup"], enabled: false }).data;
   const doors = ways?.doors ?? [];
   const isEmail = !ways?.takesLoginNames;
   const logIn = useMutation({
     mutationFn: () => client.logIn(email, password, mustRenew ? newPassword : undefined),
-    onSuccess: refreshSession,
+    onSuccess: (needsSecondFactor) => (needsSecondFactor ? setNeedsCode(true) : refreshSession()),
     onError: (error) => {
       if (error instanceof CallerError && error.faults[0]?.field === "newPassword") setMustRenew(true);
     },
   });
+  if (needsCode) {
+    return (
+      <main className="alone">
+        <SecondFactorStep onRestart={() => setNeedsCode(false)} />
+      </main>
+    );
+  }
   return (
     <main className="alone">
       <form
