@@ -11,6 +11,8 @@ export interface ThrottlePolicy {
   maxDelayMs: number;
   /** One failed attempt expires after each interval without an attempt; default: never. */
   decayIntervalMs?: number;
+  /** A key without attempts for this long is forgotten; default: 15 minutes. */
+  retentionMs?: number;
 }
 
 /** Login throttle: a rate limit with exponential backoff per key (an account, a network address). */
@@ -33,8 +35,7 @@ interface AttemptCount {
   lastAt: number;
 }
 
-/** A key without attempts for this long is forgotten: 15 minutes. */
-const RETENTION_MS = 900_000;
+const DEFAULT_RETENTION_MS = 900_000;
 /** Maximum number of tracked keys; the least recently used one is evicted. */
 const MAX_KEYS = 10_000;
 
@@ -44,11 +45,17 @@ const MAX_KEYS = 10_000;
  */
 export function createAttemptThrottle(
   clock: Clock,
-  { freeAttempts, initialDelayMs, maxDelayMs, decayIntervalMs = Number.POSITIVE_INFINITY }: ThrottlePolicy,
+  {
+    freeAttempts,
+    initialDelayMs,
+    maxDelayMs,
+    decayIntervalMs = Number.POSITIVE_INFINITY,
+    retentionMs = DEFAULT_RETENTION_MS,
+  }: ThrottlePolicy,
 ): AttemptThrottle {
   const tallies = new Map<string, AttemptCount>();
   const remembered = ({ wrong, lastAt }: AttemptCount, now: number): number =>
-    now - lastAt < RETENTION_MS ? Math.max(0, wrong - Math.floor((now - lastAt) / decayIntervalMs)) : 0;
+    now - lastAt < retentionMs ? Math.max(0, wrong - Math.floor((now - lastAt) / decayIntervalMs)) : 0;
   return {
     begin(key) {
       const now = clock.monotonicMs();

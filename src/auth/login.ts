@@ -22,10 +22,20 @@ import {
   verifyLocalPassword,
 } from "./identity-providers.ts";
 import { knownBrowserToken } from "./known-browsers.ts";
+import { createLoginTickets, type TicketedLogin } from "./login-tickets.ts";
 import type { NewPasswords } from "./new-passwords.ts";
 import { readPasswordNames } from "./password-names.ts";
 import type { AccessControl } from "./principal.ts";
-import { revokeAllTokens, startUserSession } from "./sessions.ts";
+import {
+  createSecondFactors,
+  redeemSecondFactorCode,
+  removeSecondFactors,
+  replaceRecoveryCodes,
+  type SecondFactorKind,
+  type SecondFactors,
+  secondFactorsOf,
+} from "./second-factors.ts";
+import { revokeAllTokens, revokeUserSessions, startUserSession } from "./sessions.ts";
 import { hashToken } from "./tokens.ts";
 
 /** Dependencies of the login service. */
@@ -48,6 +58,19 @@ export interface LoginCredentials {
   newPassword?: string | null;
 }
 
+/** Result of a log-in: a session, or what else is needed for one. */
+export type LoginOutcome =
+  /** Value of the session cookie. */
+  | { session: string }
+  /** The password was right; a second factor of these kinds is needed, for `completeLogin` with the ticket. */
+  | { ticket: string; secondFactors: readonly SecondFactorKind[] };
+
+/** What proves that somebody at an open session is its user: the password, or a code of a second factor. */
+export interface OwnerProof {
+  currentPassword: string | null;
+  code?: string | null;
+}
+
 /** A change of a user's password. */
 export interface PasswordChange {
   userId: string;
@@ -61,16 +84,26 @@ export interface PasswordChange {
 /** Login for the console and the authorize page, with one login throttle for both. */
 export interface LoginService {
   /**
-   * Starts a session and returns the value of its cookie. `browser` is the cookie of a known browser: guesses of others
+   * Starts a session, or returns a ticket if the user has a second factor. `browser` is the cookie of a known browser: guesses of others
    * do not count for it. Throws CallerError `unauthorized` with the same message for
    * every cause, TooManyRequestsError when the login throttle for the account or the address applies, UpstreamError
    * when the account's directory cannot be reached, and `required` or `invalid-value` on `newPassword` when the user
    * must set a new password.
    */
-  loginWithPassword(account: LoginCredentials, address: string | null, browser?: string | null): Promise<string>;
+  loginWithPassword(account: LoginCredentials, address: string | null, browser?: string | null): Promise<LoginOutcome>;
+  /**
+   * Starts the session of a ticket by a code of a second factor. Throws `unauthorized` for a ticket that is not valid
+   * any more, `invalid-value` on `code`, TooManyRequestsError after too many wrong codes.
+   */
+  completeLogin(
+    ticket: string,
+    code: string,
+    address: string | null,
+    browser?: string | null,
+  ): Promise<{ session: string; userId: string }>;
   /**
    * Verifies a local password without a session, for a log-in at an appliance; returns the user's id. Throws as
-   * `loginWithPassword` does, and `unauthorized` for a user who must set a new one.
+   * `loginWithPassword` does, and `unauthorized` for a user who must set a new one or has a second factor.
    */
   verifyPassword(account: LoginCredentials, address: string | null): Promise<string>;
   /** Starts a session for a user who was authenticated elsewhere. Throws `unauthorized` when the account is locked. */
@@ -82,6 +115,17 @@ export interface LoginService {
    * ConflictError when another provider stores the password.
    */
   setPassword(change: PasswordChange, by: ActorContext): Promise<void>;
+  /** Enrolment of second factors; call `verifyOwner` first. */
+  readonly secondFactors: SecondFactors;
+  /**
+   * Verifies that the caller is the user: an open session may have been left unattended. Throws `required` and
+   * `invalid-value` on `currentPassword` or `code`, TooManyRequestsError.
+   */
+  verifyOwner(userId: string, proof: OwnerProof, by: ActorContext): Promise<void>;
+  /** Replaces the recovery codes; returns the new ones in clear text. Throws ConflictError without a second factor. */
+  renewRecoveryCodes(userId: string, by: ActorContext): Promise<string[]>;
+  /** Removes all second factors of a user; throws not-found without any. `endSessions` for a user who lost them. */
+  removeSecondFactors(userId: string, by: ActorContext, endSessions: boolean): Promise<void>;
   /**
    * Registers an attempt of another kind from the address; call the returned function on success. Throws
    * TooManyRequestsError.
@@ -101,6 +145,12 @@ const MAX_PENDING_PER_ACCOUNT = 4;
 /** Per address. Many people may share one address, so a single guessed account must not exhaust it. */
 const ADDRESS_BACKOFF = { freeAttempts: 20, initialDelayMs: 1_000, maxDelayMs: 60_000, decayIntervalMs: 10_000 };
 
+/**
+ * Codes of second factors, per account, and separately per known browser. Only who knows the password can try codes, so
+ * the delays are long: about 100 guesses a day at one of a million codes.
+ */
+const CODE_BACKOFF = { freeAttempts: 10, initialDelayMs: 1_000, maxDelayMs: 900_000, retentionMs: 86_400_000 };
+
 /** Concurrent password hashes; other work needs the thread pool too. */
 const MAX_CONCURRENT_HASHES = 2;
 /** Queued password hashes: at less than 0.1 s each, an accepted login waits less than a second. */
@@ -114,6 +164,8 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
   const accounts = createAttemptThrottle(clock, ACCOUNT_BACKOFF);
   const distributed = createAttemptThrottle(clock, DISTRIBUTED_BACKOFF);
   const addresses = createAttemptThrottle(clock, ADDRESS_BACKOFF);
+  const codes = createAttemptThrottle(clock, CODE_BACKOFF);
+  const tickets = createLoginTickets(clock);
   const pending = new Map<string, number>();
   const limitHashing = createSemaphore(MAX_CONCURRENT_HASHES, MAX_QUEUED_HASHES);
   const limitKnownHashing = createSemaphore(MAX_CONCURRENT_HASHES_OF_KNOWN, MAX_QUEUED_HASHES);
@@ -138,8 +190,9 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     return { actor, scope };
   }
 
-  function auditFailedLogin(user: User | null, address: string | null): Promise<void> {
-    const note = { op: "log-in-refused", resource: users.name, rowId: user?.id ?? null } as const;
+  function auditFailedLogin(user: User | null, address: string | null, reason?: string): Promise<void> {
+    const details = reason === undefined ? {} : { details: { reason } };
+    const note = { op: "log-in-refused", resource: users.name, rowId: user?.id ?? null, ...details } as const;
     return store.write((tx) => tx.addAuditEvent(note, actorContextFor(user, address)));
   }
 
@@ -227,12 +280,18 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     return passwords.hash(newPassword, readPasswordNames(store, user), "newPassword");
   }
 
-  async function startSession(user: User, address: string | null, passwordHash: string | null = null): Promise<string> {
+  async function startSession(
+    user: User,
+    address: string | null,
+    passwordHash: string | null = null,
+    secondFactor: SecondFactorKind | null = null,
+  ): Promise<string> {
     const by = actorContextFor(user, address);
     const now = clock.now();
     return store.write((tx) => {
       const provider = findUserProvider(tx, user)?.name;
-      const details = provider ? { details: { identityProvider: provider } } : {};
+      const known = { ...(provider && { identityProvider: provider }), ...(secondFactor && { secondFactor }) };
+      const details = Object.keys(known).length > 0 ? { details: known } : {};
       tx.addAuditEvent({ op: "log-in", resource: users.name, rowId: user.id, ...details }, by);
       if (passwordHash !== null) {
         const password = { passwordHash, passwordChangedAt: now };
@@ -242,25 +301,84 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     });
   }
 
+  /** Reports the password of a session that has just started; null if the cloud does not know it yet. */
+  function reportPasswordLogin(session: string, user: User, password: string | null): void {
+    if (password === null || user.email === null) return;
+    const [row] = store.find(userTokens, { tokenHash: hashToken(session) }, 1);
+    if (row) onPasswordLogin?.(row.id, { id: user.id, email: user.email }, password);
+  }
+
+  /**
+   * Redeems a code of the user; the throttle counts it under `key`. Throws TooManyRequestsError, and `invalid-value` on
+   * `code`.
+   */
+  async function redeemCode(user: User, code: string, key: string, by: ActorContext): Promise<SecondFactorKind> {
+    assertNotThrottled(codes.begin(key));
+    const options = { secrets: store.secrets, now: clock.now() };
+    const kind = await store.write((tx) => redeemSecondFactorCode(tx, user.id, code, by, options));
+    if (kind === null) {
+      await auditFailedLogin(user, by.actor.address, "The code of the second factor was wrong.");
+      throw invalidValue("code", "Must be the present code of the authenticator app, or an unused recovery code.");
+    }
+    codes.reset(key);
+    return kind;
+  }
+
+  /** The user of a pending log-in; null if something has changed that ends it. */
+  function userOfPending({ userId, passwordVersion }: TicketedLogin): User | null {
+    const user = store.get(users, userId);
+    const isUnchanged = user !== null && user.passwordChangedAt === passwordVersion;
+    return isUnchanged && !isAccountLocked(user.lock, clock.now()) ? user : null;
+  }
+
+  async function verifyOwnPassword(user: User, currentPassword: string | null, by: ActorContext): Promise<void> {
+    if (currentPassword === null) throw requiredValue("currentPassword");
+    const account = { email: user.email ?? "", password: currentPassword };
+    await verifyCredentials(account, by.actor.address, null).catch(rethrowOnField("currentPassword"));
+  }
+
   return {
     registerAttempt,
     async loginWithPassword(account, address, browser = null) {
       const user = await verifyCredentials(account, address, browser);
       const isLocal = findUserProvider(store, user) === null;
       const mustReplace = user.passwordResetRequired && isLocal;
-      const session = await startSession(
-        user,
-        address,
-        mustReplace ? await hashReplacementPassword(user, account) : null,
-      );
-      if (isLocal && !mustReplace && user.email !== null) {
-        const [row] = store.find(userTokens, { tokenHash: hashToken(session) }, 1);
-        if (row) onPasswordLogin?.(row.id, { id: user.id, email: user.email }, account.password);
+      const newPasswordHash = mustReplace ? await hashReplacementPassword(user, account) : null;
+      const password = isLocal && !mustReplace ? account.password : null;
+      const kinds = secondFactorsOf(store, user.id);
+      if (kinds.length > 0) {
+        const login = { userId: user.id, passwordVersion: user.passwordChangedAt, password, newPasswordHash };
+        return { ticket: tickets.issue(login), secondFactors: kinds };
       }
-      return session;
+      const session = await startSession(user, address, newPasswordHash);
+      reportPasswordLogin(session, user, password);
+      return { session };
+    },
+    async completeLogin(ticket, code, address, browser = null) {
+      const login = tickets.find(ticket);
+      const user = login && userOfPending(login);
+      if (!login || !user) {
+        tickets.end(ticket);
+        throw new CallerError("unauthorized", "The log-in has expired. Log in again with your password.");
+      }
+      const known = browser === null ? null : knownBrowserToken(browser, user, store);
+      const kind = await redeemCode(user, code, `${user.id} ${known ?? ""}`, actorContextFor(user, address)).catch(
+        (error: unknown) => {
+          if (!(error instanceof TooManyRequestsError)) tickets.countFailure(ticket);
+          throw error;
+        },
+      );
+      tickets.end(ticket);
+      const session = await startSession(user, address, login.newPasswordHash, kind);
+      reportPasswordLogin(session, user, login.password);
+      return { session, userId: user.id };
     },
     async verifyPassword(account, address) {
       const user = await verifyCredentials(account, address, null);
+      if (secondFactorsOf(store, user.id).length > 0) {
+        await auditFailedLogin(user, address, "The account has a second factor.");
+        throw invalidCredentials();
+      }
       if (user.passwordResetRequired || findUserProvider(store, user) !== null) throw invalidCredentials();
       await store.write((tx) =>
         tx.addAuditEvent({ op: "log-in", resource: users.name, rowId: user.id }, actorContextFor(user, address)),
@@ -284,11 +402,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
           `The password of this account must be changed at the identity provider ${provider.name}.`,
         );
       const isOwn = by.actor.userId === user.id;
-      if (isOwn && user.passwordHash !== null) {
-        if (currentPassword === null) throw requiredValue("currentPassword");
-        const account = { email: user.email ?? "", password: currentPassword };
-        await verifyCredentials(account, by.actor.address, null).catch(rethrowOnField("currentPassword"));
-      }
+      if (isOwn && user.passwordHash !== null) await verifyOwnPassword(user, currentPassword, by);
       const passwordHash = await passwords.hash(password, readPasswordNames(store, user));
       const reset = isOwn ? { passwordResetRequired: false } : {};
       await store.write((tx) => {
@@ -296,6 +410,23 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
         if (revokeTokens) revokeAllTokens(tx, user.id, by);
       });
     },
+    secondFactors: createSecondFactors(store, clock),
+    async verifyOwner(userId, { currentPassword, code = null }, by) {
+      const user = store.get(users, userId);
+      if (!user) throw notFound();
+      if (code === null) await verifyOwnPassword(user, currentPassword, by);
+      else await redeemCode(user, code, `${user.id} `, by);
+    },
+    renewRecoveryCodes: (userId, by) =>
+      store.write((tx) => {
+        if (secondFactorsOf(tx, userId).length === 0) throw new ConflictError("Set up a second factor first.");
+        return replaceRecoveryCodes(tx, userId, by);
+      }),
+    removeSecondFactors: (userId, by, endSessions) =>
+      store.write((tx) => {
+        if (removeSecondFactors(tx, userId, by) === 0) throw notFound();
+        if (endSessions) revokeUserSessions(tx, userId, by);
+      }),
   };
 }
 

@@ -1,3 +1,5 @@
+import { LOGIN_TICKET_MS } from "./login-tickets.ts";
+
 /**
  * With TLS, the `__Host-` prefix makes browsers refuse a cookie of this name set by another host or path.
  * @source RFC 6265bis §4.1.3.2
@@ -28,6 +30,24 @@ export function buildBrowserCookie(value: string, secure: boolean): string {
 /** Reads the cookie of a known browser; null if absent. */
 export function readBrowserCookie(header: string | null, secure: boolean): string | null {
   return readCookie(header, secure ? BROWSER_NAMES.secure : BROWSER_NAMES.plain);
+}
+
+const TICKET_NAMES = { secure: "__Host-carillon-login", plain: "carillon-login" } as const;
+
+/**
+ * Builds the Set-Cookie value of the ticket of a log-in that needs a second factor, see `login-tickets.ts`; null deletes
+ * the cookie. No script sees the ticket, and it is bound to the browser that sent the password.
+ */
+export function buildTicketCookie(ticket: string | null, secure: boolean): string {
+  const name = secure ? TICKET_NAMES.secure : TICKET_NAMES.plain;
+  const seconds = ticket === null ? 0 : LOGIN_TICKET_MS / 1_000;
+  const attributes = `Path=/; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}; Max-Age=${seconds}`;
+  return `${name}=${ticket ?? ""}; ${attributes}`;
+}
+
+/** Reads the cookie of a ticket; null if absent. */
+export function readTicketCookie(header: string | null, secure: boolean): string | null {
+  return readCookie(header, secure ? TICKET_NAMES.secure : TICKET_NAMES.plain);
 }
 
 /** Reads the session token from a Cookie header; null if absent. */

@@ -13,14 +13,15 @@ interface UnlockOptions {
 }
 
 /**
- * `carillon user unlock` and `user revoke`. Unlock recovers access when all administrators are locked out or forgot their password, or the identity
- * providers fail; with or without a running daemon. Write access to the data directory is authorization enough.
+ * `carillon user unlock`, `user revoke` and `user reset-factors`: recover access when all administrators are locked out,
+ * forgot their password or lost their second factors, or the identity providers fail; with or without a running daemon.
+ * Write access to the data directory is authorization enough.
  * @source docs/decisions/0600-command-line.md, Access
  */
 export function addUser(program: Command, terminal: Terminal): void {
   const user = program
     .command("user")
-    .description("Unlock an account, or end its access; works whether or not the daemon runs.")
+    .description("Unlock an account, end its access, or remove its second factors; works whether or not the daemon runs.")
     .addHelpText("after", "\nExample:\n  carillon user unlock --data data --user admin@example.org");
   user
     .command("unlock")
@@ -62,5 +63,22 @@ export function addUser(program: Command, terminal: Terminal): void {
         revoked: number;
       };
       terminal.out(json ? JSON.stringify(done) : `revoked ${done.revoked} sessions and tokens of ${done.user}`);
+    });
+  user
+    .command("reset-factors")
+    .description("Remove the second factors of an account whose owner has lost them, and end its sessions.")
+    .requiredOption("--data <dir>", "data directory of the appliance")
+    .requiredOption("--user <user>", "email address or id of the user")
+    .option("--json", "print one line of JSON")
+    .addHelpText(
+      "after",
+      "\nExample:\n  carillon user reset-factors --data data --user admin@example.org\n\n" +
+        "The password then is enough to log in: verify first that the request comes from the owner.",
+    )
+    .action(async ({ data, json, user: given }: Pick<UnlockOptions, "data" | "user" | "json">) => {
+      const reset = (await runControlCommand(data, "user.resetFactors", { user: given }, systemClock)) as {
+        user: string;
+      };
+      terminal.out(json ? JSON.stringify(reset) : `removed the second factors of ${reset.user}`);
     });
 }

@@ -1,8 +1,8 @@
-import { randomInt } from "node:crypto";
 import { isAccountLocked } from "../auth/account-lock.ts";
 import type { LoginService } from "../auth/login.ts";
+import { generateOneTimeCode, hashOneTimeCode } from "../auth/one-time-codes.ts";
 import type { AccessControl } from "../auth/principal.ts";
-import { generateToken, hashToken } from "../auth/tokens.ts";
+import { generateToken } from "../auth/tokens.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
 import { DEVICE_SESSION_SCOPE } from "../permissions/token-scopes.ts";
@@ -10,11 +10,6 @@ import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { ActorContext, Store, Transaction } from "../store/store.ts";
 
-/** Characters that cannot be mistaken for one another. @source Crockford's Base32 */
-const CODE_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/** 80 bits: beyond guessing with the login throttle, and short enough to type on a wall display. */
-const CODE_LENGTH = 16;
-const GROUP_LENGTH = 4;
 /** How long an invitation can be accepted: one week. */
 const INVITATION_MS = 7 * 86_400_000;
 /** Lifetime of a device session; browsers keep a cookie no longer. @source RFC 6265bis §5.5 */
@@ -40,9 +35,9 @@ export async function createInvitation(
   userId: string,
   by: ActorContext,
 ): Promise<{ code: string; expires: number }> {
-  const code = generateCode();
+  const code = generateOneTimeCode();
   const expires = clock.now() + INVITATION_MS;
-  const system = { kind: "invitation", type: "code", tokenHash: hashCode(code), expires } as const;
+  const system = { kind: "invitation", type: "code", tokenHash: hashOneTimeCode("invitation", code), expires } as const;
   await store.create(userTokens, { userId, name: "Invitation" }, by, system);
   return { code, expires };
 }
@@ -62,7 +57,7 @@ export async function acceptInvitation(
   const { scope } = access.systemContext("invitations");
   const isIn = await store.write((tx) => {
     const now = clock.now();
-    const [found] = tx.find(userTokens, { tokenHash: hashCode(code), kind: "invitation" }, 1);
+    const [found] = tx.find(userTokens, { tokenHash: hashOneTimeCode("invitation", code), kind: "invitation" }, 1);
     const user = found ? tx.get(users, found.userId) : null;
     const { id: userId = null, name: userName = "unknown account" } = user ?? {};
     const by: ActorContext = { actor: { kind: "user", userId, name: userName, address }, scope };
@@ -89,17 +84,6 @@ function revokeOldestDevices(tx: Transaction, userId: string, by: ActorContext):
   const devices = tx.find(userTokens, { userId, kind: "device" });
   for (const { id } of devices.slice(0, Math.max(0, devices.length - MAX_DEVICES_PER_USER + 1)))
     tx.remove(userTokens, id, by);
-}
-
-function generateCode(): string {
-  const signs = Array.from({ length: CODE_LENGTH }, () => CODE_ALPHABET[randomInt(CODE_ALPHABET.length)]).join("");
-  return signs.match(new RegExp(`.{${GROUP_LENGTH}}`, "g"))?.join("-") ?? signs;
-}
-
-/** Ignores case, blanks, hyphens, and which of two similar characters was typed. @source Crockford's Base32 */
-function hashCode(code: string): string {
-  const plain = code.toUpperCase().replace(/[\s-]/g, "").replaceAll("O", "0").replace(/[IL]/g, "1");
-  return hashToken(`invitation ${plain}`);
 }
 
 function invalidInvitation(): CallerError {

@@ -6,6 +6,7 @@ import { isNetwork } from "../lib/address-set.ts";
 import type { Clock } from "../lib/clock.ts";
 import { BugError, ConflictError, invalidValue } from "../lib/errors.ts";
 import domains from "../resources/domains/domains.ts";
+import secondFactors from "../resources/people/second-factors.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import applications from "../resources/security/applications.ts";
@@ -35,7 +36,13 @@ import {
   readUserRights,
 } from "./rights.ts";
 import { presentScimGroupLinks } from "./scim-group-hooks.ts";
-import { auditBreakGlassChange, auditGroupChange, auditMemberChange, auditScimLinkChange } from "./trust-changes.ts";
+import {
+  auditBreakGlassChange,
+  auditGroupChange,
+  auditMemberChange,
+  auditScimLinkChange,
+  auditSecondFactorReset,
+} from "./trust-changes.ts";
 import { createUserPresenter } from "./user-presenter.ts";
 
 /** Hooks with the resource that they are bound to. */
@@ -60,6 +67,10 @@ export function accessHooks(clock: Clock, catalogue: Catalogue): readonly BoundH
       present: createUserPresenter(clock),
     }),
     bind(userTokens, { beforeWrite: (change, tx, by) => checkToken(change, tx, by, clock.now()) }),
+    bind(secondFactors, {
+      beforeWrite: checkSecondFactor,
+      afterWrite: auditSecondFactorReset,
+    }),
     bind(applications, applicationHooks(assertCanDelegate)),
     bind(securityGroups, {
       beforeWrite: checkGroup,
@@ -150,6 +161,18 @@ function checkToken(
   const holder = tx.get(users, after.userId);
   if (!holder || holder.id === by.actor.userId) return;
   assertCanDelegate(by, readUserRights(tx, holder.pk), readUserDomainIds(tx, holder.pk));
+}
+
+/** Without a second factor the password is enough, so removing one is as much as setting a password. */
+function checkSecondFactor(
+  { op, before, after }: RowMutation<typeof secondFactors>,
+  tx: StoreReader,
+  by: ActorContext,
+): void {
+  const row = after ?? before;
+  const owner = row && tx.get(users, row.userId);
+  if (!owner || owner.id === by.actor.userId || op === "update") return;
+  assertCanDelegate(by, readUserRights(tx, owner.pk), domainIdsOf(owner));
 }
 
 function checkGroup({ after, before }: RowMutation<typeof securityGroups>, tx: StoreReader, by: ActorContext): void {

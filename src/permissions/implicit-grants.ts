@@ -3,7 +3,7 @@ import type { Grant } from "./grants.ts";
 /**
  * The implicit grants of every user: read itself; read and delete its notifications, subscriptions and permissions;
  * answer its notifications; manage its devices; read and end the session; read its tokens, security groups, domains and
- * permissions; revoke its tokens; change its password and profile; join and leave open lists; opt out of messages that
+ * permissions; revoke its tokens; change its password, second factors and profile; join and leave open lists; opt out of messages that
  * allow it.
  * @source docs/decisions/0003-authentication.md, Permissions; docs/decisions/0401-permission-rules.md, Implicit grants
  */
@@ -12,6 +12,10 @@ export function buildImplicitGrants(userId: string): Grant[] {
   return [
     { verb: "get", spec: own },
     { verb: "put", spec: `${own}/password` },
+    { verb: "get", spec: `${own}/second-factors/*` },
+    ...["authenticator-app", "authenticator-app/confirmation", "recovery-codes", "second-factor-removal"].map(
+      (at): Grant => ({ verb: "post", spec: `${own}/${at}` }),
+    ),
     { verb: "get", spec: `${own}/profile` },
     { verb: "put", spec: `${own}/profile` },
     ...readAndDelete("/session"),

@@ -1,13 +1,15 @@
+import type secondFactors from "../resources/people/second-factors.ts";
 import users from "../resources/people/users.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
 import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
 import securityGroups from "../resources/security/security-groups.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
 import type { ActorContext, RowMutation, StoreReader, Transaction } from "../store/store.ts";
+import { readUserRights } from "./rights.ts";
 
 /**
  * Audits changes of the highest rights beside the changed row: super groups, their members and links, and break-glass
- * accounts. They raise the alarm `security_change`. @source docs/decisions/0401-permission-rules.md, Trust
+ * accounts, and of second factors of super users. They raise the alarm `security_change`. @source docs/decisions/0401-permission-rules.md, Trust
  */
 export function auditGroupChange(change: RowMutation<typeof securityGroups>, tx: Transaction, by: ActorContext): void {
   const [was, is] = [change.before?.superGroup ?? false, change.after?.superGroup ?? false];
@@ -53,6 +55,18 @@ export function auditBreakGlassChange(
   if (!row || (before?.breakGlass ?? false) === (after?.breakGlass ?? false)) return;
   const what = after?.breakGlass ? "is now a break-glass account" : "is no longer a break-glass account";
   audit(users, row.id, `${row.name} ${what}.`, tx, by);
+}
+
+/** Of a super user, by somebody else: the password alone then gives the highest rights. */
+export function auditSecondFactorReset(
+  { op, before }: RowMutation<typeof secondFactors>,
+  tx: Transaction,
+  by: ActorContext,
+): void {
+  if (op !== "delete" || !before || before.kind === "recovery-codes" || by.actor.userId === before.userId) return;
+  const user = tx.get(users, before.userId);
+  if (!user || !readUserRights(tx, user.pk).superUser) return;
+  audit(users, user.id, `The second factor of ${user.name} was removed.`, tx, by);
 }
 
 /** Set-up makes the first one. */

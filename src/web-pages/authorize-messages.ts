@@ -34,6 +34,11 @@ export interface AuthorizeMessages {
   /** `{min}` and `{max}` are filled in by the page. */
   badNew: string;
   outdated: string;
+  secondFactor: string;
+  code: string;
+  codeHint: string;
+  wrongCode: string;
+  loginExpired: string;
 }
 
 const ENGLISH: AuthorizeMessages = {
@@ -65,6 +70,11 @@ const ENGLISH: AuthorizeMessages = {
   badNew:
     "The new password must have {min} to {max} characters, differ from the old one, contain no name of yours or the organisation, and not be easy to guess. Choose several unrelated words.",
   outdated: "The page has expired. Please try again.",
+  secondFactor: "Confirm your log-in",
+  code: "Code",
+  codeHint: "The code of your authenticator app, or a recovery code.",
+  wrongCode: "The code is not correct, or was used already. Enter the present code of the app.",
+  loginExpired: "The log-in has expired. Enter your password again.",
 };
 
 const GERMAN: AuthorizeMessages = {
@@ -96,6 +106,11 @@ const GERMAN: AuthorizeMessages = {
   badNew:
     "Das neue Passwort muss {min} bis {max} Zeichen haben und ein anderes als bisher sein, darf weder Ihren Namen noch den der Organisation enthalten und nicht leicht zu erraten sein. Nehmen Sie mehrere Wörter, die nichts miteinander zu tun haben.",
   outdated: "Die Seite war zu lange offen. Bitte versuchen Sie es noch einmal.",
+  secondFactor: "Anmeldung bestätigen",
+  code: "Code",
+  codeHint: "Der Code Ihrer Authenticator-App oder ein Wiederherstellungscode.",
+  wrongCode: "Der Code ist falsch oder wurde schon benutzt. Geben Sie den jetzigen Code der App ein.",
+  loginExpired: "Die Anmeldung ist abgelaufen. Geben Sie Ihr Passwort noch einmal ein.",
 };
 
 /** Texts in the preferred language of the browser. */

@@ -32,6 +32,13 @@ export interface LoginPage extends FormPage {
   passwords: { taken: boolean; directory: boolean };
 }
 
+/** Data of the page that asks for a code of the second factor. */
+export interface SecondFactorPage extends FormPage {
+  /** Link back to the password. */
+  otherAccount: string;
+  notice: string | null;
+}
+
 /** Data of the consent page. */
 export interface ConsentPage extends FormPage {
   userName: string;
@@ -53,6 +60,20 @@ export function renderLoginPage(page: LoginPage): HttpResponse {
     html`<h1>${messages.logIn}</h1><p>${fillPlaceholders(messages.logInFor, { app: request.application.name })}</p>${renderNotice(page.notice)}
 ${providers.map(({ name, href }) => html`<p><a href="${href}">${fillPlaceholders(messages.by, { name })}</a></p>`)}${passwords.taken ? "" : html`<p>${messages.breakGlass}</p>`}
 ${renderForm(page, html`${passwords.directory ? field("email", messages.login, "text", "username", email) : field("email", messages.email, "email", "username", email)}${field("password", messages.password, "password", "current-password")}${requiresNewPassword ? newPasswordField : ""}<button>${messages.logIn}</button>`)}`,
+    request,
+  );
+}
+
+/** Form for a code of the second factor, after the password. */
+export function renderSecondFactorPage(page: SecondFactorPage): HttpResponse {
+  const { messages, request } = page;
+  const input = html`<label for="code">${messages.code}</label><input id="code" name="code" type="text" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" maxlength="64" required aria-describedby="hint" autofocus><small id="hint">${messages.codeHint}</small>`;
+  return renderPage(
+    page,
+    messages.secondFactor,
+    html`<h1>${messages.secondFactor}</h1>${renderNotice(page.notice)}
+${renderForm(page, html`${input}<button>${messages.logIn}</button>`)}
+<p><a href="${page.otherAccount}">${messages.otherAccount}</a></p>`,
     request,
   );
 }

@@ -1,7 +1,8 @@
 import type { NewPasswords } from "../auth/new-passwords.ts";
 import { readPasswordNames } from "../auth/password-names.ts";
 import type { AccessControl } from "../auth/principal.ts";
-import { revokeAllTokens } from "../auth/sessions.ts";
+import { removeSecondFactors } from "../auth/second-factors.ts";
+import { revokeAllTokens, revokeUserSessions } from "../auth/sessions.ts";
 import { createToken, type UserToken, withDefaultExpiry } from "../auth/tokens.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, invalidValue, requiredValue } from "../lib/errors.ts";
@@ -109,6 +110,17 @@ export function createControlCommands({
       const found = findUser(store, user);
       const revoked = await store.write((tx) => revokeAllTokens(tx, found.id, by));
       return { id: found.id, user: found.email ?? found.name, revoked };
+    },
+    /** `{user}` -> `{id, user}`: removes the second factors of a user who has lost them, and ends the user's sessions. */
+    "user.resetFactors": async ({ user }) => {
+      const found = findUser(store, user);
+      await store.write((tx) => {
+        if (removeSecondFactors(tx, found.id, by) === 0) {
+          throw new CallerError("not-found", "The user has no second factor at this installation.");
+        }
+        revokeUserSessions(tx, found.id, by);
+      });
+      return { id: found.id, user: found.email ?? found.name };
     },
     /** `{after?, noted?}` (see AuditRange) -> AuditVerification, at most MAX_VERIFIED_ENTRIES entries per call. */
     "audit.verify": ({ noted, ...range }) =>

@@ -12,12 +12,17 @@ import { CallerError, TooManyRequestsError, UpstreamError } from "../../lib/erro
 import type { HttpResponse } from "../../lib/http-response.ts";
 import { option, text } from "../../schema/field.ts";
 import { authorizeMessages, fillPlaceholders } from "../../web-pages/authorize-messages.ts";
-import { renderAuthorizeErrorPage, renderConsentPage, renderLoginPage } from "../../web-pages/authorize-page.ts";
+import {
+  renderAuthorizeErrorPage,
+  renderConsentPage,
+  renderLoginPage,
+  renderSecondFactorPage,
+} from "../../web-pages/authorize-page.ts";
 import type { Action, PublicRequest } from "../action.ts";
 import { errorResponseOf } from "../error-response.ts";
 import { textParameter } from "../query/query.ts";
 import { assertSameOrigin } from "../session-auth.ts";
-import { logInWithPassword } from "./password-login.ts";
+import { completeLogin, logInWithPassword } from "./password-login.ts";
 
 const ANSWERS = { kind: "page" } as const;
 const PARAMETERS = [
@@ -34,7 +39,10 @@ const QUERY = {
   prompt: option("login: requires a login even if there is a session.", ["login"]),
 };
 const form = Object.fromEntries(
-  ["form_token", "decision", "email", "password", "new_password"].map((name) => [name, text(`${name} of the form.`)]),
+  ["form_token", "decision", "email", "password", "new_password", "code"].map((name) => [
+    name,
+    text(`${name} of the form.`),
+  ]),
 );
 
 /**
@@ -103,7 +111,9 @@ async function submitAuthorizeForm(incoming: PublicRequest): Promise<HttpRespons
   const { outdated } = messagesFor(incoming);
   if (!principal) {
     return isTokenValid
-      ? submitPassword(incoming, context)
+      ? typeof body.code === "string"
+        ? submitSecondFactor(incoming, context)
+        : submitPassword(incoming, context)
       : renderLogin(incoming, context, { status: 400, notice: outdated });
   }
   if (!isTokenValid) return renderConsent(incoming, context, principal, { status: 400, notice: outdated });
@@ -116,11 +126,28 @@ async function submitPassword(incoming: PublicRequest, context: AuthorizeContext
   const { body } = incoming;
   const account = { email: textOf(body.email), password: textOf(body.password) };
   try {
-    const cookies = await logInWithPassword({ ...account, newPassword: textOf(body.new_password) }, incoming);
-    return { ...redirect(pageOf(incoming)), cookies };
+    const login = await logInWithPassword({ ...account, newPassword: textOf(body.new_password) }, incoming);
+    const next = login.secondFactors ? renderSecondFactor(incoming, context) : redirect(pageOf(incoming));
+    return { ...next, cookies: login.cookies };
   } catch (error) {
     if (!(error instanceof CallerError || error instanceof UpstreamError)) throw error;
     return renderLogin(incoming, context, formErrorOf(error, incoming));
+  }
+}
+
+/** Completes the log-in of the browser's ticket. */
+async function submitSecondFactor(incoming: PublicRequest, context: AuthorizeContext): Promise<HttpResponse> {
+  try {
+    return { ...redirect(pageOf(incoming)), cookies: await completeLogin(textOf(incoming.body.code), incoming) };
+  } catch (error) {
+    if (!(error instanceof CallerError)) throw error;
+    const messages = messagesFor(incoming);
+    if (error.type === "unauthorized") {
+      return renderLogin(incoming, context, { status: 400, notice: messages.loginExpired });
+    }
+    const formError = formErrorOf(error, incoming);
+    const isLimited = error instanceof TooManyRequestsError;
+    return renderSecondFactor(incoming, context, isLimited ? formError : { status: 400, notice: messages.wrongCode });
   }
 }
 
@@ -156,6 +183,21 @@ function renderLogin(incoming: PublicRequest, { request }: AuthorizeContext, err
     ...{ action: pageOf(incoming, "login"), formToken: formTokenFor(incoming, { request, principal: null }) },
     ...{ providers, passwords: identity.passwordLoginOptions() },
     passwordMinLength: incoming.deps.settings.auth.passwordMinLength,
+  });
+  return { ...page, headers: { ...page.headers, ...headers } };
+}
+
+function renderSecondFactor(incoming: PublicRequest, context: AuthorizeContext, error = NO_ERROR): HttpResponse {
+  const { status, notice, headers } = error;
+  const page = renderSecondFactorPage({
+    ...{
+      request: context.request,
+      status,
+      notice,
+      ...appearanceFor(incoming),
+      otherAccount: pageOf(incoming, "login"),
+    },
+    ...{ action: pageOf(incoming, "login"), formToken: formTokenFor(incoming, { ...context, principal: null }) },
   });
   return { ...page, headers: { ...page.headers, ...headers } };
 }

@@ -57,6 +57,7 @@ import { reportActions } from "./reports.ts";
 import { scenarioActions } from "./scenarios.ts";
 import { schemaActions } from "./schema.ts";
 import { scimActions } from "./scim.ts";
+import { secondFactorActions } from "./second-factors.ts";
 import { securityGroupActions } from "./security-groups.ts";
 import { sessionActions } from "./session.ts";
 import { speechActions } from "./speech.ts";
@@ -76,6 +77,7 @@ const FIXED: readonly Action[] = [
   ...scimActions,
   ...identityProviderActions,
   ...passwordActions,
+  ...secondFactorActions,
   ...invitationActions,
   ...sessionActions,
   ...schemaActions,

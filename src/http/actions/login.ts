@@ -4,20 +4,24 @@ import { PASSWORD_MAX_LENGTH } from "../../auth/new-passwords.ts";
 import { buildSessionCookie } from "../../auth/session-cookie.ts";
 import { notFound } from "../../lib/errors.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
-import { boolean, computed, integer, object, text, uuid } from "../../schema/field.ts";
+import factors from "../../resources/people/second-factors.ts";
+import { boolean, computed, integer, list, object, option, text, uuid } from "../../schema/field.ts";
 import type { Action } from "../action.ts";
 import { jsonResponse } from "../action.ts";
 import { fileResponse } from "../file-response.ts";
 import { assertSameOrigin, authenticateSession } from "../session-auth.ts";
 import { compileBodyValidator } from "./body-validator.ts";
-import { logInWithPassword } from "./password-login.ts";
+import { completeLogin, logInWithPassword } from "./password-login.ts";
 
 const email = text("Email address of the account.", { required: true, max: 254 });
 const password = text("Password of the account.", { required: true, max: 1_024 });
 const newPassword = text("New password, for users who must set one.", { max: PASSWORD_MAX_LENGTH });
 const firstPassword = text("Password of the administrator.", { required: true, max: PASSWORD_MAX_LENGTH });
 const code = text("The one-time code.", { required: true, max: 64 });
+const factorCode = text("Code of the authenticator app, or a recovery code.", { required: true, max: 64 });
 const name = text("Display name of the administrator.", { max: 140 });
+
+const SECOND_FACTOR = option("Kind.", factors.fields.kind.values);
 
 const PROVIDER_LINK = {
   id: uuid("Id of the identity provider; `/api/log-in/{id}` redirects to it.", { required: true }),
@@ -48,6 +52,7 @@ const SETUP_STATE = {
 };
 
 const validateLogin = compileBodyValidator({ email, password, newPassword });
+const validateFactor = compileBodyValidator({ code: factorCode });
 const validateSetup = compileBodyValidator({ code, email, password: firstPassword, name });
 
 /** Login, first-run setup, and the state of both. @source docs/decisions/0021-login-and-drills.md */
@@ -56,14 +61,36 @@ export const loginActions: readonly Action[] = [
     method: "post",
     at: "login",
     outsideVersion: true,
-    doc: "Starts a console session and sets the session cookie.",
-    response: { kind: "nothing" },
+    doc: "Starts a console session and sets the session cookie (204). For a user with a second factor it sets the cookie of a ticket instead (200), with which `POST /api/login/second-factor` must follow within five minutes.",
+    response: {
+      kind: "members",
+      fields: {
+        secondFactors: list("Second factors of the user: one of them is needed.", SECOND_FACTOR, { required: true }),
+      },
+      orNothing: true,
+    },
     permission: "open",
     accepts: { email, password, newPassword },
     async handle(request) {
       assertSameOrigin(request);
       const account = validateLogin(request.body) as unknown as LoginCredentials;
-      return { status: 204, cookies: await logInWithPassword(account, request), body: null };
+      const { cookies, secondFactors } = await logInWithPassword(account, request);
+      if (secondFactors) return { ...jsonResponse({ secondFactors }), cookies };
+      return { status: 204, cookies, body: null };
+    },
+  },
+  {
+    method: "post",
+    at: "login/second-factor",
+    outsideVersion: true,
+    doc: "Completes a log-in with a code of a second factor, and sets the session cookie. A ticket takes five wrong codes.",
+    response: { kind: "nothing" },
+    permission: "open",
+    accepts: { code: factorCode },
+    async handle(request) {
+      assertSameOrigin(request);
+      const given = validateFactor(request.body) as { code: string };
+      return { status: 204, cookies: await completeLogin(given.code, request), body: null };
     },
   },
   {

@@ -1,17 +1,51 @@
 import { findUserByEmail } from "../../auth/identity-providers.ts";
 import { rememberAccount } from "../../auth/known-browsers.ts";
 import type { LoginCredentials } from "../../auth/login.ts";
-import { buildBrowserCookie, buildSessionCookie, readBrowserCookie } from "../../auth/session-cookie.ts";
+import type { SecondFactorKind } from "../../auth/second-factors.ts";
+import {
+  buildBrowserCookie,
+  buildSessionCookie,
+  buildTicketCookie,
+  readBrowserCookie,
+  readTicketCookie,
+} from "../../auth/session-cookie.ts";
+import users from "../../resources/people/users.ts";
 import type { PublicRequest } from "../action.ts";
 
-/** Logs in; returns the cookies of the session and of the browser, which is known from now on. Throws as the service. */
-export async function logInWithPassword(
-  account: LoginCredentials,
-  { deps, address, secure, header }: Pick<PublicRequest, "deps" | "address" | "secure" | "header">,
-): Promise<string[]> {
+type LoginRequest = Pick<PublicRequest, "deps" | "address" | "secure" | "header">;
+
+/** Cookies of a log-in; with `secondFactors` there is no session yet, and `completeLogin` needs a code of one of them. */
+export interface LoginCookies {
+  cookies: string[];
+  secondFactors: readonly SecondFactorKind[] | null;
+}
+
+/**
+ * Logs in; returns the cookies of the session and of the browser, which is known from now on, or the cookie of a ticket.
+ * Throws as the service.
+ */
+export async function logInWithPassword(account: LoginCredentials, request: LoginRequest): Promise<LoginCookies> {
+  const { deps, address, secure, header } = request;
   const browser = readBrowserCookie(header("cookie"), secure);
-  const session = buildSessionCookie(await deps.signIn.loginWithPassword(account, address, browser), secure);
+  const login = await deps.signIn.loginWithPassword(account, address, browser);
+  if ("ticket" in login) {
+    return { cookies: [buildTicketCookie(login.ticket, secure)], secondFactors: login.secondFactors };
+  }
+  const session = buildSessionCookie(login.session, secure);
   const user = findUserByEmail(deps.store, account.email);
   // A login name of a directory is no address: such a browser stays unknown.
-  return user ? [session, buildBrowserCookie(rememberAccount(browser, user, deps.store), secure)] : [session];
+  const cookies = user ? [session, buildBrowserCookie(rememberAccount(browser, user, deps.store), secure)] : [session];
+  return { cookies, secondFactors: null };
+}
+
+/** Completes the log-in of the browser's ticket; returns the cookies as `logInWithPassword`. Throws as the service. */
+export async function completeLogin(code: string, request: LoginRequest): Promise<string[]> {
+  const { deps, address, secure, header } = request;
+  const cookie = header("cookie");
+  const browser = readBrowserCookie(cookie, secure);
+  const ticket = readTicketCookie(cookie, secure) ?? "";
+  const { session, userId } = await deps.signIn.completeLogin(ticket, code, address, browser);
+  const cookies = [buildSessionCookie(session, secure), buildTicketCookie(null, secure)];
+  const user = deps.store.get(users, userId);
+  return user ? [...cookies, buildBrowserCookie(rememberAccount(browser, user, deps.store), secure)] : cookies;
 }

@@ -155,6 +155,7 @@ function successOf(action: Action): Record<string, JsonSchema> {
         ...others,
       },
     },
+    ...(response.kind === "members" && response.orNothing ? { 204: { description: "Done." } } : {}),
     ...unchanged,
   };
 }

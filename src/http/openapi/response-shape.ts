@@ -14,13 +14,14 @@ export type ResponseShape =
   | { kind: "deletion" }
   /**
    * An object with these fields, null if an optional field is not set; only those in `sometimes` may be missing. If
-   * the caller requests it, bytes of one of the content types `orBytes`.
+   * the caller requests it, bytes of one of the content types `orBytes`. With `orNothing` there may be no content (204).
    */
   | {
       kind: "members";
       fields: Readonly<Record<string, Field>>;
       sometimes?: readonly string[];
       orBytes?: readonly string[];
+      orNothing?: boolean;
     }
   /** JSON that cannot be described by fields. */
   | { kind: "json"; schema: JsonSchema }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createLoginService, type LoginService } from "../../../src/auth/login.ts";
+import { createLoginService, type LoginOutcome, type LoginService } from "../../../src/auth/login.ts";
 import { hashPassword, verifyPassword } from "../../../src/auth/passwords.ts";
 import { revokeSession } from "../../../src/auth/sessions.ts";
 import { createToken } from "../../../src/auth/tokens.ts";
@@ -25,15 +25,17 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 
 const sessions = () => fixture.store.find(userTokens, { userId: annId, kind: "session" });
-const holder = (token: string) => fixture.access.authenticate(token, "cookie");
+const tokenOf = (login: LoginOutcome | string): string =>
+  typeof login === "string" ? login : "session" in login ? login.session : "";
+const holder = (login: LoginOutcome | string) => fixture.access.authenticate(tokenOf(login), "cookie");
 
 describe("login", () => {
   it("starts a session that is valid in its cookie only and never returns the token", async () => {
     const token = await signIn.loginWithPassword({ email: " ANN@example.org", password: PASSWORD }, "10.0.0.1");
     expect(holder(token)).toMatchObject({ userId: annId, accessToken: null });
-    expect(fixture.access.authenticate(token)).toBeNull();
+    expect(fixture.access.authenticate(tokenOf(token))).toBeNull();
     const [row] = sessions();
-    expect(row?.tokenHash).not.toBe(token);
+    expect(row?.tokenHash).not.toBe(tokenOf(token));
     expect(row?.expires).toBe(fixture.clock.now() + 12 * 60 * MINUTE);
     const permanent = await fixture.user("Bob");
     expect(holder(permanent.token)).toBeNull();
@@ -141,9 +143,9 @@ describe("session", () => {
   it("is not extended by automatic requests", async () => {
     const token = await signIn.loginWithPassword(ANN, null);
     fixture.clock.advanceSync(29 * MINUTE);
-    expect(fixture.access.authenticate(token, "cookie", false)).not.toBeNull();
+    expect(fixture.access.authenticate(tokenOf(token), "cookie", false)).not.toBeNull();
     fixture.clock.advanceSync(MINUTE);
-    expect(fixture.access.authenticate(token, "cookie", false)).toBeNull();
+    expect(fixture.access.authenticate(tokenOf(token), "cookie", false)).toBeNull();
   });
 
   it("is not extended by isStillValid", async () => {

@@ -24,6 +24,7 @@ const COMMANDS = [
   "token revoke",
   "user",
   "user unlock",
+  "user reset-factors",
   "audit",
   "audit verify",
   "backup",

@@ -5,6 +5,8 @@ import { createNewPasswords } from "../../../src/auth/new-passwords.ts";
 import { verifyPassword } from "../../../src/auth/passwords.ts";
 import { CallerError } from "../../../src/lib/errors.ts";
 import { silentLog } from "../../../src/lib/log.ts";
+import secondFactors from "../../../src/resources/people/second-factors.ts";
+import userTokens from "../../../src/resources/people/user-tokens.ts";
 import users from "../../../src/resources/people/users.ts";
 import type { AuditVerification } from "../../../src/store/audit-chain.ts";
 import { type ApplianceData, openApplianceDataOffline } from "../../../src/wiring/appliance-data.ts";
@@ -81,6 +83,27 @@ describe.each([
       null,
       true,
     ]);
+  });
+
+  it("remove the second factors of a user, and end the sessions", async () => {
+    const user = `factor-${running}@example.org`;
+    const data = await openApplianceDataOffline(dataDir, clock);
+    const by = data.access.systemContext("test");
+    const { id } = await data.store.create(users, { name: "Factor", email: user }, by);
+    const secret = data.store.secrets.seal("JBSWY3DPEHPK3PXP");
+    await data.store.create(secondFactors, { userId: id }, by, { kind: "totp", secret });
+    const session = { kind: "session", tokenHash: `session ${running}`, expires: clock.now() + 1_000 } as const;
+    await data.store.create(userTokens, { userId: id, name: "Console" }, by, session);
+    await data.close();
+    await withDaemon(running, async () => {
+      expect(await give("user.resetFactors", { user })).toEqual({ id, user });
+      await expect(give("user.resetFactors", { user })).rejects.toMatchObject({ type: "not-found" });
+    });
+    const after = await openApplianceDataOffline(dataDir, clock);
+    const where = { userId: id };
+    const left = [after.store.count(secondFactors, where), after.store.count(userTokens, where)];
+    await after.close();
+    expect(left).toEqual([0, 0]);
   });
 
   it("create, list and revoke tokens", async () => {

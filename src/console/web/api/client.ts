@@ -65,7 +65,9 @@ export interface ApiClient {
   ): Promise<void>;
   /** What would lose a row, by a dry run of its removal. Throws `in-use` for what emergencies need. */
   ordinaryUses(route: RouteFor<"delete">, params?: RouteParams): Promise<readonly Dependent[]>;
-  logIn(email: string, password: string, newPassword?: string): Promise<void>;
+  /** Resolves to true when a second factor is needed, with `completeLogIn`. */
+  logIn(email: string, password: string, newPassword?: string): Promise<boolean>;
+  completeLogIn(code: string): Promise<void>;
   setup(): Promise<SetupState>;
   /** Where a browser goes to log in by an identity provider, and then to the path `to`. */
   doorTo(providerId: string, to: string): string;
@@ -194,7 +196,8 @@ export function createClient(options: ClientOptions): ApiClient {
     ordinaryUses: async (route, params) =>
       ((await call("DELETE", routeUrl(route, params, { dryRun: true }))) as { uses?: readonly Dependent[] }).uses ?? [],
     logIn: async (email, password, newPassword) =>
-      void (await call("POST", "/api/login", { email, password, newPassword })),
+      (await call("POST", "/api/login", { email, password, newPassword })) !== null,
+    completeLogIn: async (code) => void (await call("POST", "/api/login/second-factor", { code })),
     doorTo: (providerId, to) => `/api/log-in/${providerId}?to=${encodeURIComponent(to)}`,
     setup: () => call("GET", "/api/setup") as Promise<SetupState>,
     setUp: async (admin) => void (await call("POST", "/api/setup", admin)),

@@ -254,3 +254,6 @@ export interface SessionRow {
   name: string;
   email: string | null;
 }
+
+/** A second factor of a user. */
+export type SecondFactorRow = RowOf<"SecondFactor">;

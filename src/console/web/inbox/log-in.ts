@@ -8,7 +8,7 @@ const INVITATION = /^#invitation=([\w-]+)$/;
 
 /** What the door needs. */
 export interface LogInOptions {
-  client: Pick<InboxClient, "logIn" | "accept">;
+  client: Pick<InboxClient, "logIn" | "completeLogIn" | "accept">;
   words: InboxMessages;
   /** What the device is called among its owner's tokens. */
   deviceName: string;
@@ -24,12 +24,29 @@ export function showLogIn(place: HTMLElement, code: string | null, { client, wor
   const { t } = words;
   return new Promise<void>((resolve) => {
     const fault = element("p", { role: "alert", class: "bad" });
-    const attempt = (enter: () => Promise<void>, wrong: InboxMessageKey) => (event: Event) => {
+    const attempt = (enter: () => Promise<unknown>, wrong: InboxMessageKey) => (event: Event) => {
       event.preventDefault();
       fault.textContent = "";
-      enter().then(resolve, (error) => {
-        fault.textContent = t(wordOf(error, wrong));
-      });
+      enter().then(
+        (needsSecondFactor) => (needsSecondFactor === true ? askForSecondFactor() : resolve()),
+        (error) => {
+          fault.textContent = t(wordOf(error, wrong));
+        },
+      );
+    };
+    const askForSecondFactor = (): void => {
+      const factor = field("factor", { autocomplete: "one-time-code", spellcheck: "false", maxlength: "64" });
+      place.replaceChildren(
+        element("h1", {}, t("log-in-title")),
+        fault,
+        element(
+          "form",
+          { class: "card", submit: attempt(() => client.completeLogIn(factor.value), "wrong-factor") },
+          labelled(factor),
+          element("button", {}, t("log-in")),
+        ),
+      );
+      factor.focus();
     };
     const field = (name: InboxMessageKey, attributes: Record<string, string>): HTMLInputElement =>
       element("input", { id: name, required: true, ...attributes });

@@ -7,10 +7,11 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { useChangeLanguage } from "./account-language.ts";
 import { OwnPassword } from "./own-password.tsx";
+import { SecondFactors } from "./second-factors.tsx";
 
 const COLOR_SCHEMES = ["auto", "light", "dark"] as const;
 
-/** The account of the current user: language, theme and log-out. */
+/** The account of the current user: language, theme, second factor and log-out. */
 export default function AccountSheet({ session, onClose }: { session: SessionRow; onClose: () => void }) {
   const { t, name, language } = useTranslation();
   const changeLanguage = useChangeLanguage(session);
@@ -41,6 +42,8 @@ export default function AccountSheet({ session, onClose }: { session: SessionRow
         />
         <h3>{t("user.password")}</h3>
         <OwnPassword session={session} />
+        <h3>{t("second-factor.title")}</h3>
+        <SecondFactors session={session} />
         <div>
           <Button onClick={logOut}>{t("user.log-out")}</Button>
         </div>

@@ -8,6 +8,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { usePasswordLength } from "../../ui/use-password-length.ts";
 import { LogInHeader, SupportContact } from "../branding/branding.tsx";
 import { LogInError } from "./log-in-error.tsx";
+import { SecondFactorStep } from "./second-factor-step.tsx";
 import "@mantine/core/styles/PasswordInput.css";
 
 /** Log-in page. */
@@ -18,17 +19,25 @@ export default function LogInPage() {
   const [password, setPassword] = useState("");
   const [newPassword, setNewPassword] = useState("");
   const [mustRenew, setMustRenew] = useState(false);
+  const [needsCode, setNeedsCode] = useState(false);
   const ways = useQuery<SetupState>({ queryKey: ["setup"], enabled: false }).data;
   const { min } = usePasswordLength();
   const doors = ways?.doors ?? [];
   const isEmail = !ways?.takesLoginNames;
   const logIn = useMutation({
     mutationFn: () => client.logIn(email, password, mustRenew ? newPassword : undefined),
-    onSuccess: refreshSession,
+    onSuccess: (needsSecondFactor) => (needsSecondFactor ? setNeedsCode(true) : refreshSession()),
     onError: (error) => {
       if (error instanceof CallerError && error.faults[0]?.field === "newPassword") setMustRenew(true);
     },
   });
+  if (needsCode) {
+    return (
+      <main className="alone">
+        <SecondFactorStep onRestart={() => setNeedsCode(false)} />
+      </main>
+    );
+  }
   return (
     <main className="alone">
       <form

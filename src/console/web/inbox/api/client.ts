@@ -62,7 +62,9 @@ export interface Person {
 export interface InboxClient {
   /** Null if no user is logged in. */
   person(): Promise<Person | null>;
-  logIn(email: string, password: string): Promise<void>;
+  /** Resolves to true when a second factor is needed, with `completeLogIn`. */
+  logIn(email: string, password: string): Promise<boolean>;
+  completeLogIn(code: string): Promise<void>;
   /** Logs the device in by an invitation. */
   accept(code: string, name: string): Promise<void>;
   logOut(): Promise<void>;
@@ -115,7 +117,8 @@ export function createInboxClient(fetch: (address: string, init: RequestInit) =>
       const { loggedIn } = await read<{ loggedIn: boolean }>("/api/setup");
       return loggedIn ? read<Person>("/api/v1/session") : null;
     },
-    logIn: async (email, password) => void (await ask("POST", "/api/login", { email, password })),
+    logIn: async (email, password) => (await ask("POST", "/api/login", { email, password })) !== null,
+    completeLogIn: async (code) => void (await ask("POST", "/api/login/second-factor", { code })),
     accept: async (code, name) => void (await ask("POST", "/api/invitation", { code, name })),
     logOut: async () => void (await ask("DELETE", "/api/v1/session")),
     messages: async (userId) =>
