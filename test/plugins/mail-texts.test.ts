@@ -24,7 +24,7 @@ describe("texts of mails", () => {
   it.each([
     [
       "windows-1252",
-      Buffer.from("52e973756d6520932079942085209620353020 80".replace(/ /g, ""), "hex"),
+      Buffer.from("52e973756d652093799420852096203530 2080".replace(/ /g, ""), "hex"),
       "Résume “y” … – 50 €",
     ],
     ["cp1252", Buffer.from([0x80, 0x9c]), "€œ"],
@@ -65,7 +65,7 @@ describe("texts of mails", () => {
     ["<!-- <p>x</p> -->Fire<!--[if mso]>y<![endif]-->", "Fire"],
     ["a\u200b\u00adb &zwnj;&nbsp;&zwnj; c", "ab c"],
     ["<p>1 &lt; 2 <unknown>3</unknown>", "1 < 2 3"],
-    ["<table><tr><td>Hall</td><td>3</td></tr></table>", "Hall3"],
+    ["<table><tr><td>Hall</td><td>3</td></tr><tr><td>Gym</td></tr></table>", "Hall 3\nGym"],
   ])("%s", (html, expected) => {
     expect(htmlToPlainText(html)).toBe(expected);
   });
