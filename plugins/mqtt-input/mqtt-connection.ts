@@ -59,7 +59,7 @@ export function openMqttConnection(deps: MqttConnectionDeps): void {
       const covered = filters.filter((filter) => !subscribed.includes(filter));
       if (covered.length > 0) client.unsubscribe(covered);
       const problem = `the broker refused the topics ${refusedBefore.join(", ")}`;
-      return onState("up", refusedBefore.length > 0 ? problem : "");
+      return void onState("up", refusedBefore.length > 0 ? problem : "");
     }
     client.subscribe(next, { qos: 1 }, (error) => {
       const granted = (error as SubscribeError | null)?.packet?.granted;
