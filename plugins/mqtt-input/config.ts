@@ -6,14 +6,15 @@ export default {
   username: text("User name at the broker."),
   password: secret("Password at the broker.", { boundTo: ["brokerUrl", "username"] }),
   clientId: text(
-    "Client id, unique per appliance. The broker keeps messages for it while the appliance is disconnected.",
-    { min: 1, max: 64, default: "carillon" },
+    "Client id, unique per appliance. The broker keeps messages for it while the appliance is disconnected. Default: " +
+      "carillon- and a random id.",
+    { min: 1, max: 64 },
   ),
   certificateAuthority: text("CA certificate of the broker in PEM. Default: the system's CAs.", {
     max: 65_536,
   }),
   topics: json(
-    'Subscriptions: a list of {"topic"} (wildcards `+` and `#`) with "source" (name of the input, default the topic), ' +
+    'Subscriptions: a list of {"topic"} (wildcards `+` and `#`, shared as $share/group/topic) with "source" (name of the input, default the topic), ' +
       '"stateMember" (member of the payload that holds the state, default state), "idMember" (member that identifies the ' +
       'event, default none), "retained" (accept retained messages, default false) and "calls" (a member call is a call ' +
       "report, default false).",

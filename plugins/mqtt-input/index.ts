@@ -1,13 +1,14 @@
-import { definePlugin, parsePayload, type TriggerInput, toTriggerInput } from "#plugin-api";
+import { randomUUID } from "node:crypto";
+import { definePlugin, type PluginContext, parsePayload, type TriggerInput, toTriggerInput } from "#plugin-api";
 import config from "./config.ts";
-import { createMessageDeduplicator, type MqttMessage } from "./message-deduplication.ts";
+import { createMessageDeduplicator, hasReceived, type MqttMessage } from "./message-deduplication.ts";
 import { openMqttConnection } from "./mqtt-connection.ts";
 import { matchesTopicFilter, parseTopics, type TopicSubscription } from "./topic-subscriptions.ts";
 
 /** Inputs over MQTT: messages of subscribed topics. */
 export default definePlugin({
   config,
-  activate(ctx) {
+  async activate(ctx) {
     const { brokerUrl, topics: given, ...login } = ctx.config;
     const { topics, errors } = parseTopics(given);
     if (!brokerUrl) return ctx.status("unconfigured", "brokerUrl must be set");
@@ -16,15 +17,25 @@ export default definePlugin({
     if (login.password !== null && login.username === null) errors.push("username must be set if password is set");
     const deduplicator = createMessageDeduplicator(ctx.state);
     ctx.status("degraded", "connecting");
+    const clientId = login.clientId ?? (await createClientId(ctx.state));
+    if (ctx.signal.aborted) return;
     openMqttConnection({
-      ...login,
+      ...{ ...login, clientId },
       url: brokerUrl,
       filters: topics.map(({ filter }) => filter),
       clock: ctx.clock,
       signal: ctx.signal,
       async onMessage(message) {
         const topic = topics.find((each) => matchesTopicFilter(each.filter, message.topic));
-        if (!topic || (message.retain && !topic.acceptsRetained)) return;
+        if (!topic) {
+          // Acknowledged: the broker still has a subscription that is no longer configured.
+          ctx.log.warn({ event: "mqtt.topic_unknown", topic: message.topic }, "message of an unknown topic ignored");
+          return;
+        }
+        if (message.retain && !topic.acceptsRetained) {
+          ctx.log.debug({ event: "mqtt.retained_ignored", topic: message.topic }, "retained message ignored");
+          return;
+        }
         const key = await deduplicator.eventKeyFor(message);
         const input = mqttInput(message, topic, key);
         // An unreadable message is acknowledged: redelivery would not help.
@@ -45,6 +56,16 @@ export default definePlugin({
     });
   },
 });
+
+/** Client id of this appliance: two with the same one would disconnect each other. */
+async function createClientId(state: PluginContext["state"]): Promise<string> {
+  const known = await state.get("clientId");
+  if (typeof known === "string") return known;
+  // An appliance that received messages before keeps its session, in which the broker queues them.
+  const id = (await hasReceived(state)) ? "carillon" : `carillon-${randomUUID()}`;
+  await state.set("clientId", id);
+  return id;
+}
 
 function protocolOf(url: string): string {
   return URL.canParse(url) ? new URL(url).protocol : "";

@@ -34,6 +34,11 @@ const STATE_KEY = "recent";
 /** More than the broker's window of unacknowledged messages, which is usually 20. */
 const MAX_REMEMBERED = 50;
 
+/** True if a message was ever received. */
+export async function hasReceived(state: Pick<KeyValueState, "get">): Promise<boolean> {
+  return (await state.get(STATE_KEY)) !== undefined;
+}
+
 /**
  * Creates the deduplicator. A known packet identifier with the same content is a redelivery if DUP is set, or if the
  * earlier message is unacknowledged, since its identifier cannot be reused yet (MQTT 3.1.1 §2.3.1). Otherwise it is a

@@ -1,6 +1,7 @@
 import { connect, type IClientOptions } from "mqtt";
 import type { Clock } from "#plugin-api";
 import type { MqttMessage } from "./message-deduplication.ts";
+import { withoutCovered } from "./topic-subscriptions.ts";
 
 /** Connection settings and callbacks. */
 export interface MqttConnectionDeps {
@@ -49,16 +50,27 @@ export function openMqttConnection(deps: MqttConnectionDeps): void {
       },
     );
   };
+  /** Subscribes to all filters; where the broker refuses one, to those that it covers. */
+  const subscribe = (refusedBefore: readonly string[], subscribed: readonly string[] = []): void => {
+    const wanted = withoutCovered(filters.filter((filter) => !refusedBefore.includes(filter)));
+    const next = wanted.filter((filter) => !subscribed.includes(filter));
+    if (next.length === 0) {
+      // The session may have them from before.
+      const covered = filters.filter((filter) => !subscribed.includes(filter));
+      if (covered.length > 0) client.unsubscribe(covered);
+      const problem = `the broker refused the topics ${refusedBefore.join(", ")}`;
+      return void onState("up", refusedBefore.length > 0 ? problem : "");
+    }
+    client.subscribe(next, { qos: 1 }, (error) => {
+      const granted = (error as SubscribeError | null)?.packet?.granted;
+      const refused = next.filter((_, at) => (granted?.[at] ?? 0) >= REFUSED);
+      if (error && refused.length === 0) onState("down", error.message);
+      else subscribe([...refusedBefore, ...refused], [...subscribed, ...next]);
+    });
+  };
   client.on("connect", () => {
     lastError = null;
-    if (filters.length === 0) return onState("up", "");
-    client.subscribe([...filters], { qos: 1 }, (error) => {
-      const refused = filters.filter(
-        (_, at) => ((error as SubscribeError | null)?.packet?.granted?.[at] ?? 0) >= REFUSED,
-      );
-      if (error && refused.length === 0) onState("down", error.message);
-      else onState("up", refused.length > 0 ? `the broker refused the topics ${refused.join(", ")}` : "");
-    });
+    subscribe([]);
   });
   client.on("error", (error) => {
     lastError = error.message;

@@ -9,6 +9,10 @@ export interface TestBroker {
   publish(topic: string, payload: string, options?: { qos?: 0 | 1; retain?: boolean }): Promise<void>;
   /** Resolves when that many subscriptions were made in all. */
   subscribed(count: number): Promise<void>;
+  /** Filters that were asked for, also those that were refused. */
+  readonly followed: readonly string[];
+  /** Names of the clients that connected, without the publisher. */
+  clients(): string[];
   /** Cuts the connection of the client with this name. */
   cut(clientId: string): void;
   close(): Promise<void>;
@@ -24,13 +28,19 @@ export interface BrokerRules {
 /** Starts a broker on a free port. */
 export async function openBroker({ password, forbidden = [] }: BrokerRules = {}): Promise<TestBroker> {
   const sockets = new Map<string, Socket>();
+  const followed: string[] = [];
   let subscriptions = 0;
   let waiting: (() => void)[] = [];
   const broker = await Aedes.createBroker({
     authenticate: (client, _user, given, done) =>
       done(null, client.id === "publisher" || password === undefined || given?.toString() === password),
-    authorizeSubscribe: (_client, subscription, done) =>
-      done(null, forbidden.includes(subscription.topic) ? null : subscription),
+    authorizeSubscribe(_client, subscription, done) {
+      followed.push(subscription.topic);
+      const isForbidden = forbidden.includes(subscription.topic);
+      // Shared subscriptions are unknown to it: with one client in the group all messages are that client's.
+      subscription.topic = subscription.topic.replace(/^\$share\/[^/]+\//, "");
+      done(null, isForbidden ? null : subscription);
+    },
   });
   broker.on("client", (client) => sockets.set(client.id, client.conn as Socket));
   broker.on("subscribe", (made) => {
@@ -56,6 +66,8 @@ export async function openBroker({ password, forbidden = [] }: BrokerRules = {})
         waiting.push(look);
         look();
       }),
+    followed,
+    clients: () => [...sockets.keys()].filter((id) => id !== "publisher"),
     cut: (clientId) => void sockets.get(clientId)?.destroy(),
     async close() {
       await publisher.endAsync(true);

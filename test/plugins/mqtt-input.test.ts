@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/mqtt-input/index.ts";
 import { createMessageDeduplicator } from "../../plugins/mqtt-input/message-deduplication.ts";
-import { matchesTopicFilter } from "../../plugins/mqtt-input/topic-subscriptions.ts";
+import { matchesTopicFilter, parseTopics } from "../../plugins/mqtt-input/topic-subscriptions.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 import { type HandleHostCall, type HostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { type BrokerRules, openBroker, type TestBroker } from "./mqtt-broker.ts";
@@ -75,6 +75,53 @@ describe("mqtt-input", () => {
     expect(sources("buttons/7/pressed")).toMatchObject([{ values: { state: "yes" } }]);
     expect(sources("trunk")).toMatchObject([{ values: { topic: "trunk" }, call }]);
     expect(mqtt.statuses.at(-1)).toEqual({ state: "ok", reason: null });
+  });
+
+  it("receives its part of shared subscriptions", async () => {
+    const broker = await open();
+    const topics = [{ topic: "$share/carillon/door/1", source: "Door" }, { topic: "$share/carillon/window/+" }];
+    const mqtt = await run({ brokerUrl: broker.url, topics });
+    await broker.subscribed(2);
+    await broker.publish("door/1", "1");
+    await broker.publish("window/2", "open");
+    expect(await triggered(mqtt, 2)).toMatchObject([
+      { source: "Door", values: { topic: "door/1", state: "1" } },
+      { source: "window/2", values: { state: "open" } },
+    ]);
+    expect(broker.followed).toEqual(topics.map(({ topic }) => topic));
+  });
+
+  it("subscribes once to what several topics cover, and to the narrow ones where the wide one is refused", async () => {
+    const broker = await open();
+    const names = ["doors/#", "doors/1", "$share/g/doors/2", "doors/+/state", "a/+", "+/b", "doors", "a/+"];
+    const topics = names.map((topic) => ({ topic }));
+    const mqtt = await run({ brokerUrl: broker.url, topics });
+    await broker.subscribed(3);
+    expect(broker.followed).toEqual(["doors/#", "a/+", "+/b"]);
+    await broker.publish("doors/1", "closed");
+    await broker.publish("a/1", "closed");
+    expect((await triggered(mqtt, 2)).map(({ source }) => source)).toEqual(["doors/1", "a/1"]);
+    const strict = await open({ forbidden: ["doors/#"] });
+    const partly = await run({ brokerUrl: strict.url, topics });
+    await partly.said(({ reason }) => reason === "the broker refused the topics doors/#");
+    expect(strict.followed).toEqual(["doors/#", "a/+", "+/b", "doors/1", "$share/g/doors/2", "doors/+/state", "doors"]);
+  });
+
+  it("connects under a name that stays and that no other appliance has", async () => {
+    const broker = await open();
+    const config = { brokerUrl: broker.url, clientId: null };
+    const [mine, other, old]: [Kept, Kept, Kept] = [new Map(), new Map(), new Map([["recent", []]])];
+    for (const kept of [mine, other, mine, old]) {
+      const mqtt = await run(config, { kept });
+      await mqtt.said(({ state }) => state === "ok");
+      await mqtt.close();
+      closing.pop();
+    }
+    const names = broker.clients();
+    expect(names).toHaveLength(3);
+    expect(names.filter((name) => /^carillon-[0-9a-f-]{36}$/.test(name))).toHaveLength(2);
+    // The session of an earlier release has messages in its queue.
+    expect(names).toContain("carillon");
   });
 
   it("acknowledges only stored messages; others are redelivered once", async () => {
@@ -178,5 +225,22 @@ describe("redelivered messages", () => {
     ["a/b/c", "a/b", false],
   ])("the filter %s and the topic %s: %s", (filter, topic, meant) => {
     expect(matchesTopicFilter(filter, topic)).toBe(meant);
+    expect(matchesTopicFilter(`$share/group/${filter}`, topic)).toBe(meant);
+  });
+
+  it("may be shared by a group with a plain name", () => {
+    const given = [
+      "$share/g/a",
+      "$share/g/#",
+      "$share/g//a",
+      "$share/g/",
+      "$share/g",
+      "$share//a",
+      "$share/+/a",
+      "$share/#",
+    ];
+    const { topics, errors } = parseTopics(given.map((topic) => ({ topic })));
+    expect(topics.map(({ filter }) => filter)).toEqual(["$share/g/a", "$share/g/#", "$share/g//a"]);
+    expect(errors).toHaveLength(5);
   });
 });
