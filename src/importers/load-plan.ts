@@ -39,7 +39,10 @@ export async function planLoad(loading: LoadContext): Promise<LoadSource> {
   const plan: Plan = { source, known, lists: new Map(), lost: new Map(), removedLists: new Set() };
   await planLists(loading, plan);
   // Of people who share an address the first gets it as log-in.
-  const people = [...source.people].sort((a, b) => Number(a.isStudent) - Number(b.isStudent));
+  const people = [
+    ...source.people.filter((each) => !each.isStudent),
+    ...source.people.filter((each) => each.isStudent),
+  ];
   const onDone = (done: number) => progress("comparing", done, total);
   await inChunks(loading, people, (tx, person) => planPerson(loading, plan, tx, person), onDone);
   await planRemovals(loading, plan);
@@ -166,7 +169,10 @@ async function planLists(loading: LoadContext, plan: Plan): Promise<void> {
     if (!target.has(folded)) target.set(folded, list);
   }
   const wanted = new Set<string>();
-  for (const { memberships } of source.people) for (const key of memberships.keys()) wanted.add(key);
+  for (const [at, { memberships }] of source.people.entries()) {
+    for (const key of memberships.keys()) wanted.add(key);
+    if (at % READ_ROWS === 0) await yieldToEventLoop(loading.deps.clock);
+  }
   const find = ({ key, formerKey }: SourceList): KnownList | undefined => {
     const folded = foldName(formerKey ?? key);
     const found = byKey.get(key) ?? former.get(folded);

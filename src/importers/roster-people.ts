@@ -1,3 +1,4 @@
+import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
 import type { SourceList, SourceMessage, SourcePerson } from "./load-source.ts";
 import { foldName } from "./record-reader.ts";
 import type { RosterRecord } from "./roster-files.ts";
@@ -14,6 +15,8 @@ export interface LocalDays {
 /** All records of a roster by file. */
 export type Roster = Readonly<Record<string, RosterRecords>>;
 
+/** Records resolved per turn of the event loop: about 1 ms. */
+const RECORDS_PER_TURN = 1_000;
 /** Longest name of a list, as in the declaration of distribution lists. */
 const MAX_LIST_NAME = 140;
 
@@ -24,11 +27,12 @@ const listKey = (kind: "org" | "class", id: string): string => `${kind}:${id}`;
  * People, each with the lists of their schools and classes as of today. A membership ends with the enrolment or with the last
  * day of the class's term; both days belong to it. @source docs/decisions/0541-rosters.md
  */
-export function resolveRoster(
+export async function resolveRoster(
   roster: Roster,
   days: LocalDays,
   warn: (message: SourceMessage) => void,
-): { people: SourcePerson[]; lists: Map<string, SourceList> } {
+  clock: Pick<Clock, "defer">,
+): Promise<{ people: SourcePerson[]; lists: Map<string, SourceList> }> {
   const lists = nameLists(roster);
   const memberships = new Map<string, Map<string, number | null>>();
   const add = (user: string, list: string, lastDay: string | null): void => {
@@ -44,7 +48,9 @@ export function resolveRoster(
     if (line > 0) warn({ file: `${file}.csv`, line, column, message });
   };
   const termsOf = terms(roster, days);
+  let resolved = 0;
   for (const { line, record } of roster.enrollments?.values() ?? []) {
+    if (++resolved % RECORDS_PER_TURN === 0) await yieldToEventLoop(clock);
     const { classSourcedId: taught = "", userSourcedId: user = "" } = record;
     const found = roster.classes?.get(taught);
     if (!found) unknown("enrollments", line, "classSourcedId", taught);
@@ -55,6 +61,7 @@ export function resolveRoster(
     }
   }
   for (const { line, record } of roster.roles?.values() ?? []) {
+    if (++resolved % RECORDS_PER_TURN === 0) await yieldToEventLoop(clock);
     const { userSourcedId: user = "", orgSourcedId: org = "" } = record;
     if (!roster.orgs?.has(org)) unknown("roles", line, "orgSourcedId", org);
     else if (!roster.users?.has(user)) unknown("roles", line, "userSourcedId", user);
@@ -62,12 +69,14 @@ export function resolveRoster(
   }
   const rolesOf = new Map<string, string>();
   for (const { record } of roster.roles?.values() ?? []) {
+    if (++resolved % RECORDS_PER_TURN === 0) await yieldToEventLoop(clock);
     const { userSourcedId: user = "", role = "" } = record;
     // Who is anything beside a student is none.
     if (!rolesOf.has(user) || role.toLowerCase() !== "student") rolesOf.set(user, role);
   }
   const people: SourcePerson[] = [];
   for (const [key, { line, record }] of roster.users ?? []) {
+    if (++resolved % RECORDS_PER_TURN === 0) await yieldToEventLoop(clock);
     const orgs = [...splitIds(record.orgSourcedIds), ...splitIds(record.primaryOrgSourcedId)];
     for (const org of orgs) {
       if (roster.orgs?.has(org)) add(key, listKey("org", org), null);

@@ -76,7 +76,7 @@ export async function readRosterSource(
     const isKnown = (file: string): boolean =>
       states.has(file) || modes.some((each) => each.file === file && (each.mode === "bulk" || each.mode === "delta"));
     if (!isKnown("users")) throw invalidValue("path", "Must contain a file users.csv.");
-    const built = resolveRoster(roster, days, context.warn);
+    const built = await resolveRoster(roster, days, context.warn, clock);
     const namesAllLists = !options.hasFormerLists || LIST_FILES.every(isKnown);
     return { ...built, keptPeople, namesAllLists, changes };
   } finally {

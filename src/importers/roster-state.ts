@@ -89,7 +89,9 @@ export async function replaceRecords(
       same.add(id);
     } else if (!current) changes.push({ file, id, data: null });
   }
+  let compared = 0;
   for (const [id, { record }] of records) {
+    if (++compared % CHUNK === 0) await yieldToEventLoop(clock);
     if (!same.has(id)) changes.push({ file, id, data: JSON.stringify(record) });
   }
   return { records, changes };
@@ -106,7 +108,9 @@ export async function changeRecords(
   const records = await keepRecords(store, definition, file, clock);
   const changes: RecordChange[] = [];
   let outdated = 0;
+  let compared = 0;
   for (const [id, each] of read) {
+    if (++compared % CHUNK === 0) await yieldToEventLoop(clock);
     const known = records.get(id);
     if (!each) {
       if (records.delete(id)) changes.push({ file, id, data: null });

@@ -185,8 +185,8 @@ describe("an upload", () => {
     const { id, status } = await send(damaged);
     expect(status).toBe("ERROR");
     expect(await logsOf(id)).toMatchObject([{ line: 2 }, { line: 3, resourceCreated: false }, { line: 4 }]);
-    expect(await send(Buffer.from("name;description\nS\xfcd;Flur\n", "latin1"))).toMatchObject({ status: "COMPLETE" });
-    expect(api.store.find(deviceGroups, {})).toMatchObject([{ name: "S\xfcd", description: "Flur" }]);
+    expect(await send(Buffer.from("name;isShared\nS\xfcd;true\n", "latin1"))).toMatchObject({ status: "COMPLETE" });
+    expect(api.store.find(deviceGroups, {})).toMatchObject([{ name: "S\xfcd", isShared: true }]);
   });
 
   it("refuses kinds that are not declared, archives, other appliances and who may not make such rows", async () => {

@@ -2,23 +2,23 @@ import { describe, expect, it } from "vitest";
 import { foldName } from "../../../src/importers/record-reader.ts";
 import { parseRosterDate, type RosterRecord } from "../../../src/importers/roster-files.ts";
 import { type LocalDays, resolveRoster } from "../../../src/importers/roster-people.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
 
 const file = (rows: Record<string, RosterRecord>) =>
   new Map(Object.entries(rows).map(([id, record], at) => [id, { line: at + 2, record }] as const));
 const days = (today: string): LocalDays => ({ today, endOf: (day) => Date.parse(`${day}T24:00:00Z`) });
 const never = (): void => undefined;
-const namesOf = (roster: Parameters<typeof resolveRoster>[0]): string[] =>
-  [...resolveRoster(roster, days("2026-10-01"), never).lists.values()].map(({ name }) => name);
+const namesOf = async (roster: Parameters<typeof resolveRoster>[0]): Promise<string[]> =>
+  [...(await resolveRoster(roster, days("2026-10-01"), never, systemClock)).lists.values()].map(({ name }) => name);
 
 describe("lists of a roster", () => {
-  it("have the title, where it is the only one", () => {
-    expect(namesOf({ orgs: file({ s1: { name: "North" } }), classes: file({ c1: { title: "Algebra I" } }) })).toEqual([
-      "North",
-      "Algebra I",
-    ]);
+  it("have the title, where it is the only one", async () => {
+    expect(
+      await namesOf({ orgs: file({ s1: { name: "North" } }), classes: file({ c1: { title: "Algebra I" } }) }),
+    ).toEqual(["North", "Algebra I"]);
   });
 
-  it("have the school, then the term, then the code where several have the title", () => {
+  it("have the school, then the term, then the code where several have the title", async () => {
     const orgs = file({ s1: { name: "North" }, s2: { name: "South" } });
     const academicSessions = file({ t1: { title: "Autumn" }, t2: { title: "Spring" } });
     const title = "Algebra I";
@@ -30,16 +30,16 @@ describe("lists of a roster", () => {
       c5: { title: "Art", schoolSourcedId: "s2" },
       c6: { title, schoolSourcedId: "s3" },
     });
-    expect(namesOf({ orgs, classes, academicSessions })).toEqual([
+    expect(await namesOf({ orgs, classes, academicSessions })).toEqual([
       ...["North", "South", "Art", "Algebra I", "Algebra I (North, Autumn)", "ALGEBRA Ⅰ (North, Spring)"],
       ...["Algebra I (South, Autumn, A)", "Algebra I (South, Autumn, B)"],
     ]);
   });
 
-  it("fit into a list's name, and stay different", () => {
+  it("fit into a list's name, and stay different", async () => {
     const title = "A".repeat(200);
     const classes = file({ c1: { title }, c2: { title } });
-    const names = namesOf({ classes });
+    const names = await namesOf({ classes });
     expect(names.every((name) => name.length <= 140)).toBe(true);
     expect(new Set(names).size).toBe(2);
   });
@@ -47,14 +47,14 @@ describe("lists of a roster", () => {
 
 describe("members of a roster's lists", () => {
   const users = file({ u1: { givenName: "Ann" } });
-  const memberships = (today: string, enrollment: RosterRecord, term: RosterRecord = {}) => {
+  const memberships = async (today: string, enrollment: RosterRecord, term: RosterRecord = {}) => {
     const roster = {
       users,
       academicSessions: file({ t1: term }),
       classes: file({ c1: { title: "Art", termSourcedIds: "t1" } }),
       enrollments: file({ e1: { classSourcedId: "c1", userSourcedId: "u1", ...enrollment } }),
     };
-    return resolveRoster(roster, days(today), never).people[0]?.memberships;
+    return (await resolveRoster(roster, days(today), never, systemClock)).people[0]?.memberships;
   };
   const END = Date.parse("2027-06-11T00:00:00Z");
 
@@ -63,26 +63,32 @@ describe("members of a roster's lists", () => {
     ["on its first day", "2026-08-20", END],
     ["on its last day", "2027-06-10", END],
     ["after its last day", "2027-06-11", undefined],
-  ])("are as the enrolment says %s", (_when, today, end) => {
+  ])("are as the enrolment says %s", async (_when, today, end) => {
     const dates = { beginDate: "2026-08-20", endDate: "2027-06-10" };
-    expect(memberships(today, dates)?.get("class:c1")).toBe(end);
-    expect(memberships(today, {}, { startDate: dates.beginDate, endDate: dates.endDate })?.get("class:c1")).toBe(end);
+    expect((await memberships(today, dates))?.get("class:c1")).toBe(end);
+    expect(
+      (await memberships(today, {}, { startDate: dates.beginDate, endDate: dates.endDate }))?.get("class:c1"),
+    ).toBe(end);
   });
 
-  it("end with the earlier of enrolment and term, and never without dates", () => {
-    expect(memberships("2026-10-01", { endDate: "2027-06-10" }, { endDate: "2027-12-31" })?.get("class:c1")).toBe(END);
-    expect(memberships("2026-10-01", { endDate: "2027-12-31" }, { endDate: "2027-06-10" })?.get("class:c1")).toBe(END);
-    expect(memberships("2026-10-01", {})?.get("class:c1")).toBeNull();
+  it("end with the earlier of enrolment and term, and never without dates", async () => {
+    expect(
+      (await memberships("2026-10-01", { endDate: "2027-06-10" }, { endDate: "2027-12-31" }))?.get("class:c1"),
+    ).toBe(END);
+    expect(
+      (await memberships("2026-10-01", { endDate: "2027-12-31" }, { endDate: "2027-06-10" }))?.get("class:c1"),
+    ).toBe(END);
+    expect((await memberships("2026-10-01", {}))?.get("class:c1")).toBeNull();
   });
 
-  it("warn of enrolments in unknown classes, with file, line and column", () => {
+  it("warn of enrolments in unknown classes, with file, line and column", async () => {
     const warnings: unknown[] = [];
     const enrollments = file({ e1: { classSourcedId: "c9", userSourcedId: "u1" } });
-    resolveRoster({ users, enrollments }, days("2026-10-01"), (message) => warnings.push(message));
+    await resolveRoster({ users, enrollments }, days("2026-10-01"), (message) => warnings.push(message), systemClock);
     expect(warnings).toMatchObject([{ file: "enrollments.csv", line: 2, column: "classSourcedId" }]);
   });
 
-  it("have the organisations of users.csv (1.1) and of roles.csv (1.2)", () => {
+  it("have the organisations of users.csv (1.1) and of roles.csv (1.2)", async () => {
     const orgs = file({ s1: { name: "North" }, s2: { name: "South" }, s3: { name: "West" } });
     const roster = {
       orgs,
@@ -92,7 +98,7 @@ describe("members of a roster's lists", () => {
         r2: { userSourcedId: "u2", orgSourcedId: "s3", role: "teacher", endDate: "2026-09-30" },
       }),
     };
-    const { people } = resolveRoster(roster, days("2026-10-01"), never);
+    const { people } = await resolveRoster(roster, days("2026-10-01"), never, systemClock);
     expect(people.map((person) => [...person.memberships.keys()])).toEqual([["org:s1", "org:s2"], ["org:s2"]]);
   });
 });

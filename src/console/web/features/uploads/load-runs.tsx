@@ -118,7 +118,7 @@ function RunLines({ lines, word }: { lines: readonly LoadRunMessage[] | null; wo
   const { t } = useTranslation();
   if (!lines?.length) return null;
   const messageText = (file: string | null, line: number, column: string | null, message: string): string => {
-    const text = column === null ? message : `${column}: ${message}`;
+    const text = column === null || message.includes(column) ? message : `${column}: ${message}`;
     if (line === 0) return file === null ? text : `${file}: ${text}`;
     return file === null
       ? t("load.error-line", { line, message: text })
