@@ -120,7 +120,7 @@ const TOKENS: readonly Row[] = [
   [
     "the answer to the POST holds the value as token, once; only its hash is stored",
     async () => {
-      const answer = await create(`/users/${ann.id}/tokens`, { name: "once" });
+      const answer = await create(`/users/${ann.id}/tokens`, { name: "once", expires: null });
       expect(answer).toMatchObject({ name: "once", expires: null, token: expect.any(String) });
       expect((await call("GET", `/users/${ann.id}/tokens/${answer.id}`)).body).not.toHaveProperty("token");
       const { data } = (await call("GET", `/users/${ann.id}/tokens`)).body;
@@ -150,7 +150,7 @@ const TOKENS: readonly Row[] = [
       );
       const { id } = await create(at, { name: "far", expires: "2090-01-01T00:00:00Z" });
       expect((await call("GET", `${at}?expires__gt=2089-01-01`)).body.data.map((row) => row.id)).toEqual([id]);
-      expect((await call("GET", `${at}?expires__lt=2089-01-01`)).body.total).toBe(0);
+      expect((await call("GET", `${at}?name=far&expires__lt=2089-01-01`)).body.total).toBe(0);
     },
   ],
 ];

@@ -35,7 +35,7 @@ describe("the own password", () => {
     await page.getByText("Is too easy to guess.").first().waitFor();
     await fill(TEST_ADMIN.password, "tangerine lamp six");
     await page.getByText("Password changed.").waitFor();
-    expect(await page.getByLabel("Current password").inputValue()).toBe("");
+    await expect.poll(() => page.getByLabel("Current password").inputValue()).toBe("");
     const logIn = async (password: string) =>
       (
         await fetch(`${daemon.url}/api/login`, {

@@ -123,6 +123,25 @@ describe("people in the console", () => {
     expect(errors).toEqual([]);
   });
 
+  it("marks tokens that never expire, and ends all access of a person at once", async () => {
+    const id = ids.get("Clara Dietz") as string;
+    const { body } = await daemon.call<{ token: string }>("POST", `/users/${id}/tokens`, {
+      name: "Old",
+      expires: null,
+    });
+    const { page, open, errors } = await openConsole(browser, daemon.url, { shortTimeouts: true });
+    await open(`/people?open=${id}`);
+    await page.getByRole("tab", { name: "API tokens" }).click();
+    await page.getByRole("listitem").filter({ hasText: "never expires" }).waitFor();
+    await page.getByRole("button", { name: "End all access" }).click();
+    await page.getByText("end at once").waitFor();
+    await page.getByRole("dialog", { name: "End all access" }).getByRole("button", { name: "End all access" }).click();
+    await page.getByText("All access ended.").waitFor();
+    expect((await daemon.call("GET", "/session", undefined, body.token)).status).toBe(401);
+    await page.getByText("No tokens yet.").waitFor();
+    expect(errors).toEqual([]);
+  });
+
   it("shows a new token once, which works until it is revoked", async () => {
     const { page, open, axe, errors } = await openConsole(browser, daemon.url, { shortTimeouts: true });
     await open(`/people?open=${ids.get("Clara Dietz")}`);

@@ -105,6 +105,19 @@ describe("tokens", () => {
     expect(fixture.principal(token).name).toBe("Eva");
   });
 
+  it("are accepted from their addresses only, and keep the address of the last use", async () => {
+    const { id } = await fixture.user("Ann");
+    const addresses = ["192.0.2.0/24", "2001:db8::/32"];
+    const { row, token } = await createToken(fixture.store, id, { name: "limited", addresses }, fixture.system);
+    const from = (address: string | null) => fixture.access.authenticate(token, "bearer", true, address) !== null;
+    const asked = ["192.0.2.255", "192.0.3.1", "2001:db8::7", "2001:db9::7", "::ffff:192.0.2.9", "unknown", null];
+    expect(asked.map(from)).toEqual([true, false, true, false, true, false, false]);
+    expect(from("192.0.2.7")).toBe(true);
+    from("198.51.100.1");
+    await fixture.clock.advance(60_000);
+    expect(fixture.store.get(userTokens, row.id)).toMatchObject({ lastUsedAddress: "192.0.2.7" });
+  });
+
   it("record their last use at most once a minute, without audit or feed entries", async () => {
     const { token } = await fixture.user("Flo");
     const { tokenId } = fixture.principal(token);

@@ -122,7 +122,25 @@ describe.each([
     });
   });
 
+  it("create tokens for a year unless they never expire, and end everything of a user", async () => {
+    const email = `${running ? "eva" : "ida"}@example.org`;
+    const data = await openApplianceDataOffline(dataDir, clock);
+    const { id } = await data.store.create(users, { name: "Revoked", email }, data.access.systemContext("test"));
+    await data.close();
+    await withDaemon(running, async () => {
+      const usual = await give("token.create", { user: email, name: "usual", addresses: ["192.0.2.0/24"] });
+      const expires = new Date(clock.now() + 365 * 86_400_000).toISOString();
+      expect(usual).toMatchObject({ expires, addresses: ["192.0.2.0/24"], lastUsedAddress: null });
+      const never = give("token.create", { user: email, name: "never", expires: "never" });
+      expect(await never).toMatchObject({ expires: null, addresses: [] });
+      expect(await give("user.revoke", { user: email })).toEqual({ id, user: email, revoked: 2 });
+      expect(await give("token.list", { user: email })).toEqual([]);
+      await expect(give("user.revoke", { user: "nobody" })).rejects.toMatchObject({ type: "invalid-value" });
+    });
+  });
+
   it.each([
+    [{ user: "admin@example.org", name: "x", addresses: ["school"] }, "addresses"],
     [{ user: "nobody@example.org", name: "x" }, "user"],
     [{ user: 7, name: "x" }, "user"],
     [{ name: "x" }, "user"],
