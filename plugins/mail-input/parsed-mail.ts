@@ -61,29 +61,31 @@ const HIDDEN = [
 
 /** Text of an HTML mail without links, images and hidden parts. */
 export function htmlToPlainText(html: string): string {
-  return convert(html.slice(0, MAX_HTML_LENGTH).replace(/<\/t[dh]\b/gi, " $&"), {
-    wordwrap: false,
-    whitespaceCharacters: " \t\r\n\f",
-    limits: { maxInputLength: MAX_HTML_LENGTH, maxDepth: 200, ellipsis: "…" },
-    selectors: [
-      { selector: "a", options: { ignoreHref: true } },
-      { selector: "img", format: "skip" },
-      { selector: "title", format: "skip" },
-      { selector: "hr", format: "skip" },
-      ...["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table", "tr", "blockquote"].map((selector) => ({
-        selector,
-        ...(selector === "tr" && { format: "block" }),
-        options: { leadingLineBreaks: 1, trailingLineBreaks: 1, uppercase: false, trimEmptyLines: true },
-      })),
-      { selector: "ul", options: { itemPrefix: "- ", leadingLineBreaks: 1, trailingLineBreaks: 1 } },
-      ...HIDDEN.map((selector) => ({ selector, format: "skip" })),
-    ],
-  })
-    .replace(/\u200b|\u00ad|\u034f|\ufeff/g, "")
-    // Fillers of preheaders; within a word they belong to its spelling.
-    .replace(/(?<=^|\s)\u200c+(?=\s|$)/g, "")
-    .replace(/[^\S\n]+/g, " ")
-    .replace(/ ?\n ?/g, "\n")
-    .replace(/\n{2,}/g, "\n")
-    .trim();
+  return (
+    convert(html.slice(0, MAX_HTML_LENGTH).replace(/<\/t[dh]\b/gi, " $&"), {
+      wordwrap: false,
+      whitespaceCharacters: " \t\r\n\f",
+      limits: { maxInputLength: MAX_HTML_LENGTH, maxDepth: 200, ellipsis: "…" },
+      selectors: [
+        { selector: "a", options: { ignoreHref: true } },
+        { selector: "img", format: "skip" },
+        { selector: "title", format: "skip" },
+        { selector: "hr", format: "skip" },
+        ...["p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table", "tr", "blockquote"].map((selector) => ({
+          selector,
+          ...(selector === "tr" && { format: "block" }),
+          options: { leadingLineBreaks: 1, trailingLineBreaks: 1, uppercase: false, trimEmptyLines: true },
+        })),
+        { selector: "ul", options: { itemPrefix: "- ", leadingLineBreaks: 1, trailingLineBreaks: 1 } },
+        ...HIDDEN.map((selector) => ({ selector, format: "skip" })),
+      ],
+    })
+      .replace(/\u200b|\u00ad|\u034f|\ufeff/g, "")
+      // Fillers of preheaders; within a word they belong to its spelling.
+      .replace(/(?<=^|\s)\u200c+(?=\s|$)/g, "")
+      .replace(/[^\S\n]+/g, " ")
+      .replace(/ ?\n ?/g, "\n")
+      .replace(/\n{2,}/g, "\n")
+      .trim()
+  );
 }

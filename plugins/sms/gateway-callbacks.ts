@@ -69,7 +69,7 @@ export function createGatewayCallbacks(deps: GatewayCallbackDeps): GatewayCallba
 }
 
 /** Parses a receipt; null if its id or state is missing. `id` is used if the receipt itself has none. */
-export function parseGatewayReceipt(values: unknown, form: ReceiptForm, id = ""): DeliveryReceipt | null {
+function parseGatewayReceipt(values: unknown, form: ReceiptForm, id = ""): DeliveryReceipt | null {
   const [name = id] = valuesAtFirst(values, form.id);
   const states = valuesAtFirst(values, form.state);
   const [first] = states;
@@ -100,7 +100,7 @@ function textAt(values: unknown, paths: string): string | null {
 }
 
 /** Values of a request: its query, and its body as JSON, XML or form. */
-export function requestValues({ url, headers, body }: PluginRequest): Readonly<Record<string, unknown>> {
+function requestValues({ url, headers, body }: PluginRequest): Readonly<Record<string, unknown>> {
   const query = Object.fromEntries(new URL(url, "http://here").searchParams);
   const text = Buffer.from(body).toString("utf8");
   const type = String(headers["content-type"] ?? "");
