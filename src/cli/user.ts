@@ -21,7 +21,9 @@ interface UnlockOptions {
 export function addUser(program: Command, terminal: Terminal): void {
   const user = program
     .command("user")
-    .description("Unlock an account, end its access, or remove its second factors; works whether or not the daemon runs.")
+    .description(
+      "Unlock an account, end its access, or remove its second factors; works whether or not the daemon runs.",
+    )
     .addHelpText("after", "\nExample:\n  carillon user unlock --data data --user admin@example.org");
   user
     .command("unlock")

@@ -143,9 +143,9 @@ describe("tokens of users", () => {
   it("all end at once, with the sessions, by who has as many rights", async () => {
     const { id, token } = await api.user("Zoe");
     const more = (await api.call("POST", `/users/${id}/tokens`, { json: { name: "second" } })).body.token;
-    const helper = await api.user("Hal", "post /users/*/tokens/*", "get /users/*");
-    const all = `/users/${id}/tokens/revoke-all`;
-    expect((await api.call("POST", `/users/${api.adminId}/tokens/revoke-all`, { token: helper.token })).status).toBe(
+    const helper = await api.user("Hal", "post /users/*/access-revocation", "get /users/*");
+    const all = `/users/${id}/access-revocation`;
+    expect((await api.call("POST", `/users/${api.adminId}/access-revocation`, { token: helper.token })).status).toBe(
       403,
     );
     expect((await api.call("POST", all, { token })).status).toBe(403);

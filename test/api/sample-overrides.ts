@@ -16,6 +16,7 @@ export const SAMPLE_OVERRIDES = {
     { attribute: "Name", comparison: "EQUALS", value: "a", complement: false, caseSensitive: true },
   ],
   "users.breakGlass": false,
+  "user-tokens.addresses": [],
   "bulk-uploads.endpointId": null,
   "load-definitions.schedule": "30 4 * * 1-5",
   "load-definitions.path": "people.csv",

@@ -71,7 +71,7 @@ export const userTokenActions: readonly (Action | RowOperation)[] = [
   },
   {
     method: "post",
-    at: "users/{userId}/tokens/revoke-all",
+    at: "users/{userId}/access-revocation",
     doc: "Ends all access of a user at once: sessions, devices, tokens, invitations and the grants of applications.",
     response: {
       kind: "members",

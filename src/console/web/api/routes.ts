@@ -118,7 +118,7 @@ export const ROUTES = {
   "users/{userId}/devices/{deviceId}": { resource: "user-devices", methods: ["put", "delete"] },
   "users/{userId}/invitations": { resource: "user-tokens", methods: ["post"] },
   "users/{userId}/tokens": { resource: "user-tokens", methods: ["get", "post"] },
-  "users/{userId}/tokens/revoke-all": { resource: "user-tokens", methods: ["post"] },
+  "users/{userId}/access-revocation": { resource: "user-tokens", methods: ["post"] },
   "users/{userId}/tokens/{tokenId}": { resource: "user-tokens", methods: ["delete"] },
   "users/{userId}/security-groups": { resource: "security-group-members", methods: ["get", "post"] },
   "users/{userId}/security-groups/{securityGroupId}": { resource: "security-group-members", methods: ["delete"] },

@@ -84,7 +84,7 @@ function RevokeAll({ userId }: { userId: string }) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();
   const revoke = useRowMutation<void, void>("user-tokens", async () => {
-    await client.post("users/{userId}/tokens/revoke-all", { userId }, {});
+    await client.post("users/{userId}/access-revocation", { userId }, {});
     notify(t("token.all-revoked"));
   });
   return (
