@@ -1,6 +1,7 @@
 import { invalidValue } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
 import { camelCase } from "../schema/decoder.ts";
+import type { Field } from "../schema/field.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Action } from "./action.ts";
 import { addMembers } from "./actions/add-members.ts";
@@ -54,7 +55,7 @@ export function createIgnoredInputCheck(action: Action): IgnoredInputCheck {
       if (action.accepts === undefined || typeof value !== "object" || value === null || Array.isArray(value))
         return [];
       const names = Object.keys(value).filter((given) => !fields.has(given) && !fields.has(camelCase(given)));
-      return names.slice(0, MAX_LISTED).map(unknownField);
+      return [...names, ...unknownMembers(value, accepts, "")].slice(0, MAX_LISTED).map(unknownField);
     },
     addWarnings: (response, ignored) =>
       ignored.length > 0 && takesWarnings(action) ? withWarnings(response, ignored) : response,
@@ -76,6 +77,22 @@ function withWarnings(response: HttpResponse, ignored: readonly IgnoredInput[]):
   // The cloud may have named it already.
   const added = ignored.filter(({ parameter }) => !others.some((each) => each.parameter === parameter));
   return addMembers(response, { warnings: [...others, ...added] });
+}
+
+/** Members of nested objects that their fields do not have. */
+function unknownMembers(value: object, fields: Readonly<Record<string, Field>>, prefix: string): string[] {
+  return Object.entries(value).flatMap(([given, inner]) => {
+    const name = Object.hasOwn(fields, given) ? given : camelCase(given);
+    const field = fields[name];
+    if (field?.kind !== "object" || typeof inner !== "object" || inner === null || Array.isArray(inner)) return [];
+    const isKnown = (each: string): boolean =>
+      Object.hasOwn(field.fields, each) || Object.hasOwn(field.fields, camelCase(each));
+    const unknown = Object.keys(inner).filter((each) => !isKnown(each));
+    return [
+      ...unknown.map((each) => `${prefix}${name}.${each}`),
+      ...unknownMembers(inner, field.fields, `${prefix}${name}.`),
+    ];
+  });
 }
 
 function isFieldOf({ fields }: AnyResource, name: string): boolean {

@@ -3,8 +3,11 @@ import type loadDefinitions from "../resources/loads/load-definitions.ts";
 import { isCronExpression } from "../settings/cron.ts";
 import type { ResourceHooks } from "../store/store.ts";
 
-/** Validates the cron expression and that the path stays inside the loads folder. */
+/** Chooses the type of a source without one, validates the cron expression and that the path stays inside the loads folder. */
 export const loadDefinitionHooks: ResourceHooks<typeof loadDefinitions> = {
+  async prepare(input, op) {
+    if (op === "create" && (input.type === undefined || input.type === null)) input.type = typeByPath(input.path);
+  },
   beforeWrite({ after }) {
     if (!after) return;
     if (after.schedule !== null && !isCronExpression(after.schedule)) {
@@ -16,3 +19,10 @@ export const loadDefinitionHooks: ResourceHooks<typeof loadDefinitions> = {
     }
   },
 };
+
+/** A roster is a folder or a .zip of files; a table is one file. */
+function typeByPath(path: unknown): "table" | "oneroster" {
+  const [name = ""] = typeof path === "string" ? path.replace(/\/+$/, "").split("/").slice(-1) : [];
+  if (name === "") return "table";
+  return /\.zip$/i.test(name) || !name.includes(".") ? "oneroster" : "table";
+}

@@ -57,7 +57,8 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
   const ledger = createDeliveryLedger(given);
   const activeBroadcasts = createActiveBroadcastRegistry({ ...given, busy: createDeviceClaims() });
   const holds = createHoldRegistry(events);
-  const abort: NotificationService["abort"] = (notificationId, by) => endings.abort(notificationId, by);
+  const abort: NotificationService["abort"] = (notificationId, by, details) =>
+    endings.abort(notificationId, by, details);
   const livePages = createLivePageRegistry({ ...given, longestMs: given.livePageMs, abort });
   const { signal } = ending;
   const emergencyPrecedence = createEmergencyPrecedence(given.clock, signal);

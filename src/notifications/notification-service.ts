@@ -6,6 +6,7 @@ import type { ReachWarningCode } from "../resources/notifications/reach-warnings
 import type { StoredFile } from "../schema/field.ts";
 import type { RowOf, SystemValues } from "../schema/resource.ts";
 import type { ActorContext, Transaction } from "../store/store.ts";
+import type { ActivityDetails } from "./engine/activity-log.ts";
 import type { DeliveryOutcome } from "./engine/delivery-providers.ts";
 import type { VoiceCalls } from "./engine/voice-calls.ts";
 
@@ -201,9 +202,17 @@ export interface NotificationService {
   /** Clears displays of settled messages. */
   clearDisplays(): void;
   /** Ends a message early: devices are silenced, answers refused. Has no effect on one that has ended. */
-  abort(notificationId: string, by: ActorContext): Promise<RowOf<typeof notificationActivities>>;
+  abort(
+    notificationId: string,
+    by: ActorContext,
+    details?: ActivityDetails,
+  ): Promise<RowOf<typeof notificationActivities>>;
   /** As `abort`, recorded as expiry. */
-  expire(notificationId: string, by: ActorContext): Promise<RowOf<typeof notificationActivities>>;
+  expire(
+    notificationId: string,
+    by: ActorContext,
+    details?: ActivityDetails,
+  ): Promise<RowOf<typeof notificationActivities>>;
   /**
    * Records a recipient's answer; the last one counts. Throws CallerError for an unknown option, an expired request, a
    * non-recipient.

@@ -236,6 +236,26 @@ const ERRORS: readonly Row[] = [
     },
   ],
   [
+    "what is said about the end of a message is kept with it",
+    async () => {
+      const send = async () => {
+        const input = { subject: "S", userIds: [daemon.first.userId] };
+        return (await daemon.call("POST", "/notifications", input)).body.id;
+      };
+      const end = async (input: object) =>
+        (await daemon.call("POST", `/notifications/${await send()}/activities`, input)).body;
+      const details = { askedBy: "Fire brigade", floor: 2 };
+      expect(await end({ type: "expire", comment: "It was a drill" })).toMatchObject({
+        ...{ type: "expire", details: { comment: "It was a drill" } },
+      });
+      expect((await end({ type: "abort", details, comment: "Over" })).details).toEqual({ ...details, comment: "Over" });
+      expect((await end({ type: "abort", details: JSON.stringify(details) })).details).toEqual(details);
+      expect(await end({ type: "abort" })).toMatchObject({ type: "abort", details: null });
+      expect(await end({ type: "abort", details: [1] })).toMatchObject({ status: 400, type: "invalid-value" });
+      expect(await end({ type: "abort", comment: "x".repeat(1_001) })).toMatchObject({ status: 400 });
+    },
+  ],
+  [
     "the messages of a domain are filtered by their name, which is the subject",
     async () => {
       const { actingDomainId } = (await daemon.call("GET", "/session/domains")).body;

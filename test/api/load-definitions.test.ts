@@ -103,6 +103,21 @@ describe("a load", () => {
     expect(names()).toEqual(["Anna"]);
   });
 
+  it.each([
+    [{ path: "sis/roster.ZIP" }, "oneroster"],
+    [{ path: "sis/export/" }, "oneroster"],
+    [{ path: "sis/people.csv" }, "table"],
+    [{ mapping: { name: "Full name" } }, "table"],
+    [{}, "table"],
+    [{ path: "people.txt", type: "oneroster" }, "oneroster"],
+    [{ path: "roster.zip", type: "table" }, "table"],
+  ])("has the type that its fields suggest: %j", async (fields, type) => {
+    const { status, body } = await api.call("POST", "/load-definitions", { json: { name: "School", ...fields } });
+    expect([status, body.type]).toEqual([200, type]);
+    const changed = await api.call("PUT", `/load-definitions/${body.id}`, { json: { path: "other.zip" } });
+    expect(changed.body.type).toBe(type);
+  });
+
   it("tells columns and cells that nothing reads, and loads all the same", async () => {
     const id = await define();
     await give(id, ["email,name,lists,Grade", `${ANNA},7,more`, `${BEN},8`]);

@@ -62,6 +62,18 @@ describe("what a request contains without effect", () => {
     expect((await api.call("GET", at)).body).not.toHaveProperty("colour");
   });
 
+  it("is named within objects of a body", async () => {
+    const mapping = { name: "Full name", surname: "Last", "list-names": "Clubs" };
+    const { body } = await api.call("POST", "/load-definitions", { json: { name: "SIS", mapping } });
+    expect(named(body)).toEqual([
+      ["unknown-field", "mapping.surname"],
+      ["unknown-field", "mapping.list-names"],
+    ]);
+    expect(body.mapping).toMatchObject({ name: "Full name" });
+    const json = { name: "SIS 2", mapping };
+    expectError(await api.call("POST", "/load-definitions?strict=true", { json }), 400, "invalid-value", "mapping");
+  });
+
   it("is no member of a row that is sent back as it was read", async () => {
     const at = `/distribution-lists/${list}`;
     const row = (await api.call("GET", at)).body;

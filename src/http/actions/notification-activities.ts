@@ -8,7 +8,11 @@ import { filterVisibleIds } from "../../store/visible-ids.ts";
 import { type Action, type ApiRequest, requireVisibleRow } from "../action.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
-const ENDING_INPUT = { type: option("How to end the notification.", ["expire", "abort"], { required: true }) };
+const ENDING_INPUT = {
+  type: option("How to end the notification.", ["expire", "abort"], { required: true }),
+  details: json("Kept with the activity, such as who asked for the end.", { maxBytes: 10_000, fromText: true }),
+  comment: text("Reason of the end, kept in the activity's details.", { max: 1_000 }),
+};
 const RESPONSE_INPUT = {
   type: option("Type of the response.", ["confirmation", "set-read-status"], { required: true }),
   details: json("Contains confirmationOption or readStatus."),
@@ -29,11 +33,12 @@ export const notificationActivityActions: readonly Action[] = [
     async handle(request) {
       const { deps, by } = request;
       const { id } = requireVisibleRow(request, notifications, request.params.notificationId ?? "");
-      const { type } = validateEnding(request.body);
+      const { type, details, comment } = validateEnding(request.body);
+      const given = { ...detailsOf(details), ...(typeof comment === "string" && comment !== "" ? { comment } : {}) };
       const { notificationService } = deps;
       return request.respondWithRow(
         notificationActivities,
-        await (type === "abort" ? notificationService.abort(id, by) : notificationService.expire(id, by)),
+        await (type === "abort" ? notificationService.abort(id, by, given) : notificationService.expire(id, by, given)),
       );
     },
   },
@@ -53,6 +58,12 @@ export const notificationActivityActions: readonly Action[] = [
     },
   },
 ];
+
+function detailsOf(given: unknown): object {
+  if (given === undefined || given === null) return {};
+  if (typeof given !== "object" || Array.isArray(given)) throw invalidValue("details", "Must be an object.");
+  return given;
+}
 
 function recordResponse({ deps, by, body }: ApiRequest, userId: string, notificationId: string) {
   const { type, details, ...direct } = validateResponse(body);

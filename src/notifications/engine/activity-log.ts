@@ -5,6 +5,9 @@ import { incrementCounterById } from "./counters.ts";
 
 export type ActivityRow = RowOf<typeof notificationActivities>;
 
+/** What a user says about the end of a message, such as a comment. */
+export type ActivityDetails = Readonly<Record<string, unknown>>;
+
 /** Content of an entry; `details` holds plain values, its `message` is text for people. */
 export type ActivityEntry = Pick<ActivityRow, "notificationId" | "type"> &
   Partial<Pick<ActivityRow, "userId" | "endpointId" | "readStatus" | "confirmationOption">> & {

@@ -6,15 +6,15 @@ import type { ActorContext, Transaction } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 import { endTracking } from "../responses/tracking.ts";
 import type { ActiveBroadcastRegistry } from "./active-broadcast-registry.ts";
-import { type ActivityRow, addActivity } from "./activity-log.ts";
+import { type ActivityDetails, type ActivityRow, addActivity } from "./activity-log.ts";
 import { cancellationReason } from "./cancellation-state.ts";
 import type { PipelineStageDeps } from "./pipeline-stage.ts";
 import { stopDeliveries } from "./stop-deliveries.ts";
 
 /** Ends messages early: by a user, or by expiry. */
 export interface CancellationService {
-  abort(notificationId: string, by: ActorContext): Promise<ActivityRow>;
-  expire(notificationId: string, by: ActorContext): Promise<ActivityRow>;
+  abort(notificationId: string, by: ActorContext, details?: ActivityDetails): Promise<ActivityRow>;
+  expire(notificationId: string, by: ActorContext, details?: ActivityDetails): Promise<ActivityRow>;
   /**
    * Expires what is due, also what became due while the appliance was down, and schedules the next; call it again after
    * accepting a message.
@@ -55,13 +55,22 @@ export function createCancellationService(deps: CancellationDeps): CancellationS
     notificationId: string,
     reason: "aborted" | "expired",
     by: ActorContext,
+    details: ActivityDetails = {},
   ): Promise<ActivityRow> => {
-    const { activity, fresh } = await store.write((tx) => cancelRow(tx, notificationId, reason, by), "emergency");
+    const { activity, fresh } = await store.write(
+      (tx) => cancelRow(tx, notificationId, { reason, details }, by),
+      "emergency",
+    );
     if (fresh) stopDevices(notificationId, reason);
     return activity;
   };
 
-  const cancelRow = (tx: Transaction, notificationId: string, reason: "aborted" | "expired", by: ActorContext) => {
+  const cancelRow = (
+    tx: Transaction,
+    notificationId: string,
+    { reason, details: given }: { reason: "aborted" | "expired"; details: ActivityDetails },
+    by: ActorContext,
+  ) => {
     const row = tx.get(notifications, notificationId, by.scope);
     if (!row) throw notFound();
     if (row.draft) throw new ConflictError("A preview was not sent and cannot be ended.");
@@ -73,9 +82,10 @@ export function createCancellationService(deps: CancellationDeps): CancellationS
     const unsent = row.approval === "waiting" ? rejectedChange(row, was, by, now) : null;
     tx.update(notifications, notificationId, {}, by, { ...change, ...unsent?.change });
     endTracking(tx, row, was === "aborted" ? "tracking-terminated" : "tracking-completed", now, by);
+    const details = { ...given, ...(unsent && { message: unsent.message }) };
     const values = {
       ...{ notificationId, type: ACTIVITY[was], userId: by.actor.userId, endpointId: deps.endpointId() },
-      ...(unsent && { details: { message: unsent.message } }),
+      ...(Object.keys(details).length > 0 && { details }),
     };
     tx.emit("notification.stopped", { notificationId, reason: was });
     return { activity: addActivity(tx, values, by), fresh: true };
@@ -142,8 +152,8 @@ export function createCancellationService(deps: CancellationDeps): CancellationS
   };
 
   return {
-    abort: (notificationId, by) => cancel(notificationId, "aborted", by),
-    expire: (notificationId, by) => cancel(notificationId, "expired", by),
+    abort: (notificationId, by, details) => cancel(notificationId, "aborted", by, details),
+    expire: (notificationId, by, details) => cancel(notificationId, "expired", by, details),
     watch,
     stop() {
       stopped = true;

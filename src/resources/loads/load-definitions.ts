@@ -15,9 +15,9 @@ export default defineResource({
   fields: {
     name: text("Name of the source.", { required: true, min: 1, max: 140 }),
     type: option(
-      "`table`: a file with one line per person. `oneroster`: OneRoster 1.1 or 1.2 CSV files in a folder or a .zip, complete (bulk) or changes (delta) by its manifest.csv; people are added to a list for each of their schools and current classes.",
+      "Default: `oneroster` if the path is a .zip file or a folder, otherwise `table`. `table`: a file with one line per person. `oneroster`: OneRoster 1.1 or 1.2 CSV files in a folder or a .zip, complete (bulk) or changes (delta) by its manifest.csv; people are added to a list for each of their schools and current classes.",
       ["table", "oneroster"],
-      { required: true },
+      { default: "table" },
     ),
     path: text(
       "File or folder below `loads` in the data directory of the appliance; null for the last uploaded file.",

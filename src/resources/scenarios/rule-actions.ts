@@ -34,7 +34,10 @@ export default defineResource({
       "The action: a POST to `webhook.url`, signed according to Standard Webhooks. The key is returned when the secret of the trigger is rotated.",
       {
         type: option("Type of action.", ["webhook"], { default: "webhook" }),
-        webhook: object("The webhook.", { url: text("URL to call.", { format: "url", max: 1_000 }) }),
+        webhook: object("The webhook.", {
+          url: text("URL to call.", { format: "url", max: 1_000 }),
+          method: option("Method of the call.", ["POST"]),
+        }),
       },
       { required: true },
     ),
