@@ -120,7 +120,7 @@ describe("scenarios, incidents and tables in the console", () => {
     const german = await openConsole(browser, daemon.url);
     await german.page.addInitScript("localStorage.setItem('carillon.language', 'de')");
     await german.open(`/incidents/${ids.incident}`);
-    await german.page.locator(".timeline").getByText("Hinweis").waitFor();
+    await german.page.locator(".timeline").getByText("Hinweis").first().waitFor();
     for (const { page } of [console, german]) {
       const words = await page.locator(".timeline .chip").allInnerTexts();
       // What the API calls it, where a word is lacking.
