@@ -26,6 +26,7 @@ describe("a fresh user", () => {
     ["GET", `/users/${id}/opt-outs`],
     ["GET", `/users/${id}/tokens`],
     ["GET", `/users/${id}/security-groups`],
+    ["GET", `/users/${id}/second-factors`],
   ];
 
   it("has the rights to its own, and no others", async () => {
