@@ -46,6 +46,7 @@ describe("settings file", () => {
       readiness: { testedWithinDays: 90, reducedByPercent: 20 },
       broadcasts: { secondPerson: false, secondPersonMinutes: 2 },
       scenarios: { syntheticSiteQuestion: true },
+      site: { country: null },
       bells: { gap: "ring-at-end", fold: "first" },
       timeZones: { folder: "/usr/share/zoneinfo" },
       callManagers: {
