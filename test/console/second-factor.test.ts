@@ -29,14 +29,20 @@ describe("a second factor", () => {
   it("is set up in the own account, asked for at the next log-in, and removed", async () => {
     const { page, open, idle, axe, errors } = await openConsole(browser, daemon.url, undefined, ANN);
     const button = (name: string) => page.getByRole("button", { name });
+    // The own password is changed on the same page.
+    const passwordFor = (name: string) =>
+      page
+        .locator("form")
+        .filter({ has: button(name) })
+        .locator("input[type=password]");
     const code = () => page.locator("input[autocomplete=one-time-code]");
     await open("/");
     await button("Your account").click();
     await button("Set up authenticator app").click();
-    await page.locator("form input[type=password]").fill("wrong horse battery");
+    await passwordFor("Set up authenticator app").fill("wrong horse battery");
     await button("Set up authenticator app").click();
     await page.getByText("The password is wrong.").waitFor();
-    await page.locator("form input[type=password]").fill(ANN.password);
+    await passwordFor("Set up authenticator app").fill(ANN.password);
     await button("Set up authenticator app").click();
     await page.getByRole("img", { name: "QR code" }).waitFor();
     expect(await axe()).toEqual([]);
@@ -76,7 +82,7 @@ describe("a second factor", () => {
     await button("Your account").click();
     await page.getByText("9 recovery codes left.").waitFor();
     await button("Remove second factor").click();
-    await page.locator("form input[type=password]").fill(ANN.password);
+    await passwordFor("Remove second factor").fill(ANN.password);
     await button("Remove second factor").click();
     await button("Set up authenticator app").waitFor();
     await idle();

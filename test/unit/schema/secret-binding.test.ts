@@ -79,6 +79,7 @@ describe("a secret", () => {
 /** Secrets that Carillon sends to no one: it compares them with what comes, or signs with them. */
 const NOT_SENT = new Set([
   ...["scenarios.confirmationPin", "inputs.pin", "triggers.secret", "triggers.previousSecret"],
+  "second-factors.secret",
   ...["dialcast-dialing-configurations.pin", "identity-providers.spPrivateKey"],
   ...["android-push.serviceAccount", "apple-push.key", "cap-out.feedToken", "cap-out.signingKey", "chat.webhooks"],
   ...[
