@@ -66,11 +66,11 @@ export function findContainedName(
   names: PasswordNames,
 ): { name: string; of: keyof PasswordNames } | null {
   const text = fold(password);
-  for (const of of ["account", "organisation"] as const) {
-    for (const name of names[of].flatMap(germanSpellings)) {
-      const words = wordsOf(name).filter((word) => of === "account" || !GENERIC_WORDS.has(word));
+  for (const kind of ["account", "organisation"] as const) {
+    for (const name of names[kind].flatMap(germanSpellings)) {
+      const words = wordsOf(name).filter((word) => kind === "account" || !GENERIC_WORDS.has(word));
       const found = [words, ...words.map((word) => [word])].find((some) => matcherOf(some)?.test(text));
-      if (found) return { name: found.join(" "), of };
+      if (found) return { name: found.join(" "), of: kind };
     }
   }
   return null;

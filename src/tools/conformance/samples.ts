@@ -42,7 +42,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   types: ["phones"],
   icopIds: ["SEP00C0F0000001"],
   boundingBox: "13,52,14,53",
-  "/users/{userId}/devices deviceIdentifier": "+15550100",
+  "/users/{userId}/devices deviceIdentifier": "+12025550100",
   "/users/{userId}/devices type": "SMS",
   "/devices attributes": { Name: "Room 1" },
   "/devices name": "Room",
