@@ -2,7 +2,7 @@ import { invalidValue } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
 import { camelCase } from "../schema/decoder.ts";
 import type { Field } from "../schema/field.ts";
-import type { AnyResource } from "../schema/resource.ts";
+import type { AnyResource, Method } from "../schema/resource.ts";
 import type { Action } from "./action.ts";
 import { addMembers } from "./actions/add-members.ts";
 import { queryParameterNames, takesWarnings } from "./openapi/operations.ts";
@@ -58,7 +58,7 @@ export function createIgnoredInputCheck(action: Action): IgnoredInputCheck {
       return [...names, ...unknownMembers(value, accepts, "")].slice(0, MAX_LISTED).map(unknownField);
     },
     addWarnings: (response, ignored) =>
-      ignored.length > 0 && takesWarnings(action) ? withWarnings(response, ignored) : response,
+      ignored.length > 0 && takesWarnings(action) ? withWarnings(response, ignored, action.method) : response,
   };
 }
 
@@ -70,9 +70,11 @@ export function assertNothingIgnored(ignored: readonly IgnoredInput[], query: Qu
   throw invalidValue(first.parameter, `Not known for this operation: ${names}. Without strict=true it is ignored.`);
 }
 
-function withWarnings(response: HttpResponse, ignored: readonly IgnoredInput[]): HttpResponse {
+function withWarnings(response: HttpResponse, ignored: readonly IgnoredInput[], method: Method): HttpResponse {
   const { type = "application/json", body } = response;
-  if (type !== "application/json" || typeof body !== "string" || !body.startsWith("{")) return response;
+  if (type !== "application/json" || typeof body !== "string" || !/^\{[^}]/.test(body)) return response;
+  // A list may be long: its text is not parsed again, and has no other warnings.
+  if (method === "get") return { ...response, body: `${body.slice(0, -1)},"warnings":${JSON.stringify(ignored)}}` };
   const { warnings: others = [] } = JSON.parse(body) as { warnings?: { parameter?: string }[] };
   // The cloud may have named it already.
   const added = ignored.filter(({ parameter }) => !others.some((each) => each.parameter === parameter));
