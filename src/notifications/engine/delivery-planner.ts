@@ -63,9 +63,14 @@ export function findProviderProblems(
 
 const excludedByProfile = (provider: string): string => `The notification profile excludes the plugin ${provider}.`;
 
-/** SQL: the ends of rows whose channel could not be asked, see `providerProblem`. */
-const PROVIDER_PROBLEMS_SQL =
-  "('The plugin ' || provider || ' is not installed.', 'The plugin ' || provider || ' is disabled.')";
+const PROVIDER_PROBLEMS = { absent: "is not installed.", disabled: "is disabled." } as const;
+/** SQL: the reasons that `describeProblem` gives to the row's provider. */
+const PROVIDER_PROBLEMS_SQL = `(${Object.values(PROVIDER_PROBLEMS)
+  .map((problem) => `'The plugin ' || provider || ' ${problem}'`)
+  .join(", ")})`;
+
+const describeProblem = (provider: string, state: keyof typeof PROVIDER_PROBLEMS): string =>
+  `The plugin ${provider} ${PROVIDER_PROBLEMS[state]}`;
 
 /** The channels that rows of a message could not be given to, with the reason. */
 export function findUnreachedChannels(reader: StoreReader, { pk }: Pick<NotificationRow, "pk">): UnreachedChannels {
@@ -79,8 +84,7 @@ export function findUnreachedChannels(reader: StoreReader, { pk }: Pick<Notifica
 
 function providerProblem(provider: string, providers: DeliveryProviders): string | null {
   const state = providers.state(provider);
-  if (state === "absent") return `The plugin ${provider} is not installed.`;
-  return state === "disabled" ? `The plugin ${provider} is disabled.` : null;
+  return state === "absent" || state === "disabled" ? describeProblem(provider, state) : null;
 }
 
 /** The provider that carries messages to the appliances of a cloud; null where none is connected. */
@@ -525,7 +529,7 @@ function channelsOf(
   );
   const problemFor = (provider: string, isOff: boolean): string | null => {
     if (providerSettings(provider, settings, providers).disabled) return excludedByProfile(provider);
-    return isOff ? `The plugin ${provider} is disabled.` : providerProblem(provider, providers);
+    return isOff ? describeProblem(provider, "disabled") : providerProblem(provider, providers);
   };
   return JSON.stringify(
     channels.map(({ type, provider, off }) => ({
