@@ -5,11 +5,11 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createReceiptTracker, parseDeliveryReceipt } from "../../plugins/sms/delivery-receipts.ts";
 import plugin from "../../plugins/sms/index.ts";
 import { segmentText } from "../../plugins/sms/sms-segments.ts";
-import type { DeliveryItem, TextReply } from "../../src/plugin-api/index.ts";
+import type { TextReply } from "../../src/plugin-api/index.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { type HandleHostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { openTestSmppServer, type SmppRules, type TestSmppServer } from "./smpp-server.ts";
-import { itemOf } from "./test-appliance.ts";
+import { SMS_DEFAULTS, textTo } from "./sms-config.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -22,33 +22,11 @@ async function open(rules?: SmppRules): Promise<TestSmppServer> {
   return server;
 }
 
-/** As the host hands it over: with all defaults. */
 const USUAL = {
-  transport: "smpp",
-  sender: "+15550100",
-  language: "en",
-  mostParts: 4,
-  host: "127.0.0.1",
-  tls: false,
-  certificateAuthority: null,
-  systemId: "school",
-  password: "sesame",
-  systemType: "",
-  receipts: true,
-  longTexts: "joined",
-  atOnce: 10,
-  gatewayUrl: null,
+  ...SMS_DEFAULTS,
   gatewayBody: '{"to": "{{to}}", "from": "{{sender}}", "text": "{{text}}"}',
-  gatewayType: "application/json",
-  gatewayAuthorization: null,
-  gatewayAnswerId: null,
-  receiptState: null,
-  receiptId: "id",
-  receiptArrived: "delivered,DELIVRD",
-  receiptLost: "failed,UNDELIV",
-  inboundToken: null,
-  inboundFrom: "from",
-  inboundText: "text",
+  ...{ receiptId: "id", receiptArrived: "delivered,DELIVRD", receiptLost: "failed,UNDELIV" },
+  ...{ inboundFrom: "from", inboundText: "text" },
 };
 
 async function run(config: object, answer?: HandleHostCall): Promise<InlinePlugin> {
@@ -61,11 +39,6 @@ async function bound(config: object, answer?: HandleHostCall): Promise<InlinePlu
   const sms = await run(config, answer);
   await sms.said(({ state }) => state === "ok");
   return sms;
-}
-
-function textTo(deliveryId: number, number: string, body: string, of: Partial<DeliveryItem> = {}): DeliveryItem {
-  const device = { id: "0198f3a0-0000-7000-8000-00000000f00a", deviceIdentifier: number, attributes: {} };
-  return itemOf(deliveryId, { device, text: { subject: "Fire", body, short: "" }, ...of });
 }
 
 const saidIn = ({ short_message }: Pdu): string => String(short_message?.message ?? "");
