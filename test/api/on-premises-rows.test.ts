@@ -102,13 +102,17 @@ async function idsBelow(family: AnyResource): Promise<Record<string, string>> {
   return { ...place.parents, [family.idParam]: id, domainId: api().rootId };
 }
 
+/** A calendar says when it was written (RFC 5545 §3.8.7.2), which two answers may do in different seconds. */
+const withoutStamp = (body: unknown) =>
+  typeof body === "string" ? body.replaceAll(/^DTSTAMP:\d{8}T\d{6}Z\r\n/gm, "") : body;
+
 describe("what lies below a row is there, too", () => {
   const read = below.filter(({ action }) => action.method === "get" && !/\/(audio|image)$/.test(action.at));
   it.each(read.map(({ action, family }) => [action.at, family] as const))("%s", async (at, family) => {
     const ids = await idsBelow(family);
     const newer = await api().call("GET", `/api/${filled(onPremisesPaths({ at })[0]?.at ?? "", ids)}`);
     const older = await api().call("GET", `/${filled(at, ids)}`);
-    expect([newer.status, newer.body]).toEqual([200, older.body]);
+    expect([newer.status, withoutStamp(newer.body)]).toEqual([200, withoutStamp(older.body)]);
     const nowhere = { ...ids, [family.idParam]: UNKNOWN_ID };
     const lost = await api().call("GET", `/api/${filled(onPremisesPaths({ at })[0]?.at ?? "", nowhere)}`);
     expectError(lost, 404, "not-found");

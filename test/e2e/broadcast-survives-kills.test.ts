@@ -8,7 +8,8 @@ const ZONES = 4;
 const OFFLINE = 4;
 const MUTE = 3;
 const HEARING = PHONES - OFFLINE - MUTE;
-const SECONDS = 14;
+/** Long enough that a daemon of a busy machine is back, and phones are asked, long before the sound is over. */
+const SECONDS = 30;
 const PACKETS = SECONDS * 50;
 const MS_PER_PACKET = 20;
 const LAST_PACKET_MS = (PACKETS - 1) * MS_PER_PACKET;
@@ -101,7 +102,7 @@ describe("a daemon that is killed during a broadcast", { timeout: 120_000 }, () 
 
   it.each([
     ["when the first phones are proven to play", 0],
-    ["when half of the sound is over", 0.5],
+    ["when a quarter of the sound is over", 0.25],
   ])("goes on with the sound at its place: %s", async (when, share) => {
     const id = await scene.send(`Killed ${when}`, SECONDS);
     await eventually(async () => playing(await scene.deliveries(id)) > 0);
