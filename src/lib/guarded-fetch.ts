@@ -10,6 +10,9 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 30_000;
 /** Maximum size of a response body. */
 const MAX_BYTES = 1_048_576;
+/** A body that is not wanted is read up to this size, so that the connection can be used again. */
+const MAX_DISCARDED_BYTES = 65_536;
+const MAX_DISCARD_MS = 5_000;
 
 /** Request options; GET without a body by default. */
 export interface FetchOptions {
@@ -17,6 +20,10 @@ export interface FetchOptions {
   headers?: Record<string, string>;
   body?: string | Uint8Array;
   timeoutMs?: number;
+  /** Resolves with the status and headers, and an empty body: a long or slow body is no failure then. */
+  discardBody?: boolean;
+  /** Certificate authorities (PEM) to trust instead of the well-known ones. */
+  ca?: string;
 }
 
 /** The response, whatever its status; redirects are not followed. Repeated headers are joined by a comma. */
@@ -35,14 +42,14 @@ export interface GuardedFetchDeps {
   connections?: ConnectionPool;
 }
 
-/** Keeps connections open between calls, one idle connection per target. */
+/** Keeps connections open between calls, at most `maxIdle` per target. */
 export interface ConnectionPool {
   agentFor(target: URL): PlainAgent;
   close(): void;
 }
 
-export function createConnectionPool(): ConnectionPool {
-  const options = { keepAlive: true, maxFreeSockets: 1 };
+export function createConnectionPool(maxIdle: number): ConnectionPool {
+  const options = { keepAlive: true, maxFreeSockets: maxIdle };
   const [plain, secure] = [new PlainAgent(options), new SecureAgent(options)];
   return {
     agentFor: ({ protocol }) => (protocol === "https:" ? secure : plain),
@@ -86,7 +93,9 @@ export async function guardedFetch(url: string, options: FetchOptions, deps: Gua
         send();
       });
       call.on("response", (response) => {
-        readResponse(response).then(
+        if (options.discardBody) discard(response, deps.clock);
+        const read = options.discardBody ? Promise.resolve(headOf(response)) : readResponse(response);
+        read.then(
           (fetched) => {
             settle();
             resolve(fetched);
@@ -111,7 +120,25 @@ function open(
     all ? done(null, [{ address, family }]) : done(null, address, family);
   const agent = connections?.agentFor(target) ?? false;
   const send = target.protocol === "https:" ? secureRequest : plainRequest;
-  return send(target, { method: options.method ?? "GET", headers: options.headers ?? {}, agent, lookup });
+  const { method = "GET", headers = {}, ca } = options;
+  return send(target, { method, headers, agent, lookup, ...(ca === undefined ? {} : { ca }) });
+}
+
+function headOf({ statusCode, headers }: IncomingMessage): FetchResponse {
+  const joined = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(", ")]);
+  return { status: statusCode ?? 0, headers: Object.fromEntries(joined), body: "" };
+}
+
+/** Reads the rest of a response if it is short, otherwise closes its connection. */
+function discard(response: IncomingMessage, clock: Clock): void {
+  const timer = clock.after(MAX_DISCARD_MS, () => response.destroy(), { background: true });
+  let length = 0;
+  response.on("data", (part: Buffer) => {
+    length += part.length;
+    if (length > MAX_DISCARDED_BYTES) response.destroy();
+  });
+  response.on("error", () => undefined);
+  response.on("close", () => timer.cancel());
 }
 
 function readResponse(response: IncomingMessage): Promise<FetchResponse> {
@@ -124,11 +151,6 @@ function readResponse(response: IncomingMessage): Promise<FetchResponse> {
       if (length > MAX_BYTES) reject(new UpstreamError("upstream", `the response is longer than ${MAX_BYTES} bytes`));
     });
     response.on("error", reject);
-    response.on("end", () => {
-      const headers = Object.fromEntries(
-        Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(", ")]),
-      );
-      resolve({ status: response.statusCode ?? 0, headers, body: Buffer.concat(parts).toString("utf8") });
-    });
+    response.on("end", () => resolve({ ...headOf(response), body: Buffer.concat(parts).toString("utf8") }));
   });
 }

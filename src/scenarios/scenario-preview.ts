@@ -1,5 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
-import { interpolate } from "../notifications/compose/interpolation.ts";
+import { interpolate } from "../lib/interpolation.ts";
 import { type CountWithSample, measureReach } from "../notifications/recipients/change-impact.ts";
 import { formatLocation, type NamedLocation, nameLocation } from "../places/location-names.ts";
 import type { ActorContext, Store } from "../store/store.ts";

@@ -106,7 +106,7 @@ export interface ListField extends Base {
 /** A nested object, stored as one value; an update changes only the given members. */
 export interface ObjectField extends Base {
   kind: "object";
-  fields: Readonly<Record<string, ScalarField | ListField | ObjectField>>;
+  fields: Readonly<Record<string, ScalarField | ListField | ObjectField | JsonField>>;
 }
 /** Any JSON value up to `maxBytes` of text; further validation by the resource hooks. */
 export interface JsonField extends Base {

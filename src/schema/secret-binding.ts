@@ -34,12 +34,13 @@ function leadsElsewhere(path: string, before: Values, after: Values): boolean {
   return targetsOf(path, after).some((target) => !known.has(target));
 }
 
-/** Comparable texts of what a path names; an element of a list counts with its name. */
+/** Comparable texts of what a path names, also within objects; an element of a list counts with its name. */
 function targetsOf(path: string, values: Values): string[] {
-  const [name = "", member] = path.split(".");
+  const [name = "", ...members] = path.split(".");
   const value = values[name];
   if (value === null || value === undefined || value === "") return [];
+  const [member] = members;
   if (member === undefined) return [JSON.stringify(value)];
-  if (!Array.isArray(value)) return [];
+  if (!Array.isArray(value)) return typeof value === "object" ? targetsOf(members.join("."), value as Values) : [];
   return value.map((element: Values | null) => JSON.stringify([element?.name ?? null, element?.[member] ?? null]));
 }

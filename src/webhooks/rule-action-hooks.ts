@@ -5,6 +5,7 @@ import scenarios from "../resources/scenarios/scenarios.ts";
 import triggers from "../resources/webhooks/triggers.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, ResourceHooks, StoreReader, Transaction } from "../store/store.ts";
+import { separateSecrets } from "./rule-action-request.ts";
 import { assertUrlAllowed } from "./trigger-hooks.ts";
 import { generateWebhookSecret } from "./webhook-signature.ts";
 
@@ -16,8 +17,12 @@ const START_SPEC = "/scenario-notifications/*";
 export function ruleActionHooks(policy: SsrfGuard): ResourceHooks<typeof ruleActions> {
   return {
     async prepare(input) {
-      const { webhook } = (input.action ?? {}) as { webhook?: { url?: unknown } };
-      if (typeof webhook?.url === "string") await assertUrlAllowed(webhook.url, policy);
+      for (const name of ["headers", "authorization"])
+        if (input[name]) throw invalidValue(name, `Must be given as action.webhook.${name}.`);
+      const { webhook } = (input.action ?? {}) as { webhook?: Record<string, unknown> | null };
+      if (typeof webhook !== "object" || webhook === null) return;
+      if (typeof webhook.url === "string") await assertUrlAllowed(webhook.url, policy);
+      Object.assign(input, separateSecrets(webhook));
     },
     beforeWrite({ before, after }, tx, by) {
       if (!after) return;

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { invalidValue } from "../lib/errors.ts";
 import { assertHostAllowed, type SsrfGuard } from "../lib/ssrf-guard.ts";
 import { isPathPattern } from "../permissions/grants.ts";
@@ -28,6 +29,8 @@ export function triggerHooks({ catalogue, policy }: TriggerHooksDeps): ResourceH
       if (typeof input.secret === "string" && op === "create" && !isWebhookSecret(input.secret))
         throw invalidValue("secret", "Must be whsec_ followed by 24 to 64 bytes in base64.");
       if (typeof input.url === "string") await assertUrlAllowed(input.url, policy);
+      if (typeof input.certificateAuthority === "string" && !isCertificates(input.certificateAuthority))
+        throw invalidValue("certificateAuthority", "Must be one or more certificates in PEM form.");
     },
     beforeWrite({ before, after, given }, tx, by) {
       if (!after) return;
@@ -43,6 +46,15 @@ export function triggerHooks({ catalogue, policy }: TriggerHooksDeps): ResourceH
       tx.run(sql, after.pk);
     },
   };
+}
+
+function isCertificates(pem: string): boolean {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  try {
+    return blocks.length > 0 && blocks.every((block) => new X509Certificate(block).subject !== null);
+  } catch {
+    return false;
+  }
 }
 
 function ownerOf({ actor, scope }: ActorContext): Pick<Trigger, "ownerId" | "actingDomainId"> {

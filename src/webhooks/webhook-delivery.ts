@@ -8,7 +8,8 @@ import type { Catalogue } from "../schema/catalogue.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store, Transaction } from "../store/store.ts";
 import { DISABLE_AFTER_MS, parseRetryAfterMs, webhookRetryDelayMs } from "./retry-policy.ts";
-import { auditedWriteAt, webhookBody } from "./webhook-message.ts";
+import { type AuditedWrite, auditedWriteAt } from "./webhook-message.ts";
+import { webhookRequest } from "./webhook-request.ts";
 import { signatureHeaders } from "./webhook-signature.ts";
 
 /** Dependencies of a webhook call. */
@@ -28,14 +29,14 @@ type Trigger = RowOf<typeof triggers>;
 type Delivery = RowOf<typeof triggerDeliveries>;
 
 /** @source Standard Webhooks 1.0, Deliverability: 15 to 30 s */
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 30_000;
 /** Finished deliveries kept per trigger. */
 const MAX_DELIVERIES_KEPT = 1_000;
 /** Pruning interval in audit entries. */
 const PRUNE_INTERVAL = 100;
 
 /** Result of one call. */
-interface DeliveryResult {
+export interface DeliveryResult {
   status: number | null;
   /** Error; null on success. */
   reason: string | null;
@@ -43,37 +44,47 @@ interface DeliveryResult {
   retryAfterMs: number | null;
 }
 
-/** Makes one call and stores the result; a call aborted by shutdown leaves no trace. */
-export async function deliverWebhook(trigger: Trigger, deliveryId: string, deps: WebhookDeliveryDeps): Promise<void> {
+/** Makes one call and stores the result; null if there was none: a call aborted by shutdown leaves no trace. */
+export async function deliverWebhook(
+  trigger: Trigger,
+  deliveryId: string,
+  deps: WebhookDeliveryDeps,
+): Promise<DeliveryResult | null> {
   const { store, catalogue, clock } = deps;
   const delivery = store.get(triggerDeliveries, deliveryId);
-  if (!delivery) return;
+  if (!delivery) return null;
   const entry = auditedWriteAt(delivery.entry ?? 0, store, catalogue);
   const at = clock.now();
   const result = entry
-    ? await post(trigger, { id: delivery.id, at, body: webhookBody(entry) }, deps)
+    ? await call(trigger, { id: delivery.id, at, entry }, deps)
     : { status: null, reason: "The audit entry no longer exists.", retryAfterMs: null };
-  if (deps.signal.aborted) return;
+  if (deps.signal.aborted) return null;
   const disabledReason = await store.write((tx) => recordResult(trigger, delivery, { ...result, at }, tx, deps));
   if (disabledReason !== null)
     deps.log.warn({ event: "trigger.disabled", triggerId: trigger.id, reason: disabledReason }, "trigger disabled");
+  return result;
 }
 
-async function post(
+async function call(
   trigger: Trigger,
-  message: { id: string; at: number; body: string },
+  { id, at, entry }: { id: string; at: number; entry: AuditedWrite },
   deps: WebhookDeliveryDeps,
 ): Promise<DeliveryResult> {
-  const { clock } = deps;
   try {
-    const headers = {
-      "content-type": "application/json; charset=utf-8",
-      "content-length": String(Buffer.byteLength(message.body)),
-      "user-agent": "Carillon",
-      ...signatureHeaders(message, keysOf(trigger, message.at, deps.store)),
+    const { method, body, headers } = webhookRequest(trigger, entry, deps.store);
+    const options = {
+      method,
+      headers: {
+        ...headers,
+        ...(body === null ? {} : { "content-length": String(Buffer.byteLength(body)) }),
+        ...signatureHeaders({ id, at, body: body ?? "" }, keysOf(trigger, at, deps.store)),
+      },
+      ...(body === null ? {} : { body }),
+      ...(trigger.certificateAuthority === null ? {} : { ca: trigger.certificateAuthority }),
+      timeoutMs: TIMEOUT_MS,
+      discardBody: true,
     };
-    const options = { method: "POST", headers, body: message.body, timeoutMs: TIMEOUT_MS };
-    return resultOf(await guardedFetch(trigger.url, options, deps), clock.now());
+    return resultOf(await guardedFetch(trigger.url, options, deps), deps.clock.now());
   } catch (error) {
     return { status: null, reason: error instanceof Error ? error.message : String(error), retryAfterMs: null };
   }
@@ -103,7 +114,9 @@ function recordResult(
   tx: Transaction,
   { clock, by }: WebhookDeliveryDeps,
 ): string | null {
-  if (!tx.get(triggers, trigger.id)) return null;
+  // Other calls of the trigger may have ended meanwhile.
+  const current = tx.get(triggers, trigger.id);
+  if (!current) return null;
   const now = clock.now();
   const attempts = delivery.attempts + 1;
   const retryDelayMs = result.reason === null ? null : webhookRetryDelayMs(attempts, delivery.id, result.retryAfterMs);
@@ -114,8 +127,8 @@ function recordResult(
     ...[now, state, attempts, result.at, result.status, result.reason?.slice(0, 1_000) ?? null],
     ...[retryDelayMs === null ? null : now + retryDelayMs, state === "delivered" ? now : null, delivery.pk],
   );
-  const failingSince = result.reason === null ? null : (trigger.failingSince ?? now);
-  if (failingSince !== trigger.failingSince)
+  const failingSince = result.reason === null ? null : (current.failingSince ?? now);
+  if (failingSince !== current.failingSince)
     tx.run("UPDATE triggers SET failing_since = ? WHERE pk = ?", failingSince, trigger.pk);
   if (state !== "pending" && (delivery.entry ?? 0) % PRUNE_INTERVAL === 0) pruneDeliveries(trigger, tx);
   const disabledReason = result.reason === null ? null : reasonToDisable(result, failingSince ?? now, now);

@@ -11,6 +11,7 @@ import triggers from "../resources/webhooks/triggers.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { AccessScope, ActorContext, Store } from "../store/store.ts";
+import { noteResult, type ReceiverState } from "./receiver-state.ts";
 import { deliverWebhook, type WebhookDeliveryDeps } from "./webhook-delivery.ts";
 import { matchesSpec, resourcesMatching, rowPaths, wasVisible } from "./webhook-events.ts";
 import {
@@ -53,29 +54,34 @@ const MAX_PENDING = 1_000;
  */
 const CHECKPOINT_INTERVAL = 1_000;
 
-/**
- * Concurrent calls over all triggers, at most one per trigger. Slow receivers delay others only if there are many of
- * them.
- */
-const MAX_CONCURRENT_CALLS = 16;
+/** Concurrent calls over all triggers, and of one trigger. Slow receivers delay others only if there are many of them. */
+const MAX_CONCURRENT_CALLS = 64;
+const MAX_CALLS_PER_TRIGGER = 8;
 
 /** In-memory state of one trigger; can be rebuilt after a restart. */
-interface TriggerQueue {
+interface TriggerQueue extends ReceiverState {
   /** Position in the audit log, if further than the stored one. */
   position: number;
   running: Promise<void> | null;
   rerun: boolean;
   timer: Timer | null;
+  /** Calls in progress, by id of the delivery. */
+  calls: Map<string, { resourceId: string; done: Promise<void> }>;
+  /** Resumes the queue while it waits for its calls. */
+  resume: () => void;
+  /** Error of the store during a call. */
+  error: unknown;
 }
 
 /**
- * Creates the webhook dispatcher; idle until `start`. The messages of one trigger are delivered one by one, in order.
+ * Creates the webhook dispatcher; idle until `start`. The messages about one object are delivered one by one, in order;
+ * those of different objects do not wait for each other. @source docs/decisions/0505-order-of-webhooks.md
  */
 export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDispatcher {
   const { store, clock, events, log } = deps;
   const queues = new Map<string, TriggerQueue>();
   const abortController = new AbortController();
-  const connections = createConnectionPool();
+  const connections = createConnectionPool(MAX_CALLS_PER_TRIGGER);
   const withConcurrencyLimit = createSemaphore(MAX_CONCURRENT_CALLS);
   const deliveryDeps: WebhookDeliveryDeps = { ...deps, signal: abortController.signal, connections };
   let woken = false;
@@ -91,11 +97,12 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
   }
 
   function wake(id: string): void {
-    const queue = queues.get(id) ?? { position: 0, running: null, rerun: false, timer: null };
+    const queue = queues.get(id) ?? newQueue();
     queues.set(id, queue);
     queue.timer?.cancel();
     queue.timer = null;
     queue.rerun = true;
+    queue.resume();
     queue.running ??= runQueue(id, queue).finally(() => {
       queue.running = null;
     });
@@ -103,37 +110,52 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
 
   async function runQueue(id: string, queue: TriggerQueue): Promise<void> {
     try {
-      while (queue.rerun && !abortController.signal.aborted) {
-        queue.rerun = false;
-        await processQueue(id, queue);
-      }
+      while (queue.rerun && !abortController.signal.aborted) await processQueue(id, queue);
     } catch (error) {
       // The database is the source of truth: the next write or start resumes processing.
       if (!abortController.signal.aborted)
         log.error({ event: "trigger.processing_failed", err: error, triggerId: id }, "failed to process trigger");
     }
+    await Promise.all([...queue.calls.values()].map(({ done }) => done));
   }
 
-  /** Delivers everything that is due. */
+  /** Makes the calls that are due, until there are none. */
   async function processQueue(id: string, queue: TriggerQueue): Promise<void> {
     while (!abortController.signal.aborted) {
+      queue.rerun = false;
       const trigger = store.get(triggers, id);
       if (!trigger) return void queues.delete(id);
       const scope = trigger.disabled ? null : scopeOf(trigger, deps);
       if (!scope) return;
       const hasMore = await collect(trigger, scope, queue, deps);
-      const next = nextDelivery(trigger, store);
-      if (!next) {
-        if (hasMore) continue;
-        return;
+      const { due, nextAt } = dueCalls(pendingCalls(trigger, store), queue, clock.now());
+      for (const call of due) startCall(trigger, call, queue);
+      if (hasMore || queue.rerun) continue;
+      if (nextAt !== null) {
+        queue.timer?.cancel();
+        queue.timer = clock.after(nextAt - clock.now(), () => wake(id), { background: true });
       }
-      const waitMs = next.at - clock.now();
-      if (waitMs <= 0) await withConcurrencyLimit(() => deliverWebhook(trigger, next.id, deliveryDeps));
-      else if (!hasMore) {
-        queue.timer = clock.after(waitMs, () => wake(id), { background: true });
-        return;
-      }
+      if (queue.calls.size === 0) return;
+      await new Promise<void>((resolve) => {
+        queue.resume = resolve;
+      });
+      if (queue.error !== null) throw takeError(queue);
     }
+  }
+
+  function startCall(trigger: Trigger, { id, resourceId }: PendingCall, queue: TriggerQueue): void {
+    const call = async (): Promise<void> => {
+      try {
+        const result = await withConcurrencyLimit(() => deliverWebhook(trigger, id, deliveryDeps));
+        if (result && noteResult(queue, result, clock.now()) === "recovered") await retryNow(trigger, store);
+      } catch (error) {
+        queue.error = error;
+      } finally {
+        queue.calls.delete(id);
+        queue.resume();
+      }
+    };
+    queue.calls.set(id, { resourceId, done: call() });
   }
 
   let stopListening: (() => void)[] = [];
@@ -235,11 +257,62 @@ function pendingCount({ pk }: Trigger, store: Store): number {
   return store.one<{ n: number }>(sql, pk)?.n ?? 0;
 }
 
-/** The oldest pending delivery and when it is due (epoch ms; 0 = now). */
-function nextDelivery({ pk }: Trigger, store: Store): { id: string; at: number } | null {
-  return store.one<{ id: string; at: number }>(
-    `SELECT id, coalesce(next_attempt_at, 0) AS at FROM trigger_deliveries
-     WHERE trigger_pk = ? AND state = 'pending' ORDER BY pk LIMIT 1`,
+function newQueue(): TriggerQueue {
+  return {
+    ...{ position: 0, running: null, rerun: false, timer: null, failures: 0, pausedUntil: 0 },
+    calls: new Map(),
+    resume: () => undefined,
+    error: null,
+  };
+}
+
+function takeError(queue: TriggerQueue): unknown {
+  const { error } = queue;
+  queue.error = null;
+  return error;
+}
+
+interface PendingCall extends Record<string, string | number> {
+  id: string;
+  resourceId: string;
+  /** When it is due, epoch ms; 0 = now. */
+  at: number;
+}
+
+function pendingCalls({ pk }: Trigger, store: Store): PendingCall[] {
+  return store.all<PendingCall>(
+    `SELECT id, coalesce(resource_id, id) AS resourceId, coalesce(next_attempt_at, 0) AS at FROM trigger_deliveries
+     WHERE trigger_pk = ? AND state = 'pending' ORDER BY pk LIMIT ${MAX_PENDING}`,
     pk,
   );
+}
+
+/**
+ * The calls to start now, of each object the oldest, and when the next one is due (epoch ms). A receiver that fails gets one
+ * call at a time.
+ */
+function dueCalls(
+  pending: readonly PendingCall[],
+  { calls, failures, pausedUntil }: TriggerQueue,
+  now: number,
+): { due: PendingCall[]; nextAt: number | null } {
+  const free = (failures > 0 ? 1 : MAX_CALLS_PER_TRIGGER) - calls.size;
+  const busy = new Set([...calls.values()].map(({ resourceId }) => resourceId));
+  const due: PendingCall[] = [];
+  let nextAt: number | null = null;
+  for (const call of pending) {
+    if (busy.has(call.resourceId)) continue;
+    busy.add(call.resourceId);
+    const at = Math.max(call.at, pausedUntil);
+    if (at > now) nextAt = Math.min(nextAt ?? at, at);
+    else if (due.length < free) due.push(call);
+  }
+  return { due, nextAt };
+}
+
+/** What waited for a receiver that was down is not kept waiting when it is back. */
+async function retryNow({ pk }: Trigger, store: Store): Promise<void> {
+  await store.write((tx) => {
+    tx.run("UPDATE trigger_deliveries SET next_attempt_at = NULL WHERE trigger_pk = ? AND state = 'pending'", pk);
+  });
 }

@@ -92,6 +92,8 @@ export const SAMPLE_OVERRIDES = {
   "user-devices.type": "SMS",
   // What is written is a report: it is read back as what became of it.
   "user-devices.presence": null,
+  "rule-actions.headers": null,
+  "rule-actions.authorization": null,
   "rule-actions.action": { type: "webhook", webhook: { url: "https://192.0.2.9/started" } },
   "triggers.spec": "/users/*",
   "triggers.secret": `whsec_${Buffer.alloc(32, 7).toString("base64")}`,

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { type FieldError, invalidValue, requiredValue, validationError } from "../../lib/errors.ts";
+import { interpolateAll, parseVariables, type Variables } from "../../lib/interpolation.ts";
 import type messageTemplates from "../../resources/messages/message-templates.ts";
 import { CUSTOMIZABLE_FIELDS } from "../../resources/messages/template-customization.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import type { StoredFile } from "../../schema/field.ts";
 import type { RowOf } from "../../schema/resource.ts";
 import { compileValidator } from "../../schema/validator.ts";
-import { interpolateAll, parseVariables, type Variables } from "./interpolation.ts";
 import { escapeMarkup, splitSsml } from "./ssml.ts";
 
 export type NotificationRow = RowOf<typeof notifications>;

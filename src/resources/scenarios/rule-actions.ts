@@ -1,4 +1,4 @@
-import { computed, object, option, ref, text, uuid } from "../../schema/field.ts";
+import { computed, json, object, option, ref, secret, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 const ROW = { id: uuid("Id."), name: text("Name.") };
@@ -31,16 +31,36 @@ export default defineResource({
     name: text("Name; default: the name of the scenario.", { min: 1, max: 140 }),
     description: text("Purpose.", { max: 255 }),
     action: object(
-      "The action: a POST to `webhook.url`, signed according to Standard Webhooks. The key is returned when the secret of the trigger is rotated.",
+      "The action: a call of `webhook.url`, signed according to Standard Webhooks. The key is returned when the secret of the trigger is rotated.",
       {
         type: option("Type of action.", ["webhook"], { default: "webhook" }),
         webhook: object("The webhook.", {
           url: text("URL to call.", { format: "url", max: 1_000 }),
-          method: option("Method of the call.", ["POST"]),
+          method: option("Method of the call; default: POST.", ["POST", "PUT", "PATCH", "GET", "DELETE"]),
+          headers: json(
+            'Further request headers as an object, or a list of `{name, value}`, at most 20. Values are returned as "[secret]"; sent back unchanged, they are kept.',
+            { maxBytes: 4_096 },
+          ),
+          body: json(
+            "Body instead of the event: JSON, or text. In its strings `{{type}}`, `{{timestamp}}`, `{{scenario}}` (its name) and members of the event such as `{{data.row.id}}` are filled in.",
+            { maxBytes: 10_000 },
+          ),
+          authorization: json(
+            'Authorization header: its text, `{type: "basic", username, password}` or `{type: "bearer", token}`. Returned as "[secret]"; sent back unchanged, it is kept.',
+            { maxBytes: 4_096 },
+          ),
         }),
       },
       { required: true },
     ),
+    headers: secret("Headers of the call; given as `action.webhook.headers`.", {
+      max: 4_096,
+      boundTo: ["action.webhook.url"],
+    }),
+    authorization: secret("Authorization header of the call; given as `action.webhook.authorization`.", {
+      max: 4_096,
+      boundTo: ["action.webhook.url"],
+    }),
     actionType: option("Type of action.", ["webhook"], { readOnly: true, default: "webhook" }),
     ruleSourceType: option("Type of the source.", ["scenario"], { readOnly: true, default: "scenario" }),
     triggerId: ref("Trigger that makes the calls and logs them.", "triggers", {

@@ -26,6 +26,10 @@ export default defineResource({
       required: true,
     }),
     url: text("URL to call; redirects are not followed.", { required: true, format: "url", max: 1_000 }),
+    certificateAuthority: text(
+      "Certificates (PEM) of the authority that issued the receiver's certificate; default: the well-known authorities.",
+      { max: 20_000, search: false },
+    ),
     scenarioId: uuid("For the trigger of a rule action: only starts of this scenario are reported.", {
       readOnly: true,
     }),

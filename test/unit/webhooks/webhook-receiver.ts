@@ -5,6 +5,7 @@ import { vi } from "vitest";
 
 /** A call as it came in. */
 export interface ReceivedCall {
+  method: string;
   headers: IncomingHttpHeaders;
   body: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
@@ -34,7 +35,9 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     request.on("data", (part: Buffer) => parts.push(part));
     request.on("end", () => {
       const body = Buffer.concat(parts).toString("utf8");
-      const received = { headers: request.headers, body, json: JSON.parse(body) };
+      const isJson = request.headers["content-type"]?.startsWith("application/json") ?? false;
+      const { method = "", headers } = request;
+      const received = { method, headers, body, json: isJson ? JSON.parse(body) : null };
       receiver.calls.push(received);
       receiver.answer(response, received);
       for (const look of waiting) look();

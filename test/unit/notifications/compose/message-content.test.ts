@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { interpolate, interpolateAll, parseVariables } from "../../../../src/lib/interpolation.ts";
 import { deliveryText } from "../../../../src/notifications/compose/delivery-text.ts";
-import { interpolate, interpolateAll, parseVariables } from "../../../../src/notifications/compose/interpolation.ts";
 import { parseSendingProfile, priorityLevelOf } from "../../../../src/notifications/compose/sending-profile.ts";
 import { ONPREM_EXTENSION_ID } from "../../../../src/resources/devices/on-premises-extension.ts";
 

@@ -1,4 +1,4 @@
-import { Button, TextInput } from "@mantine/core";
+import { Button, NativeSelect, PasswordInput, TextInput } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import type { RuleActionRow } from "../../api/scenario-rows.ts";
@@ -10,6 +10,9 @@ import { ErrorLine } from "../../ui/error-line.tsx";
 import { RemoveButton } from "../../ui/remove-button.tsx";
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
+
+const METHODS = ["POST", "PUT", "PATCH", "GET", "DELETE"];
+const EMPTY = { name: "", url: "", method: "POST", authorization: "" };
 
 const ONE = "scenarios/{scenarioId}/rule-actions/{ruleActionId}";
 
@@ -29,7 +32,7 @@ export function RuleActions({ scenarioId }: { scenarioId: string }) {
             <span className="grow stack tight">
               <strong>{name}</strong>
               <small className="soft" style={{ overflowWrap: "anywhere" }}>
-                {action?.webhook?.url}
+                {action?.webhook?.method ?? "POST"} {action?.webhook?.url}
               </small>
             </span>
             {triggerId && (
@@ -50,12 +53,14 @@ function AddAction({ scenarioId }: { scenarioId: string }) {
   const translator = useTranslation();
   const { t } = translator;
   const { client, notify } = useConsole();
-  const [draft, setDraft] = useState({ name: "", url: "" });
+  const [draft, setDraft] = useState(EMPTY);
   const adding = useRowMutation<void, void>("rule-actions", async () => {
-    const action = { type: "webhook", webhook: { url: draft.url.trim() } };
+    const { method, authorization } = draft;
+    const webhook = { url: draft.url.trim(), method, ...(authorization ? { authorization } : {}) };
+    const action = { type: "webhook", webhook };
     const name = draft.name.trim();
     await client.post("scenarios/{scenarioId}/rule-actions", { scenarioId }, { action, ...(name ? { name } : {}) });
-    setDraft({ name: "", url: "" });
+    setDraft(EMPTY);
     notify(t("saved"));
   });
   const submit = (event: FormEvent): void => {
@@ -73,6 +78,20 @@ function AddAction({ scenarioId }: { scenarioId: string }) {
         value={draft.url}
         error={fieldErrorText(adding.error, "url", translator)}
         onChange={(event) => setDraft({ ...draft, url: event.currentTarget.value })}
+      />
+      <NativeSelect
+        label={t("rule-action.method")}
+        data={METHODS}
+        value={draft.method}
+        onChange={(event) => setDraft({ ...draft, method: event.currentTarget.value })}
+      />
+      <PasswordInput
+        label={t("rule-action.authorization")}
+        description={t("rule-action.authorization-hint")}
+        autoComplete="off"
+        maxLength={2_000}
+        value={draft.authorization}
+        onChange={(event) => setDraft({ ...draft, authorization: event.currentTarget.value })}
       />
       <TextInput
         label={t("field.name")}

@@ -53,6 +53,7 @@ function useFields(): FieldOverrides[] {
     { name: "name" },
     { name: "spec", hint: t("webhook.spec-hint") },
     { name: "url", hint: t("webhook.url-hint") },
+    { name: "certificateAuthority", hint: t("webhook.authority-hint") },
   ];
 }
 

@@ -1,4 +1,4 @@
-import { invalidValue } from "../../lib/errors.ts";
+import { invalidValue } from "./errors.ts";
 
 /** Values for the `{{name}}` placeholders of a message. */
 export type Variables = ReadonlyMap<string, string>;
