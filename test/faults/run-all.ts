@@ -138,7 +138,7 @@ function isThere(need: Need): boolean {
 }
 
 /** A piece that takes so long hangs: it is ended with all that it started. own choice: several times what any takes */
-const LONGEST_MS = 30 * 60_000;
+const MAX_MS = 30 * 60_000;
 
 /** Exit code 2 of a command says that it can't be played here. */
 async function play({ run, program }: Piece): Promise<Pick<Ended, "measured" | "verdict" | "seconds">> {
@@ -177,7 +177,7 @@ async function endOf(child: ChildProcess): Promise<[code: number | null, isHung:
     end();
     process.exit(130);
   };
-  const limit = setTimeout(end, LONGEST_MS);
+  const limit = setTimeout(end, MAX_MS);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, leave);
   const [code] = (await once(child, "close")) as [number | null];
   clearTimeout(limit);

@@ -31,7 +31,7 @@ for (const [protocol, algorithm] of WAYS)
     let agent: SipUserAgent;
     const phones: Baresip[] = [];
     beforeAll(async () => {
-      const rules = { password: PASSWORD, algorithm, mostSeconds: 60, leastSeconds: 30 };
+      const rules = { password: PASSWORD, algorithm, maxSeconds: 60, minSeconds: 30 };
       server = await startKamailio({ port: await unusedPort(), ...rules });
       const listening = { port: 0, tls: null, authority: null, address: "127.0.0.1" };
       // No time passes for it: whatever comes of a call is what the server has said.

@@ -51,7 +51,7 @@ if (
   );
   process.exit(2);
 }
-const MOST_BUG_SEEDS = 2_000;
+const MAX_BUG_SEEDS = 2_000;
 const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
 const server = values.store === "postgres" || requirePostgres(bugs) ? await postgresOrEnd() : null;
 const crew = createSeedWorkerPool(workers);
@@ -95,7 +95,7 @@ function placeOf(seed: number): StorageBackend {
 
 async function runAll(): Promise<boolean> {
   const all = await figuresOfSeeds();
-  const found = await huntBugs(bugs, { first, steps, seeds: MOST_BUG_SEEDS, postgres: server?.url ?? null }, crew, say);
+  const found = await huntBugs(bugs, { first, steps, seeds: MAX_BUG_SEEDS, postgres: server?.url ?? null }, crew, say);
   const back = await runRecoveryScenarios(say);
   const { missed, equivalent, bugs: planted, caught } = found;
   const isOver = { broken: back.broken.length, planted, caught, missed, equivalent };
