@@ -11,7 +11,7 @@ const { describe, it } = externalProgram("chromium");
 /** Clicks that a task may take. @source console.md, Measure it */
 const MAX_CLICKS = { stop: 1, lockdown: 2, why: 4, addPhone: 6, mayAll: 4 };
 
-describe("what people come to the console for", () => {
+describe("common tasks in the console", () => {
   let scene: BroadcastHarness;
   let browser: Browser;
 
@@ -106,7 +106,7 @@ describe("what people come to the console for", () => {
     await scene.api().post(`/notifications/${sent.data[0]?.id}/activities`, { type: "abort" });
   });
 
-  it("find out whether somebody may send to all", async () => {
+  it("show whether a user may send to everyone", async () => {
     const { id } = await scene.api().post<{ id: string }>("/users", { name: "Anna Adler", email: "anna@example.org" });
     await measure("who may send to all", MAX_CLICKS.mayAll, "/", async (page, hands) => {
       await hands.click(

@@ -71,7 +71,7 @@ for (const [protocol, algorithm] of WAYS)
       return agent.call(callee, told);
     };
 
-    it("is told where we are, for as long as it grants, and passes on what comes for us", async () => {
+    it("registers with the server for the granted time, and accepts forwarded calls", async () => {
       expect(await register("office")).toMatchObject({ status: 200, seconds: 60 });
       expect(await register("office-2", { seconds: 10 })).toMatchObject({ status: 200, seconds: 30 });
       expect(await register("office-3", { password: "wrong" })).toMatchObject({ status: 401 });

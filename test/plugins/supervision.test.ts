@@ -80,7 +80,7 @@ describe("a plugin in a worker thread", () => {
     expect(changes.filter((change) => change.plugin === "steady").map(({ state }) => state)).toEqual(["running"]);
   });
 
-  it("that fails to start leaves the appliance ready and the others running", async () => {
+  it("leaves the appliance ready and other plugins running if it fails to start", async () => {
     const dataDir = makeTempDir();
     appliance = await openAppliance(dataDir, FIXTURES);
     await appliance.host.start();

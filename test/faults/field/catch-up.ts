@@ -44,13 +44,13 @@ const CHANGES = 10;
 const AWAY_MS = 3 * 24 * 3_600_000;
 /** @source the promise of README.md: all sides agree within 30 s */
 const LINKED_MS = 30_000;
-/** What comes of a link that carries again, and of nothing else that appliances without one hear; bytes. own choice */
+/** Bytes that arrive only over a restored link. */
 const CARRIED = 4_096;
 const CAUGHT_UP_MS = 120_000;
 const HEARD_MS = 10_000;
 /** @source the promise of README.md: an emergency during catch-up is heard within 300 ms, p99 */
 const MAX_MS = 300;
-/** own choice: a machine whose other work delays even an emergency on a quiet link is allowed this many times that */
+/** Multiple of the delay of an idle link that is allowed on a busy machine. */
 const BUSY_FACTOR = 2;
 const STALE_S = 2;
 /** The cloud looks through what was never sent every few seconds. */
