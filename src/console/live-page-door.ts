@@ -118,13 +118,13 @@ function tell(socket: WebSocket, message: object): void {
 function openingOf(text: string, { scope }: ActorContext): Opening {
   const { notification, rateHz } = objectOf(text);
   if (typeof rateHz !== "number" || !LIVE_VOICE_RATES_HZ.includes(rateHz)) {
-    throw invalidValue("rateHz", `It is one of ${LIVE_VOICE_RATES_HZ.join(", ")}.`);
+    throw invalidValue("rateHz", `Must be one of ${LIVE_VOICE_RATES_HZ.join(", ")}.`);
   }
   if (typeof notification !== "object" || notification === null || Array.isArray(notification)) {
-    throw invalidValue("notification", "It is an object as the body of POST /notifications.");
+    throw invalidValue("notification", "Must be an object like the body of POST /notifications.");
   }
   const message = notification as Record<string, unknown>;
-  if (message.audio !== undefined) throw invalidValue("notification.audio", "What is spoken live has no recording.");
+  if (message.audio !== undefined) throw invalidValue("notification.audio", "Must not be given: a live page has no recording.");
   // Permission to speak to devices includes neither messages to people nor emergencies.
   const isMore = message.priority === "critical" || Object.keys(message).some((name) => !SPOKEN_MEMBERS.has(name));
   if (isMore && !scope.allows("post", "/notifications")) throw forbidden();
@@ -138,7 +138,7 @@ function objectOf(text: string): Record<string, unknown> {
   } catch {
     // Reported below.
   }
-  throw invalidValue("notification", "The first message is a JSON object.");
+  throw invalidValue("notification", "The first message must be a JSON object.");
 }
 
 /** An odd last byte is dropped. */

@@ -35,7 +35,7 @@ export function writeScores(scores: readonly MutationScore[]): void {
 }
 
 /** The scores as Markdown: a table, then each survivor with the reason why no test notices it. */
-export function scoreTable(scores: readonly MutationScore[], reasons: Readonly<Record<string, string>>): string {
+function scoreTable(scores: readonly MutationScore[], reasons: Readonly<Record<string, string>>): string {
   const rows = scores.map((score) => {
     const ran = score.killed + score.survivors.length;
     const share = `${(100 * shareOf(score)).toFixed(0)} %`;
