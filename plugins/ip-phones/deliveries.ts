@@ -1,4 +1,11 @@
-import type { Clock, DeliveryItem, OutcomeDetails, PluginContext, StopRequest } from "#plugin-api";
+import {
+  type Clock,
+  type DeliveryItem,
+  type OutcomeDetails,
+  type PluginContext,
+  type StopRequest,
+  within,
+} from "#plugin-api";
 import { hedgedRequest } from "./hedged-request.ts";
 import type { PageStore } from "./page-store.ts";
 import { type PhoneAddress, phoneAddressOf } from "./phone.ts";
@@ -212,7 +219,7 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
           log.warn({ event: "phone.ringtone_failed", phone: phone.name, ringtone, error }, "failed to play ring tone");
       });
       // The phone's next task does not wait for the end of playback.
-      await Promise.race([played, new Promise<void>((resolve) => void clock.after(RING_MS, resolve))]);
+      await within(clock, played, { timeoutMs: RING_MS });
     });
   };
   const followUp = (delivery: PhoneDelivery): void => {

@@ -1,4 +1,4 @@
-import type { Clock } from "#plugin-api";
+import { type Clock, within } from "#plugin-api";
 import type { PushOutcome } from "./pusher.ts";
 
 /**
@@ -11,15 +11,8 @@ export async function hedgedRequest(
   second: () => Promise<string | null>,
   { clock, afterMs }: { clock: Clock; afterMs: number },
 ): Promise<PushOutcome> {
-  const none = Symbol("no response");
-  let cancel = (): void => {};
-  const late = new Promise<typeof none>((resolve) => {
-    const timer = clock.after(afterMs, () => resolve(none));
-    cancel = () => timer.cancel();
-  });
-  const early = await Promise.race([first, late]);
-  cancel();
-  if (early !== none) return early;
+  const early = await within(clock, first, { timeoutMs: afterMs });
+  if (early !== null) return early.value;
   const helped = second().then((error): PushOutcome | null =>
     error === null ? { kind: "accepted", reason: "accepted by the media API only; the text may be missing" } : null,
   );

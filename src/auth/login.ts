@@ -318,7 +318,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     const kind = await store.write((tx) => redeemSecondFactorCode(tx, user.id, code, by, options));
     if (kind === null) {
       await auditFailedLogin(user, by.actor.address, "The code of the second factor was wrong.");
-      throw invalidValue("code", "Must be the present code of the authenticator app, or an unused recovery code.");
+      throw invalidValue("code", "Must be the current code of the authenticator app, or an unused recovery code.");
     }
     codes.reset(key);
     return kind;

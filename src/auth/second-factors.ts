@@ -74,7 +74,7 @@ export function createSecondFactors(store: Store, clock: Clock): SecondFactors {
       const { secret } = enrolment;
       const lastStep = verifyTotpCode(secret, code.replace(/\s/g, ""), clock.now(), null);
       if (lastStep === null) {
-        throw invalidValue("code", "Must be the present code of the authenticator app. Check the clock of the phone.");
+        throw invalidValue("code", "Must be the current code of the authenticator app. Check the clock of the phone.");
       }
       // Deleted first, so that a second request with the same code finds nothing.
       enrolments.delete(user.id);

@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError } from "../lib/errors.ts";
+import { createTimeSlice } from "../lib/time-slice.ts";
 import type { BellScheduleException } from "../resources/bells/bell-fields.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import type bulkExceptions from "../resources/bells/bell-schedules-bulk-exceptions.ts";
@@ -157,13 +158,13 @@ async function applyRemaining(
 
 /** Changes as many schedules as the time slice allows, each in its current state; returns the index to continue at. */
 function applyChunk(tx: Transaction, { changed, ids, from, by }: BulkChangeJob, clock: Clock): number {
-  const began = clock.monotonicMs();
+  const slice = createTimeSlice(clock, { sliceMs: TIME_SLICE_MS });
   let at = from;
   while (at < ids.length) {
     const row = tx.get(bellSchedules, ids[at++] as string);
     const bellScheduleExceptions = row && changed(row);
     if (bellScheduleExceptions) tx.update(bellSchedules, row.id, {}, by, { bellScheduleExceptions });
-    if (clock.monotonicMs() - began >= TIME_SLICE_MS) break;
+    if (slice.isOver()) break;
   }
   return at;
 }

@@ -1,6 +1,7 @@
-import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
 import { invalidValue } from "../lib/errors.ts";
+import { createTimeSlice, type TimeSlice } from "../lib/time-slice.ts";
 import { isTimeZone } from "../resources/bells/time-zones.ts";
 import { DEFAULT_CLOCK_RULES } from "../time-zones/time-zones.ts";
 import {
@@ -45,7 +46,6 @@ const MAX_DESCRIPTION_LENGTH = 250;
 const EARLIEST_START = Date.UTC(1900, 0, 1);
 /** A rule is expanded in windows of this length, so that each takes a few ms. */
 const WINDOW_MS = 7 * DAY_MS;
-const TIME_SLICE_MS = 4;
 
 /** An event with its times as those of a wall clock, in the zone of the event or else of the schedule. */
 interface DatedEvent {
@@ -92,7 +92,7 @@ export async function parseHolidays(
     } catch (error) {
       rejectIfUnreadable(error);
     }
-    await slice();
+    if (slice.isOver()) await slice.next();
   }
   const replaced = replacedOccurrences(events);
   const found: Holiday[] = [];
@@ -118,16 +118,6 @@ export async function parseHolidays(
   if (holidays.length > MAX_HOLIDAYS)
     throw calendarError(`Must have at most ${MAX_HOLIDAYS} holidays within the schedule.`);
   return { holidays, rejected: rejected.slice(0, MAX_REJECTED) };
-}
-
-/** Yields to the event loop when the time slice is used up. */
-function createTimeSlice(clock: Clock): () => Promise<void> {
-  let began = clock.monotonicMs();
-  return async () => {
-    if (clock.monotonicMs() - began < TIME_SLICE_MS) return;
-    await yieldToEventLoop(clock);
-    began = clock.monotonicMs();
-  };
 }
 
 function* readEvents(text: string): Generator<CalendarEvent> {
@@ -245,7 +235,7 @@ async function* occurrencesOf(
   replaced: readonly RuleTime[],
   span: DateSpan,
   zones: RuleZones,
-  slice: () => Promise<void>,
+  slice: TimeSlice,
 ): AsyncGenerator<number> {
   const rule = parseRecurrence(recurrenceText(event, replaced, zones), { ...zones, earliestStart: EARLIEST_START });
   if (typeof rule === "string") throw new EventError(event, rule);
@@ -253,7 +243,7 @@ async function* occurrencesOf(
   const to = (parseDayNumber(span.endDate) + 1) * DAY_MS;
   for (let at = from; at < to; at += WINDOW_MS) {
     yield* rule.daysBetween(at, Math.min(at + WINDOW_MS, to));
-    await slice();
+    if (slice.isOver()) await slice.next();
   }
 }
 

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
 import { CallerError, ConflictError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
+import { createTimeSlice } from "../lib/time-slice.ts";
 import type { NotificationService, SimulatedDelivery } from "../notifications/notification-service.ts";
 import type { HealthSource } from "../ops/health/health.ts";
 import type { OfflineRing, PlannedRing, RingPlan } from "../plugin-api/index.ts";
@@ -49,7 +50,6 @@ const CACHE_TTL_FACTOR = 50;
 const MAX_RINGS = 200_000;
 const MAX_RINGS_PER_DEVICE = 5_000;
 const MAX_SOUND_BYTES = 64 * 1_048_576;
-const TIME_SLICE_MS = 4;
 const SOUND_CHUNK_BYTES = 262_144;
 const MAX_NAMED = 10;
 
@@ -127,7 +127,8 @@ async function buildPlan(provider: string, deps: RingPlanDeps): Promise<BuiltPla
   const contents = new Map<string, PlannedContent | null>();
   const sounds = new Map<string, Uint8Array>();
   const previews = new Map<string, SimulatedDelivery | null>();
-  let [until, count, began] = [from, 0, clock.monotonicMs()];
+  let [until, count] = [from, 0];
+  const slice = createTimeSlice(clock);
   const owners = source.owners(store).filter(({ kind }) => kind !== "clearing");
   for (; until < from + HORIZON_DAYS * DAY_MS && count < MAX_RINGS; until += DAY_MS) {
     for (const { id: owner, kind } of owners) {
@@ -141,9 +142,7 @@ async function buildPlan(provider: string, deps: RingPlanDeps): Promise<BuiltPla
         content?.rings.push({ ringId: ring.id, at: ring.at });
         count += content ? 1 : 0;
       }
-      if (clock.monotonicMs() - began < TIME_SLICE_MS) continue;
-      await yieldToEventLoop(clock);
-      began = clock.monotonicMs();
+      if (slice.isOver()) await slice.next();
     }
   }
   return { until, sounds, contents: [...contents.values()].filter((each) => each !== null) };
@@ -215,15 +214,13 @@ async function audibleRings(
   clock: Clock,
 ): Promise<{ rings: PlannedRing[]; end: number | null }> {
   const audible = new Map<number, AudibleRing>();
-  let began = clock.monotonicMs();
+  const slice = createTimeSlice(clock);
   for (const content of contents) {
     for (const { ringId, at } of content.rings) {
       const other = audible.get(at);
       if (!other || takesPrecedence({ content, ringId }, other)) audible.set(at, { content, ringId });
     }
-    if (clock.monotonicMs() - began < TIME_SLICE_MS) continue;
-    await yieldToEventLoop(clock);
-    began = clock.monotonicMs();
+    if (slice.isOver()) await slice.next();
   }
   const times = Float64Array.from(audible.keys()).sort();
   const rings = Array.from(times.subarray(0, MAX_RINGS_PER_DEVICE), (at): PlannedRing => {

@@ -1,8 +1,9 @@
-import { type Clock, type Timer, yieldToEventLoop } from "../lib/clock.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
 import { CallerError, ConflictError } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
+import { createTimeSlice } from "../lib/time-slice.ts";
 import type { DeliveryOutcome } from "../notifications/engine/delivery-providers.ts";
 import type { NotificationService, SimulatedDelivery } from "../notifications/notification-service.ts";
 import type { OfflineRing } from "../plugin-api/index.ts";
@@ -36,7 +37,6 @@ const MAX_RINGS_PER_REPORT = 500;
 const MAX_RINGS_PER_DEVICE = 5_000;
 /** Many devices report the same rings: wait for the others before resolving. @source docs/decisions/0200-bell-engine-limits.md, Offline rings */
 const RESOLVE_DELAY_MS = 2_000;
-const TIME_SLICE_MS = 4;
 const PLAYED_OFFLINE_REASON = "Played offline by the device while the appliance was unreachable.";
 
 /** True if at least one device holds a plan that has not expired. */
@@ -132,12 +132,9 @@ function toOutcome(
 async function resolveMissedRings(deps: OfflineRingDeps): Promise<void> {
   const { store, clock, log } = deps;
   const expected = new Map<string, ExpectedRecipients>();
-  let began = clock.monotonicMs();
+  const slice = createTimeSlice(clock);
   for (const ring of missedRingsPlayedOffline(store)) {
-    if (clock.monotonicMs() - began > TIME_SLICE_MS) {
-      await yieldToEventLoop(clock);
-      began = clock.monotonicMs();
-    }
+    if (slice.isOver()) await slice.next();
     if (!(await isPlayedByAllDevices(ring, expected, deps))) continue;
     await store.write((tx) => markRungOffline(tx, ring.pk, "Played offline by all its devices."));
     log.info(

@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { createTimeSlice } from "../lib/time-slice.ts";
 import type { Store, StoreReader, Sync, Transaction } from "../store/store.ts";
 import {
   cancelRing,
@@ -73,8 +74,6 @@ const RETENTION_MS = 40 * 86_400_000;
 /** A ring may start this long after its time; later it is missed. @source docs/decisions/0015-bell-engine.md, Running */
 export const LATE_LIMIT_MS = 30_000;
 
-/** Other writes share the group commit. */
-const TIME_SLICE_MS = 4;
 const MAX_PLANS_PER_CHUNK = 200;
 const MAX_RINGS_DELETED = 300;
 /** Rings that one step adds to a plan; more than a ring list has at one instant. @source docs/decisions/0451-calendars.md, Limits */
@@ -161,13 +160,14 @@ export function createPlanner(deps: PlannerDeps): Planner {
 
   const planChunk = (): Promise<number> =>
     store.write((tx) => {
-      const began = clock.monotonicMs();
+      // Other writes share the group commit.
+      const slice = createTimeSlice(clock);
       const now = clock.now();
       let done = 0;
       for (const plan of nextPlans(tx, now)) {
         updatePlan(tx, plan, now);
         done++;
-        if (clock.monotonicMs() - began >= TIME_SLICE_MS) break;
+        if (slice.isOver()) break;
       }
       return done as Sync<number>;
     });

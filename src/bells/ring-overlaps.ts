@@ -1,6 +1,7 @@
 import type { GroupMemberships } from "../devices/group-memberships.ts";
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
+import { createTimeSlice, type TimeSlice } from "../lib/time-slice.ts";
 import type { RingListEntry } from "../resources/bells/bell-fields.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
@@ -43,8 +44,6 @@ interface PlacedRing {
 
 /** Schedules read per chunk; the event loop runs between chunks. */
 const CHUNK_SIZE = 20;
-/** Longest run before yielding to the event loop. */
-const TIME_SLICE_MS = 4;
 const MAX_SCHEDULES_CHECKED = 5;
 const LOOKAHEAD_MS = 7 * DAY_MS;
 /** Existing overlaps remembered for comparison. @source docs/decisions/0200-bell-engine-limits.md, Overlaps */
@@ -109,7 +108,7 @@ export async function findNewRingOverlaps(
 async function collectOverlaps(
   own: ReadonlyMap<number, PlacedRing[]>,
   beside: (at: number) => readonly PlacedRing[],
-  { membersOf, yieldIfDue }: SharedDeviceLookup,
+  { membersOf, slice }: SharedDeviceLookup,
   { limit = MAX_OVERLAPS, except = new Set<string>() } = {},
 ): Promise<RingOverlap[]> {
   const found: RingOverlap[] = [];
@@ -126,7 +125,7 @@ async function collectOverlaps(
         if (!except.has(overlapKey(overlap))) found.push(overlap);
         if (found.length === limit) return found;
       }
-      await yieldIfDue();
+      if (slice.isOver()) await slice.next();
     }
   }
   return found;
@@ -219,13 +218,11 @@ function visibleScheduleKeys(
 interface SharedDeviceLookup {
   /** Devices of a ring; the members of a group are looked up once. */
   membersOf(entry: RingListEntry): Promise<ReadonlySet<number>>;
-  /** Yields to the event loop if the time slice is used up. */
-  yieldIfDue(): Promise<void>;
+  slice: TimeSlice;
 }
 
 function createSharedDeviceLookup({ reader, memberships, clock }: RingOverlapDeps): SharedDeviceLookup {
   const known = new Map<string, Promise<ReadonlySet<number>>>();
-  let began = clock.monotonicMs();
   return {
     membersOf(entry) {
       const groups = recipientGroupsOf(reader, entry);
@@ -234,11 +231,7 @@ function createSharedDeviceLookup({ reader, memberships, clock }: RingOverlapDep
       known.set(key, members);
       return members;
     },
-    async yieldIfDue() {
-      if (clock.monotonicMs() - began < TIME_SLICE_MS) return;
-      await yieldToEventLoop(clock);
-      began = clock.monotonicMs();
-    },
+    slice: createTimeSlice(clock),
   };
 }
 

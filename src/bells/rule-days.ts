@@ -33,7 +33,7 @@ const WEEKLY = 2;
 const YEARS_CHECKED = 120;
 const MONDAY = 0;
 /** A week belongs to the year that has most of its days. @source RFC 5545, section 3.3.10, BYWEEKNO */
-const MOST_DAYS = 4;
+const MAX_DAYS = 4;
 
 /**
  * Compiles the days of a rule; null if it matches no day within 120 years or is not supported: BYSETPOS needs monthly or yearly
@@ -160,11 +160,11 @@ function createPositionTest(
 
 function isInWeeks(weeks: readonly number[], day: number, weekStart: number): boolean {
   // The fourth day of a week lies in the year to which the week belongs.
-  const middle = day - weekdayOf(day, weekStart) + MOST_DAYS - 1;
+  const middle = day - weekdayOf(day, weekStart) + MAX_DAYS - 1;
   const { year } = dateOf(middle);
   const number = Math.ceil((middle - dayNumber(year, 0, 1) + 1) / 7);
   const last = dayNumber(year + 1, 0, 1) - 1;
-  const lastMiddle = last - weekdayOf(last, weekStart) + MOST_DAYS - 1;
+  const lastMiddle = last - weekdayOf(last, weekStart) + MAX_DAYS - 1;
   const weeksOfYear = Math.ceil(((lastMiddle > last ? lastMiddle - 7 : lastMiddle) - dayNumber(year, 0, 1) + 1) / 7);
   return isOneOf(weeks, number, weeksOfYear);
 }

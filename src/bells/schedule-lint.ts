@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
+import { createTimeSlice } from "../lib/time-slice.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import ringLists from "../resources/bells/ring-lists.ts";
 import { tableName } from "../schema/catalogue.ts";
@@ -42,8 +43,6 @@ const NIGHTLY_RUN_LOCAL_MS = 3.25 * 3_600_000;
 const FIRST_RUN_DELAY_MS = 60_000;
 /** After a write, once its plan exists. @source docs/decisions/0200-bell-engine-limits.md, Schedule lint */
 const CHANGE_DELAY_MS = 5_000;
-/** Longest run before yielding. @source docs/decisions/0015-bell-engine.md, Proof */
-const TIME_SLICE_MS = 5;
 /** Pause between slices: the check has low priority. @source docs/decisions/0200-bell-engine-limits.md, Schedule lint */
 const PAUSE_MS = 20;
 const MAX_REASONS = 20;
@@ -68,7 +67,9 @@ export function createScheduleLint({ reader, clock, events, log, times }: Schedu
   const lintSchedules = async (ids: readonly string[]): Promise<void> => {
     // Created for each run, so that the caches do not keep data of past years.
     const offsets = createZoneOffsetLookup(times.data);
-    let began = clock.monotonicMs();
+    const slice = createTimeSlice(clock, {
+      letOthersRun: () => new Promise((resolve) => clock.after(PAUSE_MS, resolve, { background: true })),
+    });
     for (const id of ids) {
       if (stopped) return;
       const row = reader.get(bellSchedules, id);
@@ -77,9 +78,7 @@ export function createScheduleLint({ reader, clock, events, log, times }: Schedu
       const findings = timetable ? lintTimetable(timetable, deps) : [];
       if (row && findings.length > 0) found.set(id, [{ level: "yellow", ...toReason(row, findings) }]);
       else found.delete(id);
-      if (clock.monotonicMs() - began < TIME_SLICE_MS) continue;
-      await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve, { background: true }));
-      began = clock.monotonicMs();
+      if (slice.isOver()) await slice.next();
     }
   };
 

@@ -1,6 +1,7 @@
-import { type Clock, type Timer, yieldToEventLoop } from "../lib/clock.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
 import type { Log } from "../lib/log.ts";
+import { createTimeSlice } from "../lib/time-slice.ts";
 import { TIME_ZONE_ALIASES } from "../resources/bells/time-zones.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
@@ -65,7 +66,6 @@ export const ZONE_CHANGE_TABLES: readonly InternalTable[] = [ZONE_OFFSETS, ZONE_
 const POLL_INTERVAL_MS = 60_000;
 const YEARS_BEFORE = 1;
 const YEARS_AFTER = 3;
-const TIME_SLICE_MS = 4;
 const NOTICE_MS = DAY_MS;
 const MAX_CHANGES_KEPT = 20;
 const MAX_NAMED = 20;
@@ -110,13 +110,11 @@ export function createZoneChanges(deps: ZoneChangesDeps): ZoneChanges {
     const year = new Date(clock.now()).getUTCFullYear();
     const [fromMs, toMs] = [Date.UTC(year - YEARS_BEFORE, 0, 1), Date.UTC(year + YEARS_AFTER, 0, 1)];
     const found = new Map<string, KnownOffsets>();
-    let began = clock.monotonicMs();
+    const slice = createTimeSlice(clock);
     for (const name of names) {
       const zone = lookup.zone(TIME_ZONE_ALIASES[name] ?? name);
       if (zone) found.set(name, { fromMs, toMs, ...zone.transitions(fromMs, toMs) });
-      if (clock.monotonicMs() - began < TIME_SLICE_MS) continue;
-      await yieldToEventLoop(clock);
-      began = clock.monotonicMs();
+      if (slice.isOver()) await slice.next();
     }
     return found;
   };

@@ -1,6 +1,7 @@
-import { sleep, type Timer } from "../lib/clock.ts";
+import type { Timer } from "../lib/clock.ts";
 import { ConflictError, UpstreamError } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
+import { within } from "../lib/waits.ts";
 import callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../resources/callmgr/callmgr-onprem-servers.ts";
 import { type ClusterRow, clusterAccessOf, clustersGatheredBy } from "./cluster-access.ts";
@@ -222,9 +223,7 @@ export function createPhoneCache(deps: PhoneCacheDeps): PhoneCache {
       });
       unsubscribes = [changed, ...timed];
       requestAllReadings("full");
-      const enough = new AbortController();
-      await Promise.race([journalReplay, sleep(clock, REPLAY_TIMEOUT_MS, enough.signal).catch(() => undefined)]);
-      enough.abort();
+      await within(clock, journalReplay, { timeoutMs: REPLAY_TIMEOUT_MS });
     },
     async stop() {
       abortController.abort();

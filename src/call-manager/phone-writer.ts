@@ -1,4 +1,5 @@
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import { createTimeSlice } from "../lib/time-slice.ts";
 import callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
 import devices from "../resources/devices/devices.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
@@ -138,10 +139,10 @@ function writeChunk(
   from: number,
   isOver: () => void,
 ): { until: number; written: PhoneWriteResult } {
-  const began = clock.monotonicMs();
+  const slice = createTimeSlice(clock, { sliceMs: TIME_SLICE_MS });
   const written = emptyWriteResult();
   let until = from;
-  while (until < works.length && (until === from || clock.monotonicMs() - began < TIME_SLICE_MS))
+  while (until < works.length && (until === from || !slice.isOver()))
     applyAndCount(written, tx, works[until++] as PhoneWork);
   if (until === works.length) isOver();
   return { until, written };

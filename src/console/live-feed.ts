@@ -22,11 +22,11 @@ export interface LiveFeed {
   stop(): void;
 }
 
-const MOST_SILENT = 3;
+const MAX_UNANSWERED_PINGS = 3;
 /** A client with more pending bytes is disconnected: a new connection catches up in one message. */
-const MOST_WAITING_BYTES = 1_048_576;
+const MAX_WAITING_BYTES = 1_048_576;
 /** Clients have nothing to send on this socket. */
-const MOST_PAYLOAD_BYTES = 1_024;
+const MAX_PAYLOAD_BYTES = 1_024;
 /** Close codes. @source RFC 6455 §7.4; 4401 is private: log in again */
 const CLOSE = { goingAway: 1001, sessionEnded: 4401 } as const;
 
@@ -35,7 +35,7 @@ const CLOSE = { goingAway: 1001, sessionEnded: 4401 } as const;
  * too much.
  */
 export function createLiveFeed(feed: ChangeFeed): LiveFeed {
-  const server = new WebSocketServer({ noServer: true, maxPayload: MOST_PAYLOAD_BYTES, perMessageDeflate: false });
+  const server = new WebSocketServer({ noServer: true, maxPayload: MAX_PAYLOAD_BYTES, perMessageDeflate: false });
   const sockets = new Set<WebSocket>();
   /** Many consoles receive the same array, which is serialized once. */
   const texts = new WeakMap<readonly ChangedRow[], string>();
@@ -55,7 +55,7 @@ export function createLiveFeed(feed: ChangeFeed): LiveFeed {
         domainId,
         onChanges: (seq, changes) => send(socket, textOf(seq, changes)),
         onHeartbeat(seq) {
-          if (silent >= MOST_SILENT) return socket.terminate();
+          if (silent >= MAX_UNANSWERED_PINGS) return socket.terminate();
           silent += 1;
           socket.ping();
           send(socket, JSON.stringify({ seq }));
@@ -98,6 +98,6 @@ function greeting({ seq, missed }: ChangeSubscription, since: number | null): ob
 
 function send(socket: WebSocket, text: string): void {
   if (socket.readyState !== socket.OPEN) return;
-  if (socket.bufferedAmount > MOST_WAITING_BYTES) socket.terminate();
+  if (socket.bufferedAmount > MAX_WAITING_BYTES) socket.terminate();
   else socket.send(text);
 }

@@ -34,9 +34,9 @@ interface Opening {
 }
 
 /** One second of audio at the highest rate. */
-const MOST_PAYLOAD_BYTES = 2 * Math.max(...LIVE_VOICE_RATES_HZ);
+const MAX_PAYLOAD_BYTES = 2 * Math.max(...LIVE_VOICE_RATES_HZ);
 /** Time to open the page after the upgrade: permissions are checked at the upgrade and may be revoked later. */
-const LONGEST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 /** Close codes. @source RFC 6455 §7.4; 4400 is private: the page was refused with a message */
 const CLOSE = { normal: 1000, goingAway: 1001, refused: 4400 } as const;
 
@@ -47,7 +47,7 @@ const CLOSE = { normal: 1000, goingAway: 1001, refused: 4400 } as const;
  * `{"state": "speak", "inMs"}`, `{"state": "over", "reason"}`, or `{"state": "refused", "error"}` with the API's error.
  */
 export function createLivePageDoor(needs: LivePageDoorDeps): LivePageDoor {
-  const server = new WebSocketServer({ noServer: true, maxPayload: MOST_PAYLOAD_BYTES, perMessageDeflate: false });
+  const server = new WebSocketServer({ noServer: true, maxPayload: MAX_PAYLOAD_BYTES, perMessageDeflate: false });
   const sockets = new Set<WebSocket>();
   return {
     accept(request, socket, head, by) {
@@ -72,7 +72,7 @@ export function createLivePageDoor(needs: LivePageDoorDeps): LivePageDoor {
 function serve(socket: WebSocket, by: ActorContext, needs: LivePageDoorDeps): void {
   let page: Promise<LivePageHandle> | null = null;
   let hear: ((voice: RawData) => void) | null = null;
-  const waiting = needs.clock.after(LONGEST_WAIT_MS, () => socket.terminate());
+  const waiting = needs.clock.after(MAX_WAIT_MS, () => socket.terminate());
   const refuse = (error: unknown): void => {
     tell(socket, { state: "refused", error: needs.explain(error) });
     socket.close(CLOSE.refused);
@@ -118,13 +118,13 @@ function tell(socket: WebSocket, message: object): void {
 function openingOf(text: string, { scope }: ActorContext): Opening {
   const { notification, rateHz } = objectOf(text);
   if (typeof rateHz !== "number" || !LIVE_VOICE_RATES_HZ.includes(rateHz)) {
-    throw invalidValue("rateHz", `It is one of ${LIVE_VOICE_RATES_HZ.join(", ")}.`);
+    throw invalidValue("rateHz", `Must be one of ${LIVE_VOICE_RATES_HZ.join(", ")}.`);
   }
   if (typeof notification !== "object" || notification === null || Array.isArray(notification)) {
-    throw invalidValue("notification", "It is an object as the body of POST /notifications.");
+    throw invalidValue("notification", "Must be an object like the body of POST /notifications.");
   }
   const message = notification as Record<string, unknown>;
-  if (message.audio !== undefined) throw invalidValue("notification.audio", "What is spoken live has no recording.");
+  if (message.audio !== undefined) throw invalidValue("notification.audio", "Must not be given: a live page has no recording.");
   // Permission to speak to devices includes neither messages to people nor emergencies.
   const isMore = message.priority === "critical" || Object.keys(message).some((name) => !SPOKEN_MEMBERS.has(name));
   if (isMore && !scope.allows("post", "/notifications")) throw forbidden();
@@ -138,7 +138,7 @@ function objectOf(text: string): Record<string, unknown> {
   } catch {
     // Reported below.
   }
-  throw invalidValue("notification", "The first message is a JSON object.");
+  throw invalidValue("notification", "The first message must be a JSON object.");
 }
 
 /** An odd last byte is dropped. */

@@ -1,5 +1,6 @@
 import { yieldToEventLoop } from "../lib/clock.ts";
 import type { Events } from "../lib/events.ts";
+import { createTimeSlice } from "../lib/time-slice.ts";
 import {
   createDeviceSlots,
   type DeviceSet,
@@ -322,12 +323,10 @@ export function createGroupMemberships(deps: GroupMembershipDeps): GroupMembersh
       const line = readDeviceRow(deviceId);
       const device = line && toFilterableDevice(line);
       const found: string[] = [];
-      let until = clock.monotonicMs() + TIME_SLICE_MS;
+      const slice = createTimeSlice(clock, { sliceMs: TIME_SLICE_MS });
       for (const [id, group] of [...groups.compiled]) {
         if (device && group.contains(device)) found.push(id);
-        if (!isOver(until)) continue;
-        await yieldToEventLoop(clock);
-        until = clock.monotonicMs() + TIME_SLICE_MS;
+        if (slice.isOver()) await slice.next();
       }
       return found;
     },

@@ -1,4 +1,5 @@
-import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createTimeSlice } from "../lib/time-slice.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { FilterableDevice } from "./device-filter.ts";
 import { type CompiledGroup, compileGroups, type GroupDefinition, parseGroupDefinition } from "./group-definition.ts";
@@ -94,13 +95,10 @@ export async function scanDevices(
   selection: DeviceSelection = {},
 ): Promise<void> {
   const { reader, clock } = deps;
-  let sliceEnds = clock.monotonicMs() + TIME_SLICE_MS;
+  const slice = createTimeSlice(clock, { sliceMs: TIME_SLICE_MS });
   for (const device of iterateDevices(reader, selection)) {
     // Checked per device: the patterns of one group may take ms.
-    if (clock.monotonicMs() >= sliceEnds) {
-      await yieldToEventLoop(clock);
-      sliceEnds = clock.monotonicMs() + TIME_SLICE_MS;
-    }
+    if (slice.isOver()) await slice.next();
     visit(device);
   }
 }

@@ -98,7 +98,7 @@ function createCursor(range: MulticastAddressRange, firstPlace: number | undefin
   const firstPort = range.firstPort + (range.firstPort % 2);
   const ports = Math.floor((range.lastPort - firstPort) / 2) + 1;
   if (groups < 1 || ports < 1 || firstPort < MIN_PORT || range.lastPort > MAX_PORT) {
-    throw new BugError("The range must hold multicast addresses and ports 20480 to 32768.", { range });
+    throw new BugError("The range must contain multicast addresses and ports 20480 to 32768.", { range });
   }
   const size = groups * ports;
   let place = (firstPlace ?? randomInt(size)) % size;

@@ -87,7 +87,7 @@ export function createWatchdog(deps: WatchdogDeps): { ready(): void; stop(): voi
     if (reason !== null && reason !== stuckFor)
       log.error(
         { event: "watchdog.stuck", reason },
-        "main work is stuck; no more watchdog messages, the appliance will be restarted",
+        "event loop or main work is stuck; watchdog messages stopped, the service manager will restart the appliance",
       );
     stuckFor = reason;
     feed?.allow(reason === null);

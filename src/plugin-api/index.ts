@@ -28,6 +28,7 @@ export {
 export { createSemaphore } from "../lib/semaphore.ts";
 export { createSerialQueue } from "../lib/serial-queue.ts";
 export { fullBucket, takeToken } from "../lib/token-bucket.ts";
+export { within } from "../lib/waits.ts";
 export { checkMulticast, type MulticastCheck, type MulticastTarget } from "../media/multicast-check.ts";
 export {
   createSrtcpDecryptor,

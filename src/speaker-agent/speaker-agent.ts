@@ -1,7 +1,8 @@
 import { backoffMs } from "../lib/backoff.ts";
-import { type Clock, sleep } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
 import type { NetworkWatch } from "../lib/network-watch.ts";
+import { abortable, pause } from "../lib/waits.ts";
 import { type AgentEvent, createApplianceClient } from "./appliance-client.ts";
 import { createApplianceClock } from "./appliance-clock.ts";
 import { createAudioArbiter } from "./audio-arbiter.ts";
@@ -118,13 +119,13 @@ export async function runSpeakerAgent(deps: SpeakerAgentDeps, signal: AbortSigna
         for (const command of commands) arbiter.handleCommand(command);
         // The appliance answered at once: it holds no more long polls at the moment.
         if (!isFirst && commands.length === 0 && clock.monotonicMs() - askedAt < RETRY_MS)
-          await pause(RETRY_MS, signal, clock);
+          await pause(clock, RETRY_MS, signal);
       } catch (error) {
         if (signal.aborted) return;
         // A refusal proves that the appliance is online, so the agent must not ring offline.
         if (error instanceof CallerError) offlineRinger?.noteContact();
         if (failures++ === 0) log(errorMessage(error));
-        await pause(backoffMs(failures, RETRY_MS, MAX_BACKOFF_MS), signal, clock);
+        await pause(clock, backoffMs(failures, RETRY_MS, MAX_BACKOFF_MS), signal);
       }
     }
   }
@@ -141,7 +142,7 @@ export async function runSpeakerAgent(deps: SpeakerAgentDeps, signal: AbortSigna
         offlineRinger?.noteContact();
       } catch {
         // Late events are useless, so they are not resent.
-        await pause(RETRY_MS, signal, clock);
+        await pause(clock, RETRY_MS, signal);
       }
     }
   }
@@ -151,10 +152,10 @@ export async function runSpeakerAgent(deps: SpeakerAgentDeps, signal: AbortSigna
   }
 
   function nextEvent(): Promise<void> {
-    return new Promise((resolve) => {
+    const next = new Promise<void>((resolve) => {
       wake = resolve;
-      signal.addEventListener("abort", () => resolve(), { once: true });
     });
+    return abortable(next, signal).catch(() => undefined);
   }
 }
 
@@ -185,14 +186,10 @@ async function registerAgent(
         return known;
       }
       if (failures === 0) log(errorMessage(error));
-      await pause(backoffMs(failures + 1, RETRY_MS, MAX_BACKOFF_MS), signal, clock);
+      await pause(clock, backoffMs(failures + 1, RETRY_MS, MAX_BACKOFF_MS), signal);
     }
   }
   return null;
-}
-
-async function pause(ms: number, signal: AbortSignal, clock: Clock): Promise<void> {
-  await sleep(clock, ms, signal).catch(() => undefined);
 }
 
 function errorMessage(error: unknown): string {

@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../lib/clock.ts";
 import { BugError } from "../lib/errors.ts";
+import { createTimeSlice } from "../lib/time-slice.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Tables } from "./drizzle-tables.ts";
 import type { AnyRow } from "./row-shape.ts";
@@ -43,11 +44,6 @@ interface LargeReference {
 const CHUNKING_THRESHOLD = 300;
 /** Rows removed between two checks of the time budget. */
 const CHUNK_SIZE = 50;
-/**
- * Time budget of one transaction, so that other writes get their turn.
- * @source docs/decisions/0017-store.md, Long work
- */
-const CHUNK_MS = 4;
 
 /**
  * Creates the remover of rows with any number of dependants. A dry run comes first, so that a refusal changes nothing.
@@ -136,8 +132,9 @@ function removeChunk(
   pk: number,
   by: ActorContext,
 ): boolean {
-  const began = clock.monotonicMs();
-  while (clock.monotonicMs() - began < CHUNK_MS) {
+  // Other writes get their turn between transactions. @source docs/decisions/0017-store.md, Long work
+  const slice = createTimeSlice(clock);
+  while (!slice.isOver()) {
     if (large.bulkSql !== null) {
       if (db.prepare(large.bulkSql).run(pk).changes === 0) return false;
       continue;

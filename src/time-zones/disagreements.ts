@@ -1,4 +1,5 @@
-import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
+import { createTimeSlice } from "../lib/time-slice.ts";
 import { TIME_ZONE_ALIASES, TIME_ZONES } from "../resources/bells/time-zones.ts";
 import type { OffsetTable } from "./offset-zone.ts";
 import type { ZoneData } from "./zone-data.ts";
@@ -19,7 +20,6 @@ export interface SourceDisagreement {
 
 const YEARS_BEFORE = 1;
 const YEARS_AFTER = 3;
-const TIME_SLICE_MS = 4;
 
 /** Compares every source with the data in use, for all names of schedules, from last year to the year after next. */
 export async function compareSources(data: ZoneData, clock: Clock): Promise<SourceDisagreement[]> {
@@ -27,7 +27,7 @@ export async function compareSources(data: ZoneData, clock: Clock): Promise<Sour
   const [fromMs, toMs] = [Date.UTC(year - YEARS_BEFORE, 0, 1), Date.UTC(year + YEARS_AFTER, 0, 1)];
   const names = [...new Set(TIME_ZONES.map((name) => TIME_ZONE_ALIASES[name] ?? name))].sort();
   const found: SourceDisagreement[] = [];
-  let began = clock.monotonicMs();
+  const slice = createTimeSlice(clock);
   for (const [index, { kind, version, arrivedAt, zone }] of data.sources().entries()) {
     const differs: string[] = [];
     const lacks: string[] = [];
@@ -36,9 +36,7 @@ export async function compareSources(data: ZoneData, clock: Clock): Promise<Sour
       if (!own) lacks.push(name);
       else if (own !== inUse && inUse && !isSame(own.transitions(fromMs, toMs), inUse.transitions(fromMs, toMs)))
         differs.push(name);
-      if (clock.monotonicMs() - began < TIME_SLICE_MS) continue;
-      await yieldToEventLoop(clock);
-      began = clock.monotonicMs();
+      if (slice.isOver()) await slice.next();
     }
     found.push({ kind, version, arrivedAt, isInUse: index === 0, differs, lacks });
   }

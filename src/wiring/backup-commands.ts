@@ -1,6 +1,7 @@
 import { isAbsolute } from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, ConflictError, invalidValue } from "../lib/errors.ts";
+import { within } from "../lib/waits.ts";
 import type { BackupReport } from "../ops/backup/backup-archive.ts";
 import type { ControlCommand } from "./control-commands.ts";
 
@@ -21,14 +22,11 @@ export function createBackupCommands(
   let running: Promise<BackupReport> | null = null;
   const wait = async (): Promise<Progress> => {
     if (!running) throw new CallerError("not-found", "No backup is running.");
-    const timeout = new Promise<null>(
-      (resolve) => void clock?.after(WAIT_TIMEOUT_MS, () => resolve(null), { background: true }),
-    );
     try {
-      const report = await Promise.race([running, timeout]);
-      if (report === null) return { finished: false };
+      const result = clock ? await within(clock, running, { timeoutMs: WAIT_TIMEOUT_MS }) : { value: await running };
+      if (result === null) return { finished: false };
       running = null;
-      return { finished: true, report };
+      return { finished: true, report: result.value };
     } catch (error) {
       running = null;
       const reason = error instanceof Error ? error.message : String(error);

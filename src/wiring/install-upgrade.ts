@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
-import { type Clock, sleep } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { ConflictError, invalidValue, UpstreamError } from "../lib/errors.ts";
 import { isNewerVersion } from "../lib/version-order.ts";
+import { pollUntil } from "../lib/waits.ts";
 import type { DaemonState } from "../ops/diagnostics.ts";
 import { unpackUpgrade } from "../ops/upgrade/upgrade-bundle.ts";
 import {
@@ -56,10 +57,9 @@ export interface UpgradeResult {
 }
 
 /** @source docs/decisions/0038-reliability.md */
-const STARTUP_TIMEOUT_MS = 60_000;
+const STARTUP_WAIT = { timeoutMs: 60_000, intervalMs: 500 };
 /** A process that crashes right after its start has crashed twice within this time. */
 const STABLE_FOR_MS = 10_000;
-const POLL_INTERVAL_MS = 500;
 
 /**
  * Unpacks and verifies a bundle beside the running version, takes a backup, switches over, and waits until the new version is
@@ -162,12 +162,7 @@ async function waitForState({
   service,
   clock,
 }: Pick<UpgradeOptions, "service" | "clock">): Promise<DaemonState | null> {
-  const until = clock.monotonicMs() + STARTUP_TIMEOUT_MS;
-  for (;;) {
-    const state = await service.state().catch(() => null);
-    if (state || clock.monotonicMs() >= until) return state;
-    await sleep(clock, POLL_INTERVAL_MS);
-  }
+  return pollUntil(clock, () => service.state().catch(() => null), STARTUP_WAIT);
 }
 
 async function rollBack(service: ServiceControl, backup: string, say: UpgradeOptions["say"]): Promise<void> {
@@ -198,18 +193,16 @@ async function becomesHealthy(
   version: string,
   before: DaemonState["status"],
 ): Promise<boolean> {
-  const until = clock.monotonicMs() + STARTUP_TIMEOUT_MS;
   let healthySince: number | null = null;
-  while (clock.monotonicMs() < until) {
+  const poll = async (): Promise<true | null> => {
     const state = await service.state().catch(() => null);
     const now = clock.monotonicMs();
     // Without a URL it is still starting.
     const isHealthy = state?.version === version && state.url !== "" && (state.status !== "RED" || before === "RED");
     healthySince = isHealthy ? (healthySince ?? now) : null;
-    if (healthySince !== null && now - healthySince >= STABLE_FOR_MS) return true;
-    await sleep(clock, POLL_INTERVAL_MS);
-  }
-  return false;
+    return healthySince !== null && now - healthySince >= STABLE_FOR_MS ? true : null;
+  };
+  return (await pollUntil(clock, poll, STARTUP_WAIT)) !== null;
 }
 
 const LAYOUT_HELP =

@@ -63,9 +63,9 @@ export function createNetworkMonitor(deps: NetworkMonitorDeps): NetworkMonitor {
     if (own !== round || stopped) return;
     if (found.problem !== multicast.problem) {
       if (found.problem !== null)
-        log.error({ event: "multicast.unreachable", group, reason: found.problem }, "multicast cannot leave");
+        log.error({ event: "multicast.unreachable", group, reason: found.problem }, "no network route for multicast");
       else if (multicast.problem !== null)
-        log.info({ event: "multicast.reachable", group, address: found.address }, "multicast leaves again");
+        log.info({ event: "multicast.reachable", group, address: found.address }, "network route for multicast restored");
     }
     multicast = found;
     const wait = found.problem === null ? CHECK_MS : RECHECK_MS;

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it("follows the chain of the audit to its end, and goes on from there", async () => {
+it("verifies the hash chain of the audit to its end, and continues from there", async () => {
   const first = await api.call("GET", "/audit/verification");
   expect(first.body).toMatchObject({ intact: true, broken: null, finished: true });
   const { number, hash } = first.body.last;
@@ -38,7 +38,7 @@ it("asks for the permission of its path", async () => {
   expect((await api.call("GET", "/audit/verification", { token: auditor.token })).status).toBe(200);
 });
 
-it("tells everybody in which domains it may act, and which one it is in", async () => {
+it("lists the domains in which the caller may act, and the current one", async () => {
   const nobody = await api.user("somebody");
   const { status, body } = await api.call("GET", "/session/domains", { token: nobody.token });
   expect([status, body.actingDomainId]).toEqual([200, api.rootId]);

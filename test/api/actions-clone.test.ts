@@ -75,7 +75,7 @@ describe("clone", () => {
     expect(rules.data[0].id).not.toBe(escalationRules[0].id);
   });
 
-  it("copies a list with its campaign, without subscriptions and with an address of its own", async () => {
+  it("copies a list with its campaign, without subscriptions and with a new address", async () => {
     const user = await api.user("Ann");
     const source = await post("/distribution-lists", {
       name: "Parents",

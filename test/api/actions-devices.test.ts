@@ -111,7 +111,7 @@ describe("lists of devices", () => {
     expect(await names(`${at}&start=${encodeURIComponent(first.next)}`)).toEqual(["SEP3"]);
   });
 
-  it("go on while members come and go, but not in the list of another group", async () => {
+  it("page on while members are added and removed, but not in the list of another group", async () => {
     const group = await post("/device-groups", { name: "Some", additionIds: ["SEP1", "SEP2", "SEP3"] });
     const at = (id: string) => `/devices?deviceGroupId=${id}&limit=1`;
     const { next } = (await api.call("GET", at(group.id))).body;
@@ -121,7 +121,7 @@ describe("lists of devices", () => {
     expect(await names(at(groupId) + start)).toBe(400);
   });
 
-  it("are for those who may read devices", async () => {
+  it("require the permission to read devices", async () => {
     const { token } = await api.user("Ann");
     expect((await api.call("GET", "/devices", { token })).status).toBe(403);
     const reader = await api.user("Bob", "get /devices/*");
@@ -129,7 +129,7 @@ describe("lists of devices", () => {
     expect((await api.call("GET", `/device-groups/${groupId}/devices`, { token: reader.token })).status).toBe(403);
   });
 
-  it("can't be asked for by a group that the asker may not see, not even as base of another", async () => {
+  it("reject a group that the caller may not see, also as the base of another", async () => {
     const { token } = await api.user("Cid", "get /devices/*");
     const total = async (deviceGroup: object) =>
       (await api.call("GET", `/devices?${query({ deviceGroup })}`, { token })).body.total;
@@ -138,7 +138,7 @@ describe("lists of devices", () => {
     expect(await total({ filterType: "ACCEPT" })).toBe(4);
   });
 
-  it("are shown as additions and exclusions of a group to those alone who may read them", async () => {
+  it("show additions and exclusions of a group only with the permission to read them", async () => {
     const seenBy = async (...grants: string[]) => {
       const { token } = await api.user(`Reader with ${grants.length}`, "get /device-groups/*", ...grants);
       const { exclusionIds, exclusions } = (await api.call("GET", `/device-groups/${groupId}`, { token })).body;
@@ -156,7 +156,7 @@ describe("lists of devices", () => {
   });
 });
 
-describe("orders to an endpoint", () => {
+describe("commands to an endpoint", () => {
   const at = () => `/extensions/${extensionId}/endpoints/${endpointId}/activities`;
 
   it("begin as pending, whatever the body says", async () => {
@@ -173,7 +173,7 @@ describe("orders to an endpoint", () => {
     expect((await api.call("GET", `${at()}/${body.id}`)).body).toEqual(body);
   });
 
-  it("are refused when they are none, or lead nowhere", async () => {
+  it("are rejected if unknown or without a target", async () => {
     const status = async (path: string, json: object) => (await api.call("POST", path, { json })).body;
     expect(await status(at(), {})).toMatchObject({ status: 400, type: "required", errors: [{ field: "type" }] });
     expect(await status(at(), { type: "axl-result" })).toMatchObject({ status: 400, errors: [{ field: "type" }] });
@@ -194,7 +194,7 @@ describe("orders to an endpoint", () => {
 });
 
 describe("attachments of an extension", () => {
-  it("are files of any kind, given back as they were sent and never run in a browser", async () => {
+  it("accept files of any type, return them unchanged and never let a browser run them", async () => {
     const at = `/extensions/${extensionId}/attachments`;
     const page = "<script>alert(1)</script>";
     const made = await api.call("POST", at, {
@@ -235,7 +235,7 @@ describe("lists of devices by who activates them", () => {
     expect(await found({ onlyUnallocated: "true", types: ["phones"] })).toEqual(["SEP3"]);
   });
 
-  it("tell what an appliance may activate", async () => {
+  it("list what an appliance may activate", async () => {
     expect(await found({ endpointIdToBeReachableBy: other })).toEqual(["SEP1", "SEP3"]);
     expect(await found({ endpointIdToBeReachableBy: endpointId })).toEqual(["SEP2", "zone:hall"]);
     expect(await found({ endpointIdToBeReachableBy: endpointId, disregardPriority: "true" })).toEqual([
@@ -253,7 +253,7 @@ describe("lists of devices by who activates them", () => {
     expect(await found({ activationGroup: { ...activationGroup, priority: 2, id: all } })).toEqual(everything.slice(1));
   });
 
-  it("refuse what is no group and no appliance", async () => {
+  it("reject ids of other resources", async () => {
     for (const [name, value] of [
       ["activationGroupId", NOBODY],
       ["activationGroup", "x"],

@@ -38,7 +38,7 @@ it("restarts the plugin behind an extension in the name of who asks, and answers
   ]);
 });
 
-it("tells the newest lines of its log, oldest first, with the number to go on from", async () => {
+it("returns the newest log lines, oldest first, with the number to continue from", async () => {
   const all = await api.call("GET", `/extensions/${id}/log`);
   expect(all.body.data.map(({ seq }: { seq: number }) => seq)).toEqual([1, 2, 3]);
   expect(all.body.data[0]).toEqual({ ...LINES[0], at: "2023-11-14T22:13:20.001Z" });
@@ -55,7 +55,7 @@ it.each(["limit=0", "limit=501", "limit=x", "after=-1", "after=1.5", "limit=1&li
   },
 );
 
-it("answers 404 where there is no such extension, and no lines where no plugin stands behind it", async () => {
+it("answers 404 for an unknown extension, and no lines for one without a plugin", async () => {
   expect((await api.call("POST", `/extensions/${NOBODY}/restart`)).status).toBe(404);
   expect((await api.call("GET", `/extensions/${NOBODY}/log`)).status).toBe(404);
   const other = (await api.call("POST", "/extensions", { json: { name: "Other" } })).body.id;

@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => daemon.stop());
 
-it("tells of this appliance that it stands alone, and of others that they are out of reach", async () => {
+it("reports that this appliance has no failover group, and that others are unreachable", async () => {
   const { extensionId, endpointId } = daemon.first;
   const at = `/extensions/${extensionId}/endpoints`;
   const own = await daemon.call("GET", `${at}/${endpointId}/failover-status`);

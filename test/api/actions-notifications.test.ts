@@ -97,7 +97,7 @@ describe("sending", () => {
     expect((await send({ subject: "Fire" })).warnings).toEqual([]);
   });
 
-  it("takes a recording and a picture, told apart by their bytes", async () => {
+  it("accepts a recording and a picture and detects their types by content", async () => {
     const upload = (audio: Uint8Array<ArrayBuffer>, name: string) =>
       api.call("POST", "/notifications", {
         multipart: [
@@ -111,7 +111,7 @@ describe("sending", () => {
     expect(sent[0]?.input.audio).toBeInstanceOf(UploadedFile);
   });
 
-  it("is for those who may send; who may only drill sends drills", async () => {
+  it("requires the permission to send; with the permission to drill, sends drills", async () => {
     const sender = await api.user("Ann", "post /notifications", "get /notifications/*");
     const driller = await api.user("Bob", "post /drill-notifications", "get /notifications/*");
     const nobody = await api.user("Cid");
@@ -127,7 +127,7 @@ describe("sending", () => {
     expect(sent).toHaveLength(4);
   });
 
-  it("answers 4xx to what is no message", async () => {
+  it("answers 4xx to an invalid notification", async () => {
     const bad = [
       [{ json: [] }, 400],
       [{ body: "{", headers: { "content-type": "application/json" } }, 400],
@@ -154,7 +154,7 @@ describe("ending", () => {
     expect((await api.call("GET", at)).body.data).toEqual([body]);
   });
 
-  it("is refused for other types, other notifications and other people", async () => {
+  it("is refused for other types, other notifications and other users", async () => {
     const { id } = await send({ subject: "S" });
     const at = `/notifications/${id}/activities`;
     const reader = await api.user("Dee", "get /notifications/*");
@@ -167,7 +167,7 @@ describe("ending", () => {
     expect(told).toEqual([]);
   });
 
-  it("of an emergency is for those who may abort; whoever may send can send its all-clear", async () => {
+  it("requires the permission to abort for an emergency; its all-clear needs the permission to send", async () => {
     const { id } = await send({ subject: "Lockdown", priority: "critical" });
     const { token } = await api.user("Eve", "post /notifications", "get /notifications/*");
     const denied = { status: 403, type: "forbidden", message: "Permission denied." };
@@ -181,8 +181,8 @@ describe("ending", () => {
   });
 });
 
-describe("a message that waits for a second person", () => {
-  it("is decided by whoever may send live", async () => {
+describe("a notification that waits for approval", () => {
+  it("is approved with the permission to send live", async () => {
     const { id } = await send({ subject: "Lockdown", priority: "critical" });
     const at = `/notifications/${id}/approval`;
     const driller = await api.user("Finn", "post /drill-notifications", "get /notifications/*");
@@ -238,7 +238,7 @@ describe("a recipient", () => {
     expect(own.body.data.map((each: { type: string }) => each.type)).toHaveLength(5);
   });
 
-  it("is told what is wrong with an answer", async () => {
+  it("gets an error that names the problem of a response", async () => {
     const bob = await api.user("Bob");
     const { id } = await send({ subject: "S" });
     const at = `/users/${bob.id}/notifications/${id}/activities`;
@@ -301,8 +301,8 @@ describe("a recipient", () => {
   });
 });
 
-describe("what follows a send", () => {
-  it("is a retry, for those who may send such a message", async () => {
+describe("follow-up actions of a notification", () => {
+  it("retries with the permission to send the notification", async () => {
     const live = await send({ subject: "S" });
     const drill = await send({ subject: "S", drill: true });
     const driller = await api.user("Bob", "post /drill-notifications", "get /notifications/*");
@@ -328,7 +328,7 @@ describe("what follows a send", () => {
     expect(body).toMatchObject({ status: 409, type: "conflict", message: "Every device was reached." });
   });
 
-  it("is an all-clear in the sender's words", async () => {
+  it("sends an all-clear with the sender's text", async () => {
     const { id } = await send({ subject: "S" });
     const at = `/notifications/${id}/all-clear`;
     expect((await api.call("POST", at)).body).toMatchObject({ subject: "All clear" });
@@ -346,7 +346,7 @@ describe("what follows a send", () => {
     ]);
   });
 
-  it("is seen as numbers that grow, by those who see the message", async () => {
+  it("streams growing counters to users who see the notification", async () => {
     const { id } = await send({ subject: "S" });
     const at = `/notifications/${id}/progress`;
     const { status, body } = await api.call("GET", at);

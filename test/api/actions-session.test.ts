@@ -44,7 +44,7 @@ describe("session", () => {
     });
   });
 
-  it("tells what clients can count on, as extensions are switched", async () => {
+  it("lists the capabilities that clients can rely on, as extensions are switched on and off", async () => {
     const json = { name: "Calls", type: "device", deviceType: "phone-call" };
     const { id } = (await api.call("POST", "/extensions", { json })).body;
     const features = async () => (await api.call("GET", "/session")).body.features;
@@ -108,7 +108,7 @@ describe("tokens of users", () => {
     expect(await expiryOf({ name: "n", expires: "2040-01-01T00:00:00Z" })).toBe("2040-01-01T00:00:00.000Z");
   });
 
-  it("are valid only from their addresses, whose last one is shown", async () => {
+  it("are valid only from their addresses, and show the last one used", async () => {
     const { id } = await api.user("Ada");
     const make = async (...addresses: string[]) =>
       api.call("POST", `/users/${id}/tokens`, { json: { name: "script", addresses } });
@@ -122,7 +122,7 @@ describe("tokens of users", () => {
       expect((await make(wrong)).body.errors, wrong).toMatchObject([{ field: "addresses", type: "invalid-value" }]);
   });
 
-  it("are limited by scopes, and a limited token makes no stronger one", async () => {
+  it("are limited by scopes, and a limited token creates no stronger one", async () => {
     const { id, token } = await api.user("Sue", "get /users/*", "post /users/*/tokens", "get /sites/*");
     const at = `/users/${id}/tokens`;
     const limited = await api.call("POST", at, {
@@ -140,7 +140,7 @@ describe("tokens of users", () => {
       ]);
   });
 
-  it("all end at once, with the sessions, by who has as many rights", async () => {
+  it("are revoked all at once, with the sessions, by a user with at least the same permissions", async () => {
     const { id, token } = await api.user("Zoe");
     const more = (await api.call("POST", `/users/${id}/tokens`, { json: { name: "second" } })).body.token;
     const helper = await api.user("Hal", "post /users/*/access-revocation", "get /users/*");
@@ -156,7 +156,7 @@ describe("tokens of users", () => {
     expect(await Promise.all(statuses)).toEqual([401, 401, 200]);
   });
 
-  it("are refused with faults, to strangers and for nobody", async () => {
+  it("are refused with errors, for other users and unknown users", async () => {
     const { id, token } = await api.user("Dee");
     const at = `/users/${id}/tokens`;
     expect((await api.call("POST", at, { json: {} })).body).toMatchObject({ status: 400, type: "required" });
@@ -168,7 +168,7 @@ describe("tokens of users", () => {
     expect((await api.call("GET", at, { token })).body.total).toBe(1);
   });
 
-  it("never carry the rights of somebody who may do more", async () => {
+  it("never grant more than the caller's permissions", async () => {
     const { token } = await api.user("Max", "post /users/*/tokens", "get /users/*");
     const made = await api.call("POST", `/users/${api.adminId}/tokens`, { json: { name: "n" }, token });
     expect(made.status).toBe(403);

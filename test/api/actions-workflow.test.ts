@@ -97,8 +97,8 @@ describe("the basic workflow", () => {
   });
 });
 
-describe("the programme of a message", () => {
-  it("is longer than its recording, by the tone that opens it", async () => {
+describe("the rendered audio of a notification", () => {
+  it("is longer than its recording by the opening tone", async () => {
     const form = new FormData();
     form.append("subject", "S");
     form.append("alertTone", "bell");
@@ -119,7 +119,7 @@ describe("the programme of a message", () => {
     expect(programme.length).toBeGreaterThan(createWav(0.5).length + 8_000);
   });
 
-  it("is made once for a key, and refused for another message under it", async () => {
+  it("is rendered once per idempotency key, and refused for another notification with that key", async () => {
     const send = (subject: string) =>
       fetch(`${daemon.url}/api/v1/notifications`, {
         method: "POST",

@@ -71,7 +71,7 @@ describe("a resource that is one data file", () => {
   // Checks, envelope, media types, permissions, files: what every resource gets.
   describeResourceSuite(first.resource, { api: () => api, rows: createSampleRows(() => api, {}, {}) });
 
-  it("has its table, its feed and its audit", async () => {
+  it("gets a table, a feed and an audit", async () => {
     const json = { name: "Scarf", finderId: api.adminId, proof: "a secret word", watcherIds: [api.adminId] };
     const made = (await api.call("POST", "/lost-things", { json })).body;
     expect(made.finder).toMatchObject({ id: api.adminId, email: "admin@example.org" });
@@ -95,7 +95,7 @@ describe("a resource that is one data file", () => {
     expect(JSON.parse(audit[1]?.after ?? "").claimed).toBe(true);
   });
 
-  it("is filtered and sorted", async () => {
+  it("supports filters and sorting", async () => {
     for (const [name, shelf] of [
       ["Cap", 3],
       ["Ball", 1],

@@ -31,7 +31,7 @@ describe("alarms", () => {
   });
   afterAll(() => api.close());
 
-  it("have fixed ids, shown without thresholds and actions unless asked for", async () => {
+  it("have fixed ids, and include thresholds and actions only on request", async () => {
     const { body } = await api.call("GET", "/alarms");
     expect(body.total).toBe(12);
     expect(Object.fromEntries(body.data.map(({ type, id }: Record<string, string>) => [type, id]))).toEqual(ALARM_IDS);
@@ -76,7 +76,7 @@ describe("alarms", () => {
     expect((await api.call("GET", `${SPEAKERS}?includeThresholds=true`)).body.alarmThresholds).toEqual([]);
   });
 
-  it("are acknowledged while they are active, with a note, by whom the answer names, and not by a change", async () => {
+  it("are acknowledged while active, with a note and the acknowledging user, and not by an update", async () => {
     const at = `${RED}/acknowledge`;
     expectError(await api.call("POST", at, { json: {} }), 409, "conflict");
     const id = ALARM_IDS.onprem_server_red;
@@ -95,7 +95,7 @@ describe("alarms", () => {
     await api.store.write((tx) => void tx.update(alarms, id, {}, api.system, { status: "OK", ...UNACKNOWLEDGED }));
   });
 
-  it("have actions; a change of one answers the alarm", async () => {
+  it("have actions; a change of one returns the alarm", async () => {
     const group = await api.store.create(deviceGroups, { name: "Halls" }, api.system);
     const userIds = [api.adminId];
     const blank = await api.call("POST", `${RED}/actions`, { json: { triggerOnStatus: "ACTIVE", userIds } });
@@ -165,7 +165,7 @@ describe("alarms", () => {
     expect(await preview(`endpointId=${ALARM_IDS.token_expiration}`)).toMatchObject({ total: 0 });
   });
 
-  it("lie beside the history of the health", async () => {
+  it("are returned with the history of health", async () => {
     const alarmIds = [ALARM_IDS.onprem_server_red];
     const status = "RED" as const;
     const row = { endpointId, endpointName: "Here", status, reasons: ["Full."], alarmIds, event: {} };
@@ -175,13 +175,13 @@ describe("alarms", () => {
     expect((await api.call("GET", "/system-health-events?createdAt__gte=2000-01-01")).body.data).toMatchObject([shown]);
   });
 
-  it("lie beside the runs of the appliance, and how they ended", async () => {
+  it("are returned with the runs of the appliance and how they ended", async () => {
     const run = { startedAt: "1970-01-01T00:00:00.000Z", endedAt: null, ending: null, version: "0" };
     expect((await api.call("GET", "/runs?limit=5")).body).toEqual({ runs: [run] });
     expectError(await api.call("GET", "/runs?limit=10001"), 400, "invalid-value", "limit");
   });
 
-  it("are told to programs that watch: in one word to everybody, in numbers to who may", async () => {
+  it("are visible to monitoring: the overall state to everyone, numbers with permission", async () => {
     const root = api.base.replace(/\/api\/v1$/, "");
     for (const path of ["/health", "/api/health"]) {
       const answer = await fetch(`${root}${path}`);

@@ -64,7 +64,7 @@ async function userWith(...grants: string[]): Promise<string> {
 }
 
 describe("families of the appliance", () => {
-  it("are described under both prefixes alike, method by method", async () => {
+  it("are described equally under both prefixes, method by method", async () => {
     const actions = servedActions(createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS])));
     const below = ON_PREMISES_FAMILIES.flatMap(({ path }) =>
       actions.filter(({ at, outsideVersion }) => !outsideVersion && `${at}/`.startsWith(`${path}/`)),
@@ -84,7 +84,7 @@ describe("families of the appliance", () => {
     }
   });
 
-  it("are the same rows, under the names of either prefix", async () => {
+  it("return the same rows, with the names of either prefix", async () => {
     const made = await ask("POST", "/onprem/v1/recipient-groups", { name: "Hall", filterType: "REJECT" });
     expect(made.status).toBe(200);
     const { id } = made.body;
@@ -149,7 +149,7 @@ describe("families of the appliance", () => {
   });
 });
 
-describe("a message that is sent by its own path", () => {
+describe("the sending path of a template", () => {
   it("goes to the recipients named, or to the template's", async () => {
     const list = (await ask("POST", "/v1/distribution-lists", { name: "All" })).body.id;
     const template = (
@@ -184,7 +184,7 @@ describe("a message that is sent by its own path", () => {
     expect([status, body.errors[0].field, body.errors[0].type]).toEqual([400, field, type]);
   });
 
-  it("is refused to whoever may not post notifications", async () => {
+  it("requires the permission to create notifications", async () => {
     const template = (await ask("POST", "/v1/message-templates", { name: "A", subject: "B" })).body.id;
     const token = await userWith("get /message-templates/*", "post /message-templates", "put /message-templates/*");
     const path = `/onprem/v1/messages/${template}`;
@@ -202,7 +202,7 @@ describe("versions", () => {
     },
   );
 
-  it("tell in every answer what is on its way out, and until when", async () => {
+  it("announce deprecations and their end in every response", async () => {
     const made = await ask("POST", "/v1/old-things", { name: "a" });
     const refused = await ask("POST", "/v1/old-things", {});
     for (const { headers } of [made, refused]) {

@@ -25,8 +25,8 @@ async function onPremises(
   return { status: response.status, body: JSON.parse(await response.text()) };
 }
 
-describe("the desk of the appliance", () => {
-  it("tells its settings as they are in force", async () => {
+describe("the administration of the appliance", () => {
+  it("returns the settings in force", async () => {
     const { status, body } = await call("GET", "/settings");
     const [targets] = (body.settings as ContractBody[]).filter(({ name }) => name === "network.allowedTargets");
     expect([status, body.fault, targets]).toEqual([
@@ -36,7 +36,7 @@ describe("the desk of the appliance", () => {
     ]);
   });
 
-  it("tells its backups, how it was, and when its models begin to sound", async () => {
+  it("returns backups, past states, and the start latency of device models", async () => {
     const backups = (await call("GET", "/backups")).body;
     expect(backups).toMatchObject({
       folder: expect.stringContaining("/"),
@@ -49,7 +49,7 @@ describe("the desk of the appliance", () => {
     expect((await call("GET", "/start-delays")).body).toEqual({ models: [] });
   });
 
-  it("takes holidays in the on-premises spelling, too, and says what was wrong with a calendar", async () => {
+  it("accepts holidays in the on-premises spelling and reports errors of a calendar", async () => {
     const { id } = await create("/bell-schedules", {
       ...{ name: "Term", numWeeks: 1, startDate: "2031-09-01", endDate: "2032-06-30" },
     });
@@ -76,7 +76,7 @@ describe("the desk of the appliance", () => {
     },
   );
 
-  it("says how it stands with its partners in the on-premises spelling, too", async () => {
+  it("returns the failover status in the on-premises spelling", async () => {
     const { extensionId, endpointId } = daemon.first;
     const { status, body } = await onPremises("GET", `/endpoints/${endpointId}/failover-status`);
     expect([status, body.role, body.state]).toEqual([200, "standalone", "active"]);
@@ -94,7 +94,7 @@ describe("a device", () => {
       ...more,
     });
 
-  it("is tested without a sound, and the answer says what is wrong with one that nobody serves", async () => {
+  it("is tested silently, and the response explains why an unserved device fails", async () => {
     const { id } = await device({ type: "phones", deviceIdentifier: "SEP001122334455" });
     const { status, body } = await call("POST", `/devices/${id}/quiet-test`);
     expect([status, body]).toEqual([
@@ -106,7 +106,7 @@ describe("a device", () => {
     expect(await refusal("POST", `/devices/${id}/quiet-test`, {}, stranger)).toMatch(/^40[34] /);
   });
 
-  it("that is a zone describes where it is heard, and no other does", async () => {
+  it("describes where it is heard only if it is a zone", async () => {
     const attributes = { Group: "239.1.2.3", Port: "20480" };
     const zone = await device({ type: "speakers", deviceIdentifier: "zone:Yard", attributes });
     const headers = { authorization: `Bearer ${daemon.first.token}` };

@@ -53,7 +53,7 @@ describe("areas over the API", () => {
     for (const { id } of [lake, isle]) await api.call("DELETE", `/areas-of-interest/${id}`);
   });
 
-  it("are at most twenty", async () => {
+  it("are limited to twenty", async () => {
     const made = [];
     for (let n = 0; n < 20; n++) made.push((await area(`A${n}`, [n, 0])).id);
     const json = { name: "One more", geometryType: "circle", geometryValue: circle([0, 0], 5) };

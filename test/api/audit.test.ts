@@ -42,7 +42,7 @@ async function made(path: string, body: object): Promise<string> {
 }
 
 describe("the audit", () => {
-  it("tells who changed what, from where, in which domain, newest last", async () => {
+  it("records who changed what, from which address, in which domain, newest last", async () => {
     const id = await made("/users", { name: "Ann" });
     await daemon.call("PUT", `/users/${id}`, { name: "Anna" });
     await daemon.call("DELETE", `/users/${id}`);
@@ -63,7 +63,7 @@ describe("the audit", () => {
     });
   });
 
-  it("is filtered by actor, resource, operation, row and time", async () => {
+  it("filters by actor, resource, operation, row and time", async () => {
     const before = new Date().toISOString();
     const id = await made("/distribution-lists", { name: "Staff" });
     const by = `actorId=${daemon.first.userId}&resource=distribution-lists&op=create&createdAt__gte=${before}`;
@@ -73,7 +73,7 @@ describe("the audit", () => {
     expect((await daemon.call("GET", "/audit?op=nonsense")).status).toBe(400);
   });
 
-  it("keeps log-ins and refused ones, and no address that names nobody", async () => {
+  it("records successful and failed log-ins, without addresses of unknown users", async () => {
     const since = new Date().toISOString();
     expect(await logIn("wrong")).toBe(401);
     expect(await logIn("wrong", "my-password@example.org")).toBe(401);
@@ -87,7 +87,7 @@ describe("the audit", () => {
     expect(JSON.stringify(told)).not.toContain("my-password");
   });
 
-  it("keeps refusals, the same one once a minute, and is shown only to whoever may read it", async () => {
+  it("records denied requests, the same one once a minute, and requires permission to read", async () => {
     const id = await made("/users", { name: "Bob" });
     const { token } = (await daemon.call<{ token: string }>("POST", `/users/${id}/tokens`, { name: "t" })).body;
     for (let times = 0; times < 3; times++) {
@@ -104,7 +104,7 @@ describe("the audit", () => {
     expect((await entries("limit=1", token)).length).toBe(1);
   });
 
-  it("can't be written through the API", async () => {
+  it("cannot be written through the API", async () => {
     for (const method of ["POST", "PUT", "DELETE"]) {
       const answer = await daemon.call(method, "/audit", { id: users.name });
       expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe("an exception for several schedules", () => {
-  it("shortens, splits and removes what stands in its way", async () => {
+  it("shortens, splits and removes overlapping exceptions", async () => {
     const exceptions = [
       { startDate: "2031-10-01", endDate: "2031-10-10", description: "split" },
       { startDate: "2031-10-12", endDate: "2031-10-13", description: "kept" },
@@ -81,7 +81,7 @@ describe("an exception for several schedules", () => {
 });
 
 describe("a change of many schedules", () => {
-  it("goes on after a crash where it was, is taken back likewise, and is seen whole in the end", async () => {
+  it("resumes after a crash, is reverted the same way, and becomes visible as a whole", async () => {
     const ids: string[] = [];
     for (let nth = 0; nth < 6; nth++) ids.push(await schedule({ startDate: "2061-09-01", endDate: "2061-12-20" }));
     const json = {
@@ -128,7 +128,7 @@ describe("a change of many schedules", () => {
 describe("a change of the day", () => {
   const change = (json: object) => api.call("POST", "/bell-schedules-day-changes", { json });
 
-  it("delays what rings on that day and comes back when it is taken back", async () => {
+  it("delays the rings of that day and is reverted", async () => {
     const [weekday, exam] = [await ringList("08:00:00"), await ringList("09:00:00")];
     const bellScheduleEntries = [0, 1, 2, 3, 4].map((entryNum) => ({ entryNum, ringListId: weekday }));
     const exams = { startDate: "2031-10-08", endDate: "2031-10-10", ringListId: exam, description: "Exams" };
@@ -240,7 +240,7 @@ describe("a change of the day", () => {
     expect(await refused("POST", "/bell-schedules-day-changes", { ...all, until: "24:00" })).toEqual(["until"]);
   });
 
-  it("is refused where it says too little or contradicts itself", async () => {
+  it("is rejected if incomplete or contradictory", async () => {
     const bellScheduleIds = [await schedule()];
     const wrong = (json: object) =>
       refused("POST", "/bell-schedules-day-changes", { startDate: "2031-10-06", bellScheduleIds, ...json });

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe("the rings of a schedule", () => {
-  it("are listed in pages, each once, in the local times of its zone", async () => {
+  it("are listed in pages without duplicates, in the local time of their zone", async () => {
     const id = await ringList("08:00:00", "12:00:00");
     // The clocks go back on 2031-10-26.
     const bellScheduleEntries = [0, 4].map((entryNum) => ({ entryNum, ringListId: id }));
@@ -60,7 +60,7 @@ describe("the rings of a schedule", () => {
     expect([first.body.data, first.body.previous]).toEqual([all.body.data.slice(0, 1), null]);
   });
 
-  it("are refused for times and pages that make no sense", async () => {
+  it("reject invalid times and page tokens", async () => {
     const at = `/bell-schedules/${await schedule()}/rings`;
     const wrong = async (query: string) => (await api.call("GET", `${at}?${query}`)).body.errors?.[0].field;
     expect(await wrong("from=yesterday")).toBe("from");
@@ -105,7 +105,7 @@ describe("the rings of a schedule", () => {
 });
 
 describe("rings at one instant on one device", () => {
-  it("are warned of, before they are saved too", async () => {
+  it("cause a warning, also before they are saved", async () => {
     const extension = await api.store.create(extensions, { name: "e", type: "endpoint-proxy" }, api.system);
     const endpoint = await api.store.create(endpoints, { extensionId: extension.id, name: "p" }, api.system);
     for (const description of ["North 1", "North 2", "South 1"]) {
@@ -157,7 +157,7 @@ describe("rings at one instant on one device", () => {
 });
 
 describe("the rings of the next year", () => {
-  it("are looked through by night and soon after a write; what is wrong is a reason", async () => {
+  it("are checked at night and soon after a write; problems become health reasons", async () => {
     const days = { startDate: dateAfterDays(1), endDate: dateAfterDays(10), timeZone: "UTC" };
     const bellScheduleEntries = [0, 1, 2, 3, 4, 5, 6];
     const of = (ringListId: string) => bellScheduleEntries.map((entryNum) => ({ entryNum, ringListId }));
@@ -181,7 +181,7 @@ describe("the rings of the next year", () => {
 });
 
 describe("the next rings of all schedules", () => {
-  it("are those that are planned, of schedules that the caller may see", async () => {
+  it("contain planned rings of the schedules that the caller may see", async () => {
     const id = await schedule();
     const entryId = "01900000-0000-7000-8000-000000000001";
     const ring = { ...{ ringListId: entryId, entryId, messageTemplateId: templateId }, localDate: "2031-09-01" };

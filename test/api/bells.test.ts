@@ -158,7 +158,7 @@ describe("scheduled messages and clearings", () => {
       json: { name: "Daily", messageTemplateId: templateId, timeZone: "Europe/Berlin", ...json },
     });
 
-  it("tell when they come next", async () => {
+  it("return the time of their next occurrence", async () => {
     const made = await post({ schedule: "0 30 7 1 JAN ? 2031" });
     expect(made.body).toMatchObject({ nextFireTime: "2031-01-01T06:30:00.000Z", messageTemplate: { id: templateId } });
     const disabled = await api.call("PUT", `/scheduled-notifications/${made.body.id}`, { json: { disabled: true } });
@@ -191,7 +191,7 @@ describe("scheduled messages and clearings", () => {
     expect(found.body.nextLocalTimes).toEqual(["11-30", "12-01", "12-02"].map((day) => `2031-${day}T08:00:00+01:00`));
   });
 
-  it("may recur every minute from long ago", async () => {
+  it("may recur every minute from a date in the past", async () => {
     const [hours, minutes] = [24, 60].map((count) => Array.from({ length: count }, (_, at) => at).join());
     const schedule = `DTSTART:20000101T000000\nRRULE:FREQ=DAILY;BYHOUR=${hours};BYMINUTE=${minutes}`;
     const { status, body } = await api.call("POST", "/scheduled-notifications?dryRun=true&includeNextFireTimes=true", {

@@ -11,7 +11,7 @@ afterAll(() => api.close());
 
 const open = (path: string) => api.call("GET", path, { token: null });
 
-it("without a branding the product shows itself", async () => {
+it("shows the product's name without a branding", async () => {
   const { body } = await open("/api/setup");
   expect(body.branding).toMatchObject({ companyName: null, logoUrl: null, primaryColor: "#24408e" });
   expect((await open("/api/branding/logo")).status).toBe(404);

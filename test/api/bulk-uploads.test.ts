@@ -189,7 +189,7 @@ describe("an upload", () => {
     expect(api.store.find(deviceGroups, {})).toMatchObject([{ name: "S\xfcd", isShared: true }]);
   });
 
-  it("refuses kinds that are not declared, archives, other appliances and who may not make such rows", async () => {
+  it("rejects undeclared types, archives, other appliances and callers without permission to create such rows", async () => {
     const refused = async (json: object, field: string) =>
       expect(await api.call("POST", "/bulk-uploads", { json })).toMatchObject({
         status: 400,
@@ -236,7 +236,7 @@ describe("an upload", () => {
     expect(api.store.count(deviceGroups, {})).toBe(0);
   });
 
-  it("is called off by deleting it", async () => {
+  it("is cancelled by deleting it", async () => {
     const before = everythingElse();
     const id = await announce("speakers");
     await api.call("PUT", `/bulk-uploads/${id}/file`, { headers: TSV, body: zones(20_000).join("\n") });

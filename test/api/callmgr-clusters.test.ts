@@ -93,7 +93,7 @@ describe("call-manager clusters and activation groups", () => {
     expect(kept()).toEqual([false, false, false]);
   });
 
-  it("never show or keep a secret in clear, under either path", async () => {
+  it("never return or store a secret in clear, under either path", async () => {
     const made = await api.call("POST", "/callmgr-clusters", { json: { ...BASE, ...V3, ...V2, snmpVersion: "3" } });
     const server = { endpointId: here[0], cmAddress: "192.0.2.1", cmUsername: "cti", cmPassword: "jtapi-4714" };
     const told = [made, await post(server, `/callmgr-clusters/${made.body.id}/onprem-servers`)];
@@ -130,7 +130,7 @@ describe("call-manager clusters and activation groups", () => {
     }
   });
 
-  it("have one appliance that gathers the phones: the first, the chosen, or the next", async () => {
+  it("are polled by one appliance: the first, the selected, or the next one", async () => {
     const cluster = (await post({ ...BASE, ...V2 })).body.id;
     const servers = `/callmgr-clusters/${cluster}/onprem-servers`;
     const input = { cmAddress: "192.0.2.1,cti.example.org", cmUsername: "cti" };
@@ -163,7 +163,7 @@ describe("call-manager clusters and activation groups", () => {
     expectError(await api.call("POST", `${servers}/${ids[1]}/phone-gatherer`), 404, "not-found");
   });
 
-  it("keep what CTI would need, and tell that there is none", async () => {
+  it("store CTI fields and report that CTI is not supported", async () => {
     const cluster = (await post({ ...BASE, ...V2 })).body.id;
     const input = { endpointId: here[0], cmAddress: "192.0.2.1", cmUsername: "cti", jtapiPhoneActivationEnabled: true };
     const made = await post(input, `/callmgr-clusters/${cluster}/onprem-servers`);

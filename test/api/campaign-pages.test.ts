@@ -47,7 +47,7 @@ it("people join on a page at the campaign's url and leave by the link of the wel
   expect((await page(link)).text).toContain("You have left");
 });
 
-it("says what was wrong, in the language of the browser, and keeps what was typed", async () => {
+it("reports errors in the browser's language and keeps the input", async () => {
   const { id, path } = await campaign();
   const german = { "accept-language": "de-DE,de;q=0.9,en;q=0.5" };
   const none = await page(path, { ...posted({ name: "Ann" }), headers: german });
@@ -62,7 +62,7 @@ it("says what was wrong, in the language of the browser, and keeps what was type
   expect(api.store.count(subscriptions, { distributionListId: id })).toBe(0);
 });
 
-it("tells who comes too late in the campaign's words, and strangers' links nothing", async () => {
+it("shows the campaign's closing text after its end, and nothing for an invalid link", async () => {
   const late = await campaign({ enrollmentEndDate: "2020-01-01T00:00:00.000Z", inactiveMessage: "Over & out" });
   for (const init of [{}, posted({ email: "late@example.org" })]) {
     const answer = await page(late.path, init);
@@ -76,7 +76,7 @@ it("tells who comes too late in the campaign's words, and strangers' links nothi
   expect((await page(`/join/${plain.id}`, posted({ email: "a@example.org" }))).status).toBe(404);
 });
 
-it("slows down whoever tries too often", async () => {
+it("limits the rate of attempts", async () => {
   const { path } = await campaign({}, "Busy");
   let answer = await page(path, posted({ email: "a0@example.org" }));
   for (let number = 1; answer.status === 200 && number < 30; number++) {

@@ -28,7 +28,7 @@ describe("the cloud and a new appliance", () => {
     await Promise.all([site?.stop(), hub?.stop()]);
   });
 
-  it("the appliance is enrolled by a code, once", async () => {
+  it("enrols the appliance by a one-time code", async () => {
     const { code } = (await hub.call<{ code: string }>("POST", "/link/codes", {})).body;
     const refused = [
       await site.call("POST", "/link", { code }),
@@ -47,7 +47,7 @@ describe("the cloud and a new appliance", () => {
     expect((await site.call("POST", "/link", { hub: hub.url, code })).status).toBe(502);
   });
 
-  it("the appliance is bound to domains by its code or later, and enrolling again does not widen that", async () => {
+  it("binds the appliance to domains by its code or later, and does not widen them on re-enrolment", async () => {
     const { domainId: root, endpointId } = site.first;
     const north = (await hub.call<{ id: string }>("POST", "/domains", { name: "North" })).body.id;
     const bound = async (): Promise<unknown> => {
@@ -80,7 +80,7 @@ describe("the cloud and a new appliance", () => {
     expect(await bound()).toBeNull();
   });
 
-  it("upgrades pause, go on and end as people say", async () => {
+  it("pauses, resumes and ends upgrades on request", async () => {
     expect((await hub.call("POST", "/appliance-upgrades", {})).status).toBe(409);
     const [folder, file] = [makeTempDir(), join(makeTempDir(), "carillon.tgz")];
     writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "9.9.9" }));
@@ -107,7 +107,7 @@ describe("the cloud and a new appliance", () => {
   });
 });
 
-it("a new appliance is given its administrator by whoever has the code, once", async () => {
+it("creates the first administrator of a new appliance once, with the code", async () => {
   const dataDir = makeTempDir();
   await prepareFirstRun(dataDir, systemClock);
   const daemon = await startTestDaemon({ after: { dataDir, first: {} as TestDaemon["first"] } });
@@ -137,7 +137,7 @@ describe("an alarm that people may say is over", () => {
   });
   afterAll(() => daemon.stop());
 
-  it("is OK then, with an event of its own", async () => {
+  it("becomes OK, and emits an event", async () => {
     const at = `/alarms/${ALARM_IDS.scenario_device_resolution_failed}`;
     const messageTemplateId = (await create("/message-templates", { name: "Fire", subject: "Fire" })).id;
     const messages = [{ name: "First", messageTemplateId }];

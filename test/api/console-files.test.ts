@@ -37,7 +37,7 @@ function get(path: string, headers: Record<string, string> = {}, method = "GET")
 }
 
 describe("the console's files", () => {
-  it("are missed in words while the console was not built", async () => {
+  it("are missing with an explanation until the console is built", async () => {
     const answer: ReceivedResponse = await fetch(new URL("/", api.base)).then(async (response) => ({
       status: response.status,
       headers: response.headers,
@@ -57,7 +57,7 @@ describe("the console's files", () => {
       writeFileSync(join(folder, "index.html"), PAGE);
     });
 
-    it("are served with their types; the start page stands for every page and is asked for anew each time", async () => {
+    it("are served with their types; the start page serves every page and is revalidated each time", async () => {
       for (const path of ["/", "/index.html", "/broadcasts/0190", "/send?to=all"]) {
         const page = await get(path);
         expect([page.status, page.body.toString(), page.headers["content-type"]]).toEqual([
@@ -71,7 +71,7 @@ describe("the console's files", () => {
       expect([icon.headers["content-type"], icon.body.length]).toEqual(["image/png", 3]);
     });
 
-    it("with a hash in their names are kept for ever, and squeezed for who asks", async () => {
+    it("are cached for ever if their names have a hash, and compressed on request", async () => {
       const plain = await get("/assets/index-D4c3B2a1.js");
       expect(plain.headers["cache-control"]).toBe("public, max-age=31536000, immutable");
       expect([plain.body.toString(), plain.headers["content-encoding"]]).toEqual([SCRIPT, undefined]);
@@ -81,13 +81,13 @@ describe("the console's files", () => {
       expect(squeezed.body.length).toBeLessThan(SCRIPT.length / 4);
     });
 
-    it("are not sent again to who has them", async () => {
+    it("are answered 304 if unchanged", async () => {
       const { etag } = (await get("/")).headers;
       const again = await get("/", { "if-none-match": etag as string });
       expect([again.status, again.body.length]).toEqual([304, 0]);
     });
 
-    it("come with a policy that lets no foreign script run and nobody frame them", async () => {
+    it("have a content security policy without foreign scripts and frames", async () => {
       const { headers } = await get("/");
       const policy = headers["content-security-policy"] as string;
       for (const rule of [
@@ -122,7 +122,7 @@ describe("the console's files", () => {
       expect(answer.body.toString()).not.toContain("secret");
     });
 
-    it("are only read", async () => {
+    it("are read-only", async () => {
       const answer = await get("/", {}, "POST");
       expect([answer.status, answer.headers.allow]).toEqual([405, "GET, HEAD"]);
       expect((await get("/", {}, "HEAD")).body.length).toBe(0);
@@ -132,7 +132,7 @@ describe("the console's files", () => {
       expect(JSON.parse((await get("/api/v1/nothing")).body.toString())).toMatchObject({ type: "not-found" });
     });
 
-    it("are those of a new build as soon as there is one", async () => {
+    it("switch to a new build as soon as it exists", async () => {
       writeFileSync(join(folder, "assets/index-new.js"), "new");
       writeFileSync(join(folder, "index.html"), `${PAGE}<p>new`);
       utimesSync(join(folder, "index.html"), new Date(), new Date(Date.now() + 5_000));

@@ -65,7 +65,7 @@ describe("log-in", () => {
     expect(bodies[0]).toMatchObject({ type: "unauthorized", errors: [] });
   });
 
-  it("tells who guesses too often how long to wait", async () => {
+  it("returns the time to wait after too many attempts", async () => {
     const guess = () => logIn({ email: "guessed@example.org", password: "wrong horse" });
     for (let at = 0; at < 6; at++) await guess();
     const { status, headers, body } = await guess();
@@ -90,7 +90,7 @@ describe("a session in a cookie", () => {
     expect((await asPage(cookie, "GET", "/users")).status).toBe(200);
   });
 
-  it("is no bearer token, as a token is no cookie", async () => {
+  it("rejects a session as a bearer token and a token as a cookie", async () => {
     const value = cookie.slice("carillon=".length);
     expect((await api.call("GET", "/session", { token: value })).status).toBe(401);
     expect((await asPage(`carillon=${api.token}`, "GET", "/session")).status).toBe(401);
@@ -189,7 +189,7 @@ async function rawGet(hostname: string, port: number, path: string, host: string
 }
 
 describe("the set-up", () => {
-  it("says whether somebody is logged in, without a fault for who is not", async () => {
+  it("reports whether a session exists, without an error if none does", async () => {
     const ask = async (cookie: string) =>
       (await api.call("GET", "/api/setup", { token: null, headers: { cookie } })).body;
     expect(await ask("")).toMatchObject({ needed: false, loggedIn: false });

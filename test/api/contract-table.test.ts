@@ -17,7 +17,7 @@ it("names a test for each operation that is served, and for nothing else; `npm r
   expect(readFileSync(join(REPOSITORY_ROOT, "docs/api-coverage.md"), "utf8")).toContain(summaryTable(rows, served));
 });
 
-it("finds what is missing, dead, or there twice", () => {
+it("finds missing, dead and duplicate operations", () => {
   const row = (operation: string) => ({ operation, file: "a.test.ts", name: "a", isProven: true });
   const served = ["GET /v1/a", "GET /v1/b"].map((operation) => ({ operation, route: operation, group: "a" }));
   expect(tableErrors([row("GET /v1/a"), row("GET /v1/a"), row("GET /v1/c")], served)).toEqual([
@@ -27,7 +27,7 @@ it("finds what is missing, dead, or there twice", () => {
   ]);
 });
 
-it("takes one route away as if nobody had made it, and notes who asked for it", async () => {
+it("removes one route as if it did not exist, and records who requested it", async () => {
   const endpoints = (["get", "put"] as const).map((method) => ({
     ...{ method, at: "v1/things/{thingId}" },
     serve: async () => ({ body: null }),

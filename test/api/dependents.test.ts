@@ -30,8 +30,8 @@ const make = async (path: string, json: object): Promise<string> => {
 };
 const dependents = async (path: string, token = api.token) => (await api.call("GET", path, { token })).body;
 
-describe("what refers to a row", () => {
-  it("is listed where the description of the interface has it, as far as the families exist", () => {
+describe("dependents of a row", () => {
+  it("are listed where the API description has them, for existing families", () => {
     const paths = dependentsLists(createCatalogue(api.declarations)).map(
       ({ target, name }) => `${canonicalPath(target).at} ${name.replace(/-dependents$/, "")}`,
     );
@@ -50,7 +50,7 @@ describe("what refers to a row", () => {
     expect(paths).toEqual(expect.arrayContaining(expected));
   });
 
-  it("tells a row of a domain with its domain", async () => {
+  it("include the domain of a row", async () => {
     for (const path of [`/device-groups/${group}`, `/distribution-lists/${list}`]) {
       expect(await dependents(`${path}/message-template-dependents`)).toEqual({
         total: 1,
@@ -78,7 +78,7 @@ describe("what refers to a row", () => {
     });
   });
 
-  it("tells a row of a parent with its parent", async () => {
+  it("include the parent of a row", async () => {
     const request = await make("/confirmation-requests", { name: "Safe?", options: ["Yes"] });
     const rule = { delay: 1, optionLabel: "Yes", comparison: "LT", comparisonValue: 1, subject: "Nobody answers" };
     const id = await make(`/confirmation-requests/${request}/escalation-rules`, { ...rule, deviceGroupIds: [group] });
@@ -87,7 +87,7 @@ describe("what refers to a row", () => {
     ]);
   });
 
-  it("tells a role at a site by the role and the site", async () => {
+  it("name a role at a site by role and site", async () => {
     const site = await make("/sites", { name: "North" });
     const role = await make("/site-roles", { name: "Wardens" });
     await make(`/sites/${site}/recipients`, { siteRoleId: role, distributionListIds: [list] });
@@ -96,7 +96,7 @@ describe("what refers to a row", () => {
     ]);
   });
 
-  it("tells groups of other systems and plans", async () => {
+  it("include groups of other systems, and plans", async () => {
     await api.store.create(extensions, { name: "Chat", type: "collaboration", deviceType: "chat" }, api.system);
     await make("/collaboration-groups", { name: "Ops", type: "chat", distributionListIds: [list] });
     await make("/incident-plans", { name: "Fire", messageTemplateIds: [template] });

@@ -89,7 +89,7 @@ describe("the tree", () => {
     expectError(await api.call("DELETE", `/domains/${api.rootId}`), 409, "conflict");
   });
 
-  it("hands what lies in a deleted domain to its parent", async () => {
+  it("moves the contents of a deleted domain to its parent", async () => {
     const doomed = await domain("Doomed", north);
     const [alone, double, up] = [await list("alone", doomed), await list("double", doomed), await list("up", doomed)];
     await api.call("POST", `/domains/${south}/distribution-lists`, { json: { id: double } });
@@ -106,7 +106,7 @@ describe("the tree", () => {
 });
 
 describe("membership", () => {
-  it("is kept from both sides", async () => {
+  it("is written from both sides", async () => {
     const id = await list("both sides", hall);
     const joined = await api.call("POST", `/domains/${south}/distribution-lists`, { json: { id } });
     expect(joined.body).toMatchObject({ id, name: "both sides", permissions: ["get", "delete"] });
@@ -123,7 +123,7 @@ describe("membership", () => {
     expect(idsOf(await api.call("GET", `/domains/${hall}/distribution-lists`))).toContain(id);
   });
 
-  it("never holds a domain and one above it", async () => {
+  it("never contains a domain and one of its ancestors", async () => {
     const id = await list("ladder", hall);
     await api.call("POST", `/domains/${annex}/distribution-lists`, { json: { id } });
     const at = `/domains/${north}/distribution-lists`;
@@ -147,7 +147,7 @@ describe("membership", () => {
 });
 
 describe("the acting domain", () => {
-  it("is the parameter's before the header's, in query, form and JSON; else the first available", async () => {
+  it("is taken from the parameter, then the header, in query, form and JSON; else the first available", async () => {
     const { token } = await person(north, "post /distribution-lists", "get /distribution-lists/*");
     const made = async (sending: object, query = ""): Promise<unknown> => {
       const answer = await api.call("POST", `/distribution-lists${query}`, { token, ...sending });
@@ -181,7 +181,7 @@ describe("the acting domain", () => {
     expect(await made({ json: { name: "a" } }, `?domain=${api.rootId}`)).toBe("domain");
   });
 
-  it("decides what is listed, found, counted and embedded", async () => {
+  it("limits lists, searches, counts and embedded rows", async () => {
     const [here, below, above, shared, aside] = [
       await list("here", north),
       await list("below", hall),
@@ -211,7 +211,7 @@ describe("the acting domain", () => {
     expect((await api.call("GET", `/users/${id}`, { token, ...inDomain(hall) })).body.id).toBe(id);
   });
 
-  it("hides references to what lies elsewhere, and leaves them in the row", async () => {
+  it("hides references to rows of other domains, and keeps them in the row", async () => {
     const [mine, other] = [await list("mine", north), await list("other", south)];
     const template = await make(
       "/message-templates",
@@ -244,7 +244,7 @@ describe("the acting domain", () => {
   });
 });
 
-describe("rights within a domain", () => {
+describe("permissions within a domain", () => {
   it("hold there and below, not above or beside", async () => {
     const { id, token } = await person(south);
     const give = (at: string, verb: string, spec: string) =>
@@ -267,7 +267,7 @@ describe("rights within a domain", () => {
     expect(idsOf(await api.call("GET", `/domains/${north}/user-permissions`))).toHaveLength(3);
   });
 
-  it("of a group too, and organisation-wide resources stay out of reach", async () => {
+  it("apply to groups, and do not reach organisation-wide resources", async () => {
     const { id, token } = await person(north);
     const group = await make("/security-groups", { name: "Local" }, north);
     await api.call("POST", `/security-groups/${group}/members`, { json: { userId: id } });
@@ -284,7 +284,7 @@ describe("rights within a domain", () => {
     expectError(await api.call("PUT", `/extensions/${extension}`, { token, json: { name: "f" } }), 403, "forbidden");
   });
 
-  it("are passed on within the own reach alone", async () => {
+  it("are delegated within the delegating user's scope only", async () => {
     const admin = await person(
       north,
       "post /users/*/user-permissions",

@@ -66,8 +66,8 @@ async function dryRund(method: string, path: string, json: object = {}, token = 
 const NONE = { joining: [], leaving: [] };
 const SAME = { gaining: [], losing: [] };
 
-describe("a rehearsal tells who joins and leaves", () => {
-  it("a list, by its subscriptions and by its deletion", async () => {
+describe("a dry run lists added and removed recipients", () => {
+  it("for a list, its subscriptions and its deletion", async () => {
     const listId = await list("Rehearsed");
     const [ann, bob, eve] = [await user("Ann"), await user("Bob"), await user("Eve")];
     const place1 = await place(listId, ann);
@@ -91,7 +91,7 @@ describe("a rehearsal tells who joins and leaves", () => {
     expect((await dryRund("PUT", `/distribution-lists/${listId}`, { name: "Renamed" })).users).toEqual(NONE);
   });
 
-  it("a template, whose lists overlap", async () => {
+  it("for a template whose lists overlap", async () => {
     const [one, two] = [await list("One"), await list("Two")];
     const [cid, dan, kim] = [await user("Cid"), await user("Dan"), await user("Kim")];
     await place(one, cid);
@@ -108,7 +108,7 @@ describe("a rehearsal tells who joins and leaves", () => {
     expect((await dryRund("POST", "/message-templates", template)).users.joining).toEqual(["Cid", "Dan"]);
   });
 
-  it("a device group, and a template that names it", async () => {
+  it("for a device group and a template that names it", async () => {
     const extension = await api.store.create(extensions, { name: "e", type: "endpoint-proxy" }, api.system);
     const endpoint = await api.store.create(endpoints, { extensionId: extension.id, name: "p" }, api.system);
     const own = { extensionId: extension.id, endpointId: endpoint.id, type: "phones" };
@@ -131,8 +131,8 @@ describe("a rehearsal tells who joins and leaves", () => {
   });
 });
 
-describe("a rehearsal tells who gains and loses access", () => {
-  it("by permissions, memberships and groups, unless another rule gives the same", async () => {
+describe("a dry run lists granted and revoked access", () => {
+  it("by permissions, memberships and groups, unless another rule grants the same", async () => {
     const group = await make("/security-groups", { name: "Readers" });
     const other = await make("/security-groups", { name: "Others" });
     const [max, mia, zoe] = [await user("Max"), await user("Mia"), await user("Zoe")];
@@ -159,7 +159,7 @@ describe("a rehearsal tells who gains and loses access", () => {
     expect(own.access).toEqual(SAME);
   });
 
-  it("in a domain, unless it is held everywhere or in a domain above", async () => {
+  it("in a domain, unless the permission is held everywhere or in an ancestor", async () => {
     const north = await make("/domains", { name: "North", parentId: api.rootId });
     const hall = await make("/domains", { name: "Hall", parentId: north });
     const [uma, ole] = [await user("Uma"), await user("Ole")];
@@ -182,7 +182,7 @@ describe("a rehearsal tells who gains and loses access", () => {
   });
 });
 
-describe("a rehearsal", () => {
+describe("a dry run", () => {
   it("refuses what the write would refuse", async () => {
     const listId = await list("Strict");
     const ann = await user("Ann");
@@ -201,13 +201,13 @@ describe("a rehearsal", () => {
     expect(await status("POST", "/distribution-lists", { multipart: [["name", "y"]] })).toBe(200);
   });
 
-  it("is refused where it can't be done, before anything is", async () => {
+  it("is refused where unsupported, before anything is written", async () => {
     settled();
     const sent = await api.call("POST", "/notifications?dryRun=true", { json: { subject: "Nobody gets this" } });
     expect(sent.body).toMatchObject({ status: 400, type: "invalid-value", errors: [{ field: "dryRun" }] });
   });
 
-  it("names nobody whom the caller may not see", async () => {
+  it("omits users whom the caller may not see", async () => {
     const listId = await list("Private");
     await place(listId, await user("Secret"));
     const keeper = await api.user("Keeper", "get /distribution-lists/*", "delete /distribution-lists/*");
@@ -217,13 +217,13 @@ describe("a rehearsal", () => {
     expect(answer.text).not.toContain("Secret");
   });
 
-  it("is none when the parameter says something else", async () => {
+  it("is off for other values of the parameter", async () => {
     const answer = await api.call("POST", "/distribution-lists?dryRun=false", { json: { name: "Real" } });
     expect(answer.body).not.toHaveProperty("dryRun");
     expect((await api.call("GET", `/distribution-lists/${answer.body.id}`)).status).toBe(200);
   });
 
-  it("of the deletion of a very long list takes it in slices", async () => {
+  it("handles the deletion of a very long list in chunks", async () => {
     const listId = await list("Long");
     await api.store.write((tx) => {
       tx.run(

@@ -72,7 +72,7 @@ const made = async (name: string): Promise<string> =>
   (await api.call("POST", "/distribution-lists", { json: { name } })).body.id;
 
 describe("the event stream", () => {
-  it("tells what changes, and resumes behind the last event", async () => {
+  it("sends changes, and resumes after the last event", async () => {
     const client = await listen();
     expect([client.status, client.type]).toEqual([200, "text/event-stream; charset=utf-8"]);
     const ready = await client.until(({ event }) => event === "ready");
@@ -90,7 +90,7 @@ describe("the event stream", () => {
     again.close();
   });
 
-  it("tells only what may be seen, and of the resources asked for", async () => {
+  it("sends only visible changes of the requested resources", async () => {
     const seen = await made("Seen");
     const unseen = await made("Unseen");
     const reader = await api.user("Reader", `get /distribution-lists/${seen}`, "get /users/*");
@@ -146,7 +146,7 @@ describe("the event stream", () => {
 });
 
 describe("triggers over the API", () => {
-  it("answer their secret once, list their deliveries and refuse what is not theirs", async () => {
+  it("return their secret once, list their deliveries and reject ids of others", async () => {
     const input = { name: "T", spec: "/users/*", type: "webhook", url: "http://127.0.0.1:9/hook" };
     const trigger = await api.call("POST", "/triggers", { json: input });
     expect(trigger.body).toMatchObject({ name: "T", disabled: false, ownerId: api.adminId });

@@ -73,7 +73,7 @@ describe("JSON", () => {
     expectError(await post(body, JSON_TYPE), status, type);
   });
 
-  it("that is not UTF-8", async () => {
+  it("rejects invalid UTF-8", async () => {
     expectError(await post(Buffer.from('{"name":"\xff","subject":"s"}', "latin1"), JSON_TYPE), 400, "invalid-value");
   });
   it("2 MB without a length", async () => {
@@ -156,10 +156,10 @@ describe("multipart", () => {
   ])("%s", async (_what, body, status, type) => {
     expectError(await post(Buffer.from(body, "latin1"), MULTIPART), status, type);
   });
-  it("without boundary", async () => {
+  it("rejects a missing boundary", async () => {
     expectError(await post("x", { "content-type": "multipart/form-data" }), 400, "invalid-value");
   });
-  it("with a file larger than the field takes", async () => {
+  it("rejects a file larger than the field allows", async () => {
     const big = new File([SAMPLE_PNG, new Uint8Array(21 * 1_048_576)], "a.png");
     const answer = await api.call("POST", "/message-templates", {
       multipart: [
@@ -182,7 +182,7 @@ describe("kinds of body", () => {
   ])("%s", async (type, body) => {
     expectError(await post(body, { "content-type": type }), 415, "unsupported-media-type");
   });
-  it("with content encoding", async () => {
+  it("rejects content encoding", async () => {
     expectError(await post("{}", { ...JSON_TYPE, "content-encoding": "gzip" }), 415, "unsupported-media-type");
   });
 });
@@ -202,7 +202,7 @@ describe("tokens", () => {
   ])("%s", async (_what, headers, query, status, type) => {
     expectError(await api.call("GET", `/users?${query}`, { token: null, headers }), status, type);
   });
-  it("unknown ones are told even to those who send on for long", async () => {
+  it("answers 401 to an unknown token while the body is still being sent", async () => {
     const big = new File([new Uint8Array(30 * 1_048_576)], "a.png");
     const multipart = [
       ["name", "n"],
@@ -259,7 +259,7 @@ describe("addresses and queries", () => {
     if (status === 200) expect(answer.body.data).toEqual(expect.any(Array));
     else expectError(answer, status, type);
   });
-  it("methods that nobody knows", async () => {
+  it("rejects unknown methods", async () => {
     for (const method of ["PATCH", "PROPFIND", "LOCK"]) {
       const answer = await api.call(method, "/users");
       expectError(answer, 405, "method-not-allowed");
@@ -269,7 +269,7 @@ describe("addresses and queries", () => {
   it("another method by parameter, which is off", async () => {
     expect((await api.call("GET", `/users/${api.adminId}?_method=DELETE`)).status).toBe(200);
   });
-  it("an acting domain of somebody else's", async () => {
+  it("rejects an acting domain of another organisation", async () => {
     const headers = { "x-service-domain": "3f2504e0-4f89-41d3-9a0c-0305e82c3301" };
     expectError(await api.call("GET", "/users", { headers }), 400, "invalid-value", "domain");
     // The parameter wins.
@@ -280,7 +280,7 @@ describe("addresses and queries", () => {
     expectError(await api.call("POST", "/users", { json: { domain: api.rootId }, headers }), 400, "required", "name");
     expectError(await api.call("POST", "/users", { json: { name: "n" }, headers }), 400, "invalid-value", "domain");
   });
-  it("a deletion of nothing in particular", async () => {
+  it("rejects a deletion without an id", async () => {
     expectError(await api.call("DELETE", "/users"), 400, "required", "id");
     expectError(await api.call("DELETE", "/users?id=abc"), 400, "invalid-value", "id");
     expectError(await api.call("DELETE", "/users", { json: { id: {} } }), 400, "invalid-value", "id");

@@ -51,7 +51,7 @@ describe("conditional requests", () => {
     expect((await raw("GET", path(), { "if-none-match": '"other"' })).status).toBe(200);
   });
 
-  it("what an answer says beside the row is part of its tag, but not of the row's version", async () => {
+  it("includes derived fields in the ETag, but not in the row's version", async () => {
     const reader = await api.user("Reader", "get /distribution-lists/*");
     const path = `/distribution-lists/${list}`;
     const mine = await api.call("GET", path);
@@ -61,7 +61,7 @@ describe("conditional requests", () => {
     expect((await api.call("PUT", path, { json: { name: "Staff" }, headers })).status).toBe(200);
   });
 
-  it("a change needs the version that is there", async () => {
+  it("requires the current version for a change", async () => {
     const path = `/distribution-lists/${list}`;
     const { headers } = await raw("GET", path, { "accept-encoding": "gzip" });
     const matching = { "if-match": `"other", ${headers.etag}` };
@@ -104,7 +104,7 @@ describe("fields in the query of a write", () => {
     expect((await api.call("GET", at)).body.name).toBe("Form");
   });
 
-  it("never hold what logs in", async () => {
+  it("never contain credentials", async () => {
     const login = await fetch(`${api.base.replace(/\/v1$/, "")}/login?email=admin@example.org&password=x`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-carillon-console": "1" },

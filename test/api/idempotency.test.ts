@@ -20,7 +20,7 @@ const post = (path: string, key: string, sending: RequestOptions) =>
 const rows = (table: string): number => api.store.one<{ n: number }>(`SELECT count(*) n FROM ${table}`)?.n ?? -1;
 
 describe("a POST with an Idempotency-Key", () => {
-  it("is carried out once, and answered the same afterwards", async () => {
+  it("is executed once, and answered with the same response afterwards", async () => {
     const key = newKey();
     const first = await post("/distribution-lists", key, { json: { name: "Once" } });
     await api.call("PUT", `/distribution-lists/${first.body.id}`, { json: { name: "Renamed" } });
@@ -32,7 +32,7 @@ describe("a POST with an Idempotency-Key", () => {
     expect(rows("distribution_lists")).toBe(before);
   });
 
-  it("is the same as JSON and as a form, and another one with another body or path", async () => {
+  it("is equal as JSON and as a form, and different with another body or path", async () => {
     const key = newKey();
     const { id } = (await post("/message-templates", key, { json: { name: "N", subject: "S" } })).body;
     const form = [
@@ -62,7 +62,7 @@ describe("a POST with an Idempotency-Key", () => {
     expect(all.filter(({ status }) => status === 409).length).toBeGreaterThan(0);
   });
 
-  it("that was refused may be tried again", async () => {
+  it("may be retried if it was rejected", async () => {
     const key = newKey();
     expectError(await post("/distribution-lists", key, { json: {} }), 400, "required");
     expect((await post("/distribution-lists", key, { json: { name: "Second try" } })).status).toBe(200);
@@ -81,7 +81,7 @@ describe("a POST with an Idempotency-Key", () => {
     expect(theirs.body.id).not.toBe(mine.body.id);
   });
 
-  it("shows again what is shown once, and keeps it nowhere in clear", async () => {
+  it("returns one-time values again, and never stores them in clear", async () => {
     const key = newKey();
     const path = `/users/${api.adminId}/tokens`;
     const first = await post(path, key, { json: { name: "CI" } });
@@ -130,7 +130,7 @@ describe("after a crash between the write and the answer", () => {
     await api.store.write((tx) => void tx.run("UPDATE idempotency_keys SET response = response"));
   });
 
-  it("the row that was made is shown", async () => {
+  it("returns the row that was created", async () => {
     const key = newKey();
     const json = { name: "Kept", subject: "S" };
     const first = await post("/message-templates", key, { json });
@@ -141,7 +141,7 @@ describe("after a crash between the write and the answer", () => {
     expectError(await post("/message-templates", key, { json }), 409, "conflict");
   });
 
-  it("the key stands with the row or not at all", async () => {
+  it("stores the key together with the row or not at all", async () => {
     const claim = { owner: api.adminId, key: newKey(), requestHash: "0" };
     const by = { ...api.system, idempotencyClaim: claim };
     const undone = api.store.write((tx) => {
@@ -157,7 +157,7 @@ describe("after a crash between the write and the answer", () => {
     });
   });
 
-  it("a key is forgotten after a day", async () => {
+  it("forgets a key after a day", async () => {
     const key = newKey();
     const first = await post("/distribution-lists", key, { json: { name: "Old" } });
     const day = 24 * 3_600_000;

@@ -38,7 +38,7 @@ async function expectInUse(path: string, uses: string[]): Promise<void> {
 }
 
 describe("removing what an emergency uses", () => {
-  it("is refused with the emergencies, and carried out with detach", async () => {
+  it("is refused with the list of emergencies, and carried out with detach", async () => {
     const deviceGroupId = await group("Everywhere");
     const lockdown = await template("Lockdown", { priority: "critical", deviceGroupIds: [deviceGroupId] });
     await expectInUse(`/device-groups/${deviceGroupId}`, ["message-templates Lockdown emergency"]);
@@ -157,7 +157,7 @@ describe("removing what an emergency uses", () => {
     expect((refused.body as Refusal).dependents.map(({ left }) => left)).toEqual([null]);
   });
 
-  it("does not tell the names of rows that the caller must not see", async () => {
+  it("omits the names of rows that the caller may not see", async () => {
     const deviceGroupId = await group("Shared", { isShared: true });
     await template("Secret plan", { priority: "critical", deviceGroupIds: [deviceGroupId] });
     const { token } = await api.user("Keeper", "get /device-groups/*", "delete /device-groups/*");

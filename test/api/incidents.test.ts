@@ -145,7 +145,7 @@ describe("an incident", () => {
     expect(await post(`/incidents/${plain.id}/activities`, step)).toMatchObject({ status: 409 });
   });
 
-  it("is started, placed, noted and ended once; those that go on can be listed", async () => {
+  it("is started, placed, annotated and ended once, and listed while active", async () => {
     const made = await post("/incidents", { name: "Smoke" });
     expect(made).toMatchObject({ name: "Smoke", drill: false, endedAt: null, startedBy: { id: api.adminId } });
     const site = await post("/sites", { name: "North" });
@@ -174,7 +174,7 @@ describe("an incident", () => {
     ]);
   });
 
-  it("is started by a message, which an Idempotency-Key still stands for", async () => {
+  it("is started by a notification, whose Idempotency-Key stays valid", async () => {
     const incidentPlanId = await newPlan();
     const sending = {
       json: { subject: "Fire", userIds: [api.adminId], incidentPlanId },
@@ -200,7 +200,7 @@ describe("an incident", () => {
     ]);
   });
 
-  it("that is a drill lets those send who may drill, and makes all of it a drill", async () => {
+  it("may be run as a drill with the permission to drill, and makes its notifications drills", async () => {
     const { id } = await post("/incidents", { drill: true });
     const rights = [
       "post /drill-notifications",
@@ -244,7 +244,7 @@ describe("an incident", () => {
 });
 
 describe("the report of an incident", () => {
-  it("is JSON, and a page that runs nothing", async () => {
+  it("is served as JSON, and as a page without scripts", async () => {
     const { id } = await post("/incidents", { name: "<b>Smoke</b>" });
     await send({ incidentId: id });
     const timeline = await get(`/incidents/${id}/timeline`);
@@ -264,7 +264,7 @@ describe("the report of an incident", () => {
     expect(page.text).toContain("GMT+9");
   });
 
-  it("is for those who may read it, in zones that there are", async () => {
+  it("requires the permission to read and an existing time zone", async () => {
     const { id } = await post("/incidents", {});
     const { token } = await api.user("Looker", "get /incidents/*");
     for (const part of ["timeline", "report", "report/page"]) {

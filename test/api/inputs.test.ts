@@ -54,7 +54,7 @@ async function handled(): Promise<Listed> {
   return (await listed("/inputs?sort=-createdAt&limit=1"))[0] as Listed;
 }
 
-it("a request starts the message of its rule, through the plugin and the pipeline", async () => {
+it("sends the notification of the matching rule, through the plugin and the pipeline", async () => {
   await daemon.call("POST", "/m2m-inputs", { name: "Door", source: "Door 1", state: "closed", messageTemplateId });
   expect(await tell("Door 1", { state: "closed" }, "wrong")).toBe(401);
   expect(await tell("Door 1", { state: "open" })).toBe(202);
@@ -76,7 +76,7 @@ it("a request starts the message of its rule, through the plugin and the pipelin
   expect(users).toMatchObject([{ resourceName: "Door" }]);
 });
 
-it("a call that matches is listed while it lives, under both prefixes", async () => {
+it("lists a matching call while it is active, under both prefixes", async () => {
   await daemon.call("POST", "/call-aware-call-redirects", { name: "Help", numberPattern: "9?911", messageTemplateId });
   const call = { callId: "1", calledNumber: "911", callingNumber: "2214", via: "redirect" };
   await tell("Trunk", { call: { ...call, state: "ringing" } });
@@ -91,7 +91,7 @@ it("a call that matches is listed while it lives, under both prefixes", async ()
   expect(await listed("/active-callaware-calls")).toEqual([]);
 });
 
-it("a night bell falls silent when its call is answered", async () => {
+it("stops a night bell when its call is answered", async () => {
   const bell = { name: "Gate", number: "7000", messageTemplateId, timeout: 300 };
   await daemon.call("POST", "/night-bells", bell);
   await tell("Trunk", { call: { callId: "2", state: "ringing", calledNumber: "7000" } });

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it("a page of 1000 rows is presented in parts, between which others get their turn", async () => {
+it("serializes a page of 1000 rows in chunks and lets other requests run between them", async () => {
   let turns = 0;
   let open = true;
   const count = (): void => {

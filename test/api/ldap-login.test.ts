@@ -63,7 +63,7 @@ describe("log-in by a directory", () => {
   const read = async (cookie: string): Promise<number> =>
     (await api.call("GET", `/users/${api.adminId}`, { token: null, headers: { cookie } })).status;
 
-  it("takes the names and passwords that the directory keeps, and nobody else's", async () => {
+  it("accepts the names and passwords of the directory only", async () => {
     const ann = await enter("ann", "pass-ann");
     expect(ann.status).toBe(204);
     const session = await api.call("GET", "/session", { token: null, headers: { cookie: cookieOf(ann) } });
@@ -81,7 +81,7 @@ describe("log-in by a directory", () => {
     expect((await api.call("GET", "/api/setup", { token: null })).body.takesLoginNames).toBe(true);
   });
 
-  it("takes what is typed for a name, whatever signs it has", async () => {
+  it("escapes special characters of the name", async () => {
     for (const login of ["*", "a*", "ann)(uid=*", "*)(objectClass=*", "\\2a"]) {
       expect((await enter(login, "pass-ann")).status, login).toBe(401);
     }
@@ -153,7 +153,7 @@ describe("log-in by a directory", () => {
     expect((await enter("SCHOOL\\ann", "pass-ann")).status).toBe(204);
   });
 
-  it("holds back what would take out many, until somebody says so", async () => {
+  it("holds back a synchronization that would remove many users, until it is confirmed", async () => {
     const id = at.split("/").at(-1) as string;
     const made = await api.store.write(
       (tx) =>

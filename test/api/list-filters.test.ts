@@ -16,7 +16,7 @@ async function names(path: string, member = "name"): Promise<string[]> {
 }
 
 describe("lists of notifications", () => {
-  it("are narrowed by status, preview, source, template, and whether they can be answered", async () => {
+  it("filter by status, preview, source, template and whether they accept responses", async () => {
     const list = await create("/distribution-lists", { name: "All" });
     const ask = await create("/confirmation-requests", { name: "Ok?", options: ["Yes"] });
     const base = { distributionListIds: [list.id], subject: "Plain" };
@@ -61,7 +61,7 @@ describe("lists of notifications", () => {
 });
 
 describe("templates and notifications", () => {
-  it("are told apart by whether they reach appliances' devices, and shown without what belongs to them", async () => {
+  it("filter by reach of appliance devices, and omit their parts", async () => {
     const group = await create("/device-groups", { name: "Halls", filterType: "REJECT" });
     const ring = { name: "Rings", subject: "Ring", deviceGroupIds: [group.id] };
     const { id } = await create("/message-templates", ring);
@@ -100,7 +100,7 @@ describe("lists of users and groups", () => {
     expect(await names("/users?excludeScim=false")).toContain("Bob");
   });
 
-  it("the groups of a device, and appliances by their health", async () => {
+  it("filter the groups of a device, and appliances by health", async () => {
     const { extensionId, endpointId } = daemon.first;
     const at = `/extensions/${extensionId}/endpoints`;
     const body = { type: "phones", deviceIdentifier: "SEP001122334499", description: "Room 9" };

@@ -64,7 +64,7 @@ const placesOn = (list: string): string[] => {
 };
 
 describe("a load", () => {
-  it("makes users, lists and places, changes what changed and removes what is gone, of its own alone", async () => {
+  it("creates users, lists and places, updates changes and removes missing rows, only among the rows it owns", async () => {
     const { store, system } = api;
     const id = await define({ removalThreshold: 100 });
     await give(id, [HEAD, ANNA, BEN]);
@@ -90,7 +90,7 @@ describe("a load", () => {
     expect((await api.call("GET", "/users?q=cora")).body.data).toHaveLength(1);
   });
 
-  it("that would remove too many is stopped, tells it, and goes on when it is confirmed", async () => {
+  it("stops before removing too many rows, reports it, and continues after confirmation", async () => {
     const id = await define();
     await give(id, [HEAD, ANNA, BEN]);
     await load(id);
@@ -118,7 +118,7 @@ describe("a load", () => {
     expect(changed.body.type).toBe(type);
   });
 
-  it("tells columns and cells that nothing reads, and loads all the same", async () => {
+  it("reports unused columns and cells, and loads nevertheless", async () => {
     const id = await define();
     await give(id, ["email,name,lists,Grade", `${ANNA},7,more`, `${BEN},8`]);
     const done = await load(id);
@@ -217,7 +217,7 @@ describe("a load", () => {
     expect([placesOn("North School"), placesOn("Physics 8")]).toEqual([["Ada Moss"], ["Ada Moss"]]);
   });
 
-  it("reads a OneRoster archive, and refuses what is none", async () => {
+  it("reads a OneRoster archive, and rejects other archives", async () => {
     const id = await define({ type: "oneroster" });
     const headers = { "content-type": "application/zip" };
     const body = zipFile({ "data/users.csv": "sourcedId,givenName,familyName,email\nu1,Ada,Moss,ada@example.org\n" });
@@ -250,7 +250,7 @@ describe("a load", () => {
     expect(timed.size).toBe(0);
   });
 
-  it("that was decided goes on after the appliance ended", async () => {
+  it("continues a confirmed load after a restart", async () => {
     const id = await define({ removalThreshold: 100 });
     await give(id, [HEAD, ANNA, BEN]);
     const { id: runId } = await load(id);

@@ -40,7 +40,7 @@ async function logIn(from: string, email: string, password: string, cookie = "")
   };
 }
 
-describe("an owner whose account others guess at", () => {
+describe("an account under password guessing", () => {
   it("logs in from another network, 40 times of 40", async () => {
     const statuses: number[] = [];
     for (let at = 0; at < 40; at++) {
@@ -64,7 +64,7 @@ describe("an owner whose account others guess at", () => {
     expect((await logIn("192.0.2.2", "owner@example.org", PASSWORD, forged)).status).toBe(429);
   });
 
-  it("has no more guesses with a stolen cookie than without, and a new password ends it", async () => {
+  it("gives no more attempts with a stolen cookie than without, and a new password ends the session", async () => {
     const { browser } = await logIn("192.0.2.65", "other@example.org", PASSWORD);
     const statuses: number[] = [];
     for (let at = 0; at < 8; at++)

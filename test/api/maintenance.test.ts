@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it("a certificate from elsewhere is shown in the place of the own one, and goes again", async () => {
+it("shows a foreign certificate in place of the generated one, and removes it again", async () => {
   expect((await api.call("GET", "/certificate")).body).toMatchObject({ origin: null, names: [] });
   const authority = await createCertificateAuthority("elsewhere", Date.now());
   const pair = await issueServerCertificate(authority, ["box.example.org"], Date.now());
@@ -43,7 +43,7 @@ it("a certificate from elsewhere is shown in the place of the own one, and goes 
   expect((await api.call("DELETE", "/certificate")).body).toMatchObject({ origin: null });
 });
 
-it("a licence document counts when it is signed by somebody trusted", async () => {
+it("accepts a licence only with a trusted signature", async () => {
   const payload = Buffer.from(JSON.stringify({ id: "L-1", holder: "School", expiresAt: null, limits: { users: 500 } }));
   const signature = sign(null, payload, maker.privateKey).toString("base64");
   const document = JSON.stringify({ payload: payload.toString("base64"), signature });
@@ -62,7 +62,7 @@ it("whose rights are limited to a domain changes nothing of the appliance", asyn
   }
 });
 
-it("only super users decide whom the appliance trusts, whatever rights others have", async () => {
+it("lets only super users change trusted keys, regardless of other permissions", async () => {
   const attacks = [
     ["post", "/link", { hub: "https://cloud.attacker.example", code: "AAAA-BBBB" }],
     ["delete", "/link", {}],
@@ -92,7 +92,7 @@ it("changes of trust are in the audit log", async () => {
   expect(JSON.stringify(body)).toContain("DELETE /licence");
 });
 
-it("who may look may not therefore change anything", async () => {
+it("does not allow changes with read permission only", async () => {
   const { token } = await api.user("Looker", "get /certificate", "get /licence");
   expect((await api.call("GET", "/certificate", { token })).status).toBe(200);
   for (const path of ["/certificate", "/licence"]) {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it("a file that is gone from the disk is answered and logged as a fault, and its row stays readable", async () => {
+it("answers and logs a file that is missing on disk as an error, and keeps its row readable", async () => {
   const image = new File([SAMPLE_PNG], "plan.png");
   const made = await api.call("POST", "/message-templates", {
     multipart: [

@@ -42,7 +42,7 @@ describe("sound and picture", () => {
     return { status: response.status, headers: response.headers, bytes: new Uint8Array(await response.arrayBuffer()) };
   };
 
-  it("are given as they were sent, and as they are played", async () => {
+  it("are returned as uploaded, and as played", async () => {
     const { id } = await sound();
     const recording = await bytes(`/notifications/${id}/audio`);
     expect(recording.headers.get("content-type")).toBe("audio/wav");
@@ -55,7 +55,7 @@ describe("sound and picture", () => {
     expect(picture.bytes).toEqual(PNG_BYTES);
   });
 
-  it("are not there where there is none, and for those who don't see the notification", async () => {
+  it("answer 404 if there are none, or if the caller may not see the notification", async () => {
     const silent = (await api.call("POST", "/notifications", { json: { subject: "S", alertTone: "silent" } })).body;
     expect((await bytes(`/notifications/${silent.id}/audio`)).status).toBe(404);
     expect((await bytes(`/notifications/${silent.id}/audio?form=programme`)).status).toBe(404);
@@ -77,7 +77,7 @@ describe("sound and picture", () => {
 });
 
 describe("alert tones", () => {
-  it("can be listened to by every known user", async () => {
+  it("can be played by every known user", async () => {
     const { token } = await api.user("Ann");
     const listen = (name: string, as: string | null = token) =>
       fetch(`${api.base}/alert-tones/${name}/audio`, as === null ? {} : { headers: { authorization: `Bearer ${as}` } });

@@ -75,8 +75,8 @@ describe("a message seen by places", () => {
   });
 });
 
-describe("a message is taken away", () => {
-  it("from the own list by its id in the query, and stays for everybody else", async () => {
+describe("deleting a received notification", () => {
+  it("removes it from the caller's list by its id in the query, and keeps it for others", async () => {
     const own = `/users/${ann.id}/notifications`;
     const id = await sendTo(ann.id);
     expectError(await api.call("DELETE", own, { token: ann.token }), 400, "required", "id");
@@ -99,7 +99,7 @@ describe("a message is taken away", () => {
   });
 });
 
-it("an alarm is muted by its id in the body", async () => {
+it("mutes an alarm by its id in the body", async () => {
   const id = ALARM_IDS.license_violation;
   expectError(await api.call("PUT", "/alarms", { json: { muted: true } }), 400, "required", "id");
   expectError(await api.call("PUT", "/alarms", { json: { id: UNKNOWN_ID, muted: true } }), 404, "not-found");
@@ -110,7 +110,7 @@ it("an alarm is muted by its id in the body", async () => {
   expect((await api.call("GET", `/alarms/${id}`)).body.muted).toBe(true);
 });
 
-describe("what a row allows or names is shown as what it is", () => {
+describe("derived fields", () => {
   it("scenarios of a plan, and those that members of a group may start", async () => {
     const messageTemplateId = await make("/message-templates", { name: "Fire", subject: "Fire" });
     const messages = [{ name: "First", messageTemplateId }];
@@ -133,7 +133,7 @@ describe("what a row allows or names is shown as what it is", () => {
     expect((await api.call("GET", at)).body.total).toBe(0);
   });
 
-  it("the file of a source of users, which is put or posted", async () => {
+  it("shows the file of a user source, uploaded by PUT or POST", async () => {
     const id = await make("/load-definitions", { name: "School", type: "table" });
     const at = `/load-definitions/${id}/file`;
     const sent = {
@@ -147,7 +147,7 @@ describe("what a row allows or names is shown as what it is", () => {
     expect([403, 404]).toContain((await api.call("POST", at, { ...sent, token: ben.token })).status);
   });
 
-  it("a list that a user may join", async () => {
+  it("shows a list that a user may join", async () => {
     const id = await make("/distribution-lists", { name: "Choir", isSubscribable: true });
     const at = `/users/${ann.id}/subscribable-distribution-lists`;
     const { status, body } = await api.call("GET", `${at}/${id}`, { token: ann.token });

@@ -45,7 +45,7 @@ describe("client credentials", () => {
     expect(api.logText()).not.toContain(app.clientSecret);
   });
 
-  it("are taken from form, multipart, JSON, query and HTTP Basic alike", async () => {
+  it("are accepted from form, multipart, JSON, query and HTTP Basic", async () => {
     const pairs = Object.entries(form);
     const { client_id, client_secret, ...grant } = form;
     const basic = `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString("base64")}`;
@@ -83,7 +83,7 @@ describe("client credentials", () => {
     if (status === 401) expect(answer.headers.get("www-authenticate")).toBe('Basic realm="carillon"');
   });
 
-  it("are refused in two ways at once, in pieces, and without a body", async () => {
+  it("are rejected if sent in two ways at once, in part, or without a body", async () => {
     const twice = { token: null, form: Object.entries(form) };
     expectRefusal(await api.call("POST", `/api/token?client_secret=x`, twice), 400, "invalid_request");
     const basic = { headers: { authorization: "Basic !" } };
@@ -98,7 +98,7 @@ describe("client credentials", () => {
     expectRefusal(await api.call("POST", "/api/token", broken), 400, "invalid_request");
   });
 
-  it("are not for public applications nor for those without a user, nor while the user is locked", async () => {
+  it("are refused for public applications, applications without a user, and locked users", async () => {
     const open = await makeApplication(api);
     const asked = { grant_type: "client_credentials", client_id: open.clientId };
     expectRefusal(await requestToken(api, asked), 401, "invalid_client");
@@ -156,7 +156,7 @@ describe("applications", () => {
     expect([wrong.status, wrong.body.errors?.[0]?.field]).toEqual([400, "scopes"]);
   });
 
-  it("that act as somebody are changed by nobody with fewer rights", async () => {
+  it("can be changed only by users with at least the permissions of their user", async () => {
     const app = await makeApplication(api, { type: "confidential", userId: api.adminId });
     const grants = ["post /applications", "put /applications/*", "get /applications/*", "delete /applications/*"];
     const { token } = await api.user("Cleo", ...grants, "post /applications/*/rotate-secret");

@@ -93,7 +93,7 @@ describe("the authorize page", () => {
     expect(back.searchParams.has("code")).toBe(false);
   });
 
-  it("refuses a parameter that stands twice", async () => {
+  it("rejects a repeated parameter", async () => {
     const url = `${new URL(api.base).origin}/api/authorize?${new URLSearchParams(parameters)}&client_id=x`;
     expect((await fetch(url)).status).toBe(400);
   });
@@ -162,7 +162,7 @@ describe("log-in there", () => {
 });
 
 describe("consent", () => {
-  it("gives a code that lasts a minute, holds for what was asked, and is stored as a hash", async () => {
+  it("issues a code for the requested scopes that lasts a minute and is stored as a hash", async () => {
     const back = await grantAccess(api, parameters, ANN);
     const code = back.searchParams.get("code") ?? "";
     const row = api.store.find(userTokens, { applicationId: app.id, type: "code" }).at(-1);
@@ -172,7 +172,7 @@ describe("consent", () => {
     expect(api.logText()).not.toContain(code);
   });
 
-  it("refused tells the application, and gives nothing", async () => {
+  it("reports a refusal to the application and issues nothing", async () => {
     const cookie = await logIn();
     const before = codes();
     const consent = await openAuthorize(api, parameters, { cookie });
@@ -198,7 +198,7 @@ describe("consent", () => {
     expect((await openAuthorize(api, parameters, { cookie: sent.cookie })).text).toContain(bob);
   });
 
-  it("is not a device's to give that was invited: it would hand out more than it has", async () => {
+  it("is refused to an invited device, which would grant more than it has", async () => {
     const { code } = (await api.call("POST", `/users/${annId}/invitations`)).body;
     const accepted = await api.call("POST", "/api/invitation", { token: null, json: { code } });
     const cookie = (accepted.headers.get("set-cookie") ?? "").split(";")[0] as string;
@@ -225,7 +225,7 @@ describe("consent", () => {
     expect(codes()).toBe(before);
   });
 
-  it("is not taken with the proof of another session, of log-in, or of another request", async () => {
+  it("rejects the CSRF token of another session, of the login form, or of another request", async () => {
     const [mine, other] = [await logIn(), await logIn()];
     const before = codes();
     const wider = { ...parameters, scope: "urn:service:users:write" };

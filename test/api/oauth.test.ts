@@ -61,12 +61,12 @@ describe("a code", () => {
     expect(await session(form.code)).toBe(401);
   });
 
-  it("gives no refresh token that nobody asked for", async () => {
+  it("yields a refresh token only if requested", async () => {
     const { form } = await newCode(app, "urn:service:users:read");
     expect((await requestToken(api, form)).body).not.toHaveProperty("refresh_token");
   });
 
-  it("is good once: its second use is refused and revokes what came of the first", async () => {
+  it("is valid once: a second use is refused and revokes the tokens of the first", async () => {
     const { form } = await newCode(app);
     const { body } = await requestToken(api, form);
     expectRefusal(await requestToken(api, form), 400, "invalid_grant");
@@ -74,7 +74,7 @@ describe("a code", () => {
     expectRefusal(await refresh(app, body.refresh_token), 400, "invalid_grant");
   });
 
-  it("is good for one of many parallel exchanges", async () => {
+  it("is accepted in only one of many parallel exchanges", async () => {
     const { form } = await newCode(app);
     const answers = await Promise.all(Array.from({ length: 8 }, () => requestToken(api, form)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -93,7 +93,7 @@ describe("a code", () => {
     expectRefusal(await requestToken(api, { ...form, ...change }), 400, error);
   });
 
-  it("is spent by a wrong verifier, and refused to another application", async () => {
+  it("is invalidated by a wrong verifier, and refused to another application", async () => {
     const { form } = await newCode(app);
     await requestToken(api, { ...form, code_verifier: createPkcePair().verifier });
     expectRefusal(await requestToken(api, form), 400, "invalid_grant");
@@ -102,7 +102,7 @@ describe("a code", () => {
     expectRefusal(await requestToken(api, { ...stolen.form, client_id: other.clientId }), 400, "invalid_grant");
   });
 
-  it("of a confidential application asks for its secret, PKCE or not", async () => {
+  it("requires the secret of a confidential application, with or without PKCE", async () => {
     const shop = await makeApplication(api, { type: "confidential" });
     const parameters = { response_type: "code", client_id: shop.clientId, redirect_uri: REDIRECT_URI };
     const code = (await grantAccess(api, parameters, ANN)).searchParams.get("code") ?? "";
@@ -120,7 +120,7 @@ describe("a refresh token", () => {
   });
   const first = async () => (await requestToken(api, (await newCode(app)).form)).body;
 
-  it("is exchanged for a new pair, again and again", async () => {
+  it("is exchanged for a new pair repeatedly", async () => {
     let pair = await first();
     const seen = new Set<string>();
     for (let round = 0; round < 3; round++) {
@@ -134,7 +134,7 @@ describe("a refresh token", () => {
     expect(seen.size).toBe(3);
   });
 
-  it("may ask for less, which the next one need not, and never for more", async () => {
+  it("may request fewer scopes once, and never more", async () => {
     const less = await refresh(app, (await first()).refresh_token, { scope: "urn:service:users:read" });
     expect([less.status, less.body.scope]).toEqual([200, "urn:service:users:read"]);
     const { body } = await refresh(app, less.body.refresh_token);
@@ -143,7 +143,7 @@ describe("a refresh token", () => {
     expect((await refresh(app, body.refresh_token)).status).toBe(200);
   });
 
-  it("is good for one of many parallel exchanges, whose pair outlives the stragglers", async () => {
+  it("is accepted in only one of many parallel exchanges, whose pair stays valid", async () => {
     const { refresh_token } = await first();
     const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(app, refresh_token)));
     const [won, ...more] = answers.filter(({ status }) => status === 200);
@@ -190,7 +190,7 @@ describe("tokens of applications", () => {
     expectRefusal(await refresh(app, two.refresh_token), 400, "invalid_grant");
   });
 
-  it("are not revoked by another application or by strangers", async () => {
+  it("cannot be revoked by another application or anonymously", async () => {
     const { access_token } = await pair();
     const other = await makeApplication(api);
     expect((await revoke({ token: access_token }, other.clientId)).status).toBe(200);
@@ -200,7 +200,7 @@ describe("tokens of applications", () => {
     expect([await session(access_token), await session(api.token)]).toEqual([200, 200]);
   });
 
-  it("stand in the user's list, which tells sessions, permanent and refreshed ones apart, and go by DELETE", async () => {
+  it("are listed for the user with their type (session, permanent, refreshed), and deleted by DELETE", async () => {
     const { access_token } = await pair();
     const list = await api.call("GET", `/users/${annId}/tokens?client=${app.clientId}&limit=1000&sort=-createdAt`);
     const row = list.body.data.find((each: { tokenType: string }) => each.tokenType === "access_token");
@@ -269,7 +269,7 @@ describe("hostile parameters", () => {
   const ODD = ["\u0000", "\ud800", "é".repeat(1_000), "a b", "%", "__proto__", "../..", "'\"--", "[object Object]"];
   const NAMES = ["grant_type", "client_id", "client_secret", "code", "redirect_uri", "code_verifier", "refresh_token"];
 
-  it("are the client's mistake at the token endpoint and at revocation", async () => {
+  it("are client errors at the token and revocation endpoints", async () => {
     const app = await makeApplication(api);
     const statuses = new Set<number>();
     for (const name of [...NAMES, "scope", "audience", "token"]) {
@@ -290,7 +290,7 @@ describe("hostile parameters", () => {
     expect([...statuses].sort()).toEqual([200, 400, 401]);
   }, 60_000);
 
-  it("are the client's mistake at the authorize page", async () => {
+  it("are client errors at the authorize page", async () => {
     const app = await makeApplication(api);
     const parameters = authorizeParameters(app, createPkcePair());
     const statuses = new Set<number>();
@@ -302,7 +302,7 @@ describe("hostile parameters", () => {
 });
 
 describe("identity providers", () => {
-  it("are listed, the built-in one with the id that is the audience", async () => {
+  it("are listed, with the audience as the id of the built-in one", async () => {
     const { token } = await api.user("Dora", "get /identity-providers/*");
     const { body } = await api.call("GET", "/identity-providers", { token });
     expect(body).toMatchObject({ total: 1, partial: false, next: null, data: [{ id: providerId, type: "built-in" }] });

@@ -106,7 +106,7 @@ async function idsBelow(family: AnyResource): Promise<Record<string, string>> {
 const withoutStamp = (body: unknown) =>
   typeof body === "string" ? body.replaceAll(/^DTSTAMP:\d{8}T\d{6}Z\r\n/gm, "") : body;
 
-describe("what lies below a row is there, too", () => {
+describe("subresources", () => {
   const read = below.filter(({ action }) => action.method === "get" && !/\/(audio|image)$/.test(action.at));
   it.each(read.map(({ action, family }) => [action.at, family] as const))("%s", async (at, family) => {
     const ids = await idsBelow(family);
@@ -140,7 +140,7 @@ describe("what lies below a row is there, too", () => {
     expectError(await api().call("GET", `${collection}/${hall}`), 404, "not-found");
   });
 
-  it("a message's sound and picture", async () => {
+  it("serves the audio and the picture of a notification", async () => {
     const files = fileFields(catalogue.byName("message-templates")).map(([name, field]) => {
       const { bytes, type } = sampleFile(field);
       return [name, new File([new Uint8Array(bytes)], "sample"), type] as const;

@@ -38,8 +38,8 @@ function withRows(resource: AnyResource, example: Body, there: Body): Body {
   return { ...example, ...Object.fromEntries(others) };
 }
 
-describe("the example of a new row is one that the API takes", () => {
-  it.each(made)("of $name", async ({ resource, path }) => {
+describe("the API accepts the documented example", () => {
+  it.each(made)("for $name", async ({ resource, path }) => {
     const place = await rows.place(path, resource);
     const document = (await api().call("GET", "/openapi.json")).body;
     const example = withRows(resource, exampleIn(document, resource), await rows.input(resource, place));
@@ -51,7 +51,7 @@ describe("the example of a new row is one that the API takes", () => {
     expect([answer.status, answer.status === 200 ? "" : answer.text]).toEqual([200, ""]);
   });
 
-  it("of notifications", async () => {
+  it("for notifications", async () => {
     const daemon = await startTestDaemon();
     try {
       const group = await daemon.call<{ id: string }>("POST", "/device-groups", { name: "All", filterType: "ACCEPT" });

@@ -41,7 +41,7 @@ describe("the API's description", () => {
     expect(document.openapi).toBe("3.1.0");
   });
 
-  it("has no other families than are tested one by one", () => {
+  it("contains only families that are tested one by one", () => {
     expect(new Set(Object.keys(document.paths).map(firstSegment))).toEqual(families);
   });
 
@@ -56,7 +56,7 @@ describe("the API's description", () => {
     expect(lost).toEqual([]);
   });
 
-  it.each([...families])("describes what is served of %s, and nothing else", async (family) => {
+  it.each([...families])("describes exactly what %s serves", async (family) => {
     for (const [path, methods] of Object.entries(document.paths).filter(([each]) => firstSegment(each) === family)) {
       const answers = await Promise.all(METHODS.map((method) => ask(method, path)));
       for (const [at, { status, type }] of answers.entries()) {
@@ -69,7 +69,7 @@ describe("the API's description", () => {
     }
   });
 
-  it("has examples that fit", () => {
+  it("contains valid examples", () => {
     const ajv = new Ajv2020({ strict: false });
     addFormats.default(ajv);
     ajv.addFormat("color", true).addFormat("binary", true);
@@ -83,7 +83,7 @@ describe("the API's description", () => {
     }
   });
 
-  it("is answered again as not changed", async () => {
+  it("answers 304 if unchanged", async () => {
     const first = await fetch(`${daemon.url}/api/v1/openapi.json`);
     const again = await fetch(`${daemon.url}/api/v1/openapi.json`, {
       headers: { "if-none-match": first.headers.get("etag") ?? "" },
@@ -91,7 +91,7 @@ describe("the API's description", () => {
     expect([again.status, await again.text()]).toEqual([304, ""]);
   });
 
-  it("can be read in a browser, page by page, without script and without anything from elsewhere", async () => {
+  it("is readable in a browser, page by page, without scripts and external files", async () => {
     const overview = await (await fetch(`${daemon.url}/api/v1/docs`)).text();
     const families = [...overview.matchAll(/href="\/api\/v1\/docs\/([\w-]+)"/g)].map(([, name]) => name as string);
     expect(families).toContain("notifications");

@@ -53,7 +53,7 @@ const seconds = () => Math.floor(Date.now() / 1_000);
 const refusals = () => api.store.find(auditEntries, { op: "log-in-refused" }).map(({ details }) => details);
 
 describe("log-in by OpenID Connect", () => {
-  it("makes a user of somebody new, with the groups that the provider names, and goes on where it began", async () => {
+  it("creates a new user with the provider's groups, and returns to the starting page", async () => {
     peer.people.set("ann", { email: "ann@example.org", name: "Ann", groups: ["Teachers", "Choir"] });
     const visitor = createBrowserSession();
     const end = await logIn(visitor, "ann", "/api/v1/session");
@@ -163,7 +163,7 @@ describe("log-in by OpenID Connect", () => {
     expect((await logIn(createBrowserSession(), "bob")).status).toBe(403);
   });
 
-  it("places somebody in more groups than one transaction takes", async () => {
+  it("adds a user to more groups than one transaction holds", async () => {
     const groups = Array.from({ length: 60 }, (_none, n) => `Course ${n}`);
     peer.people.set("ann", { email: "ann@example.org", name: "Ann", groups });
     await logIn(createBrowserSession(), "ann");
@@ -268,7 +268,7 @@ describe("log-in by OpenID Connect", () => {
     });
   });
 
-  it("leads whoever logs out to the provider, and only within the appliance after log-in", async () => {
+  it("redirects to the provider after log-out, and only within the appliance after log-in", async () => {
     const out = await createBrowserSession().open(`${origin}/api/log-in/${providerId}/out`);
     expect([out.url.origin, out.url.pathname]).toEqual([peer.issuer, "/session/end"]);
     expect(Object.fromEntries(out.url.searchParams)).toEqual({
@@ -293,7 +293,7 @@ describe("log-in by OpenID Connect", () => {
     expect(far.headers.get("set-cookie")?.length).toBeLessThan(4_096);
   });
 
-  it("is a way in at the authorize page, too, which goes on with what was asked", async () => {
+  it("works at the authorize page, which continues the request", async () => {
     const back = "https://app.example.org/back";
     const json = { name: "Clocks", type: "public", redirectUris: [back] };
     const { body } = await api.call("POST", "/applications", { json });
@@ -347,14 +347,14 @@ describe("the built-in provider", () => {
     expect((await enter("gus@example.org")).status).toBe(204);
   });
 
-  it("is tested for real: a provider that was there a moment ago is down now", async () => {
+  it("detects a provider that has just gone down", async () => {
     const test = () => api.call("POST", `/identity-providers/${providerId}/connection-test`);
     expect((await test()).body.ok).toBe(true);
     await peer.stop();
     expect((await test()).body.ok).toBe(false);
   });
 
-  it("has its users back when another provider is deleted, whose groups go", async () => {
+  it("takes over the users of a deleted provider, whose groups are removed", async () => {
     const rehearsed = await api.call("DELETE", `/identity-providers/${providerId}?dryRun=true`);
     expect([rehearsed.status, api.store.get(identityProviders, providerId)?.enabled]).toEqual([200, true]);
     expect((await api.call("DELETE", `/identity-providers/${providerId}`)).status).toBe(200);

@@ -36,8 +36,8 @@ const as = ({ token }: Person, method: string, path: string, json?: object) =>
   api.call(method, path, { token, ...(json ? { json } : {}) });
 const decline = (who: Person, notificationId = message) => as(who, "POST", at(who), { notificationId });
 
-describe("declining a template's messages", () => {
-  it("is done and taken back by the person alone, without any permission, and seen in the own list", async () => {
+describe("opting out of a template", () => {
+  it("is done and undone by the user without any permission, and listed for the user", async () => {
     const own = async () => (await as(ann, "GET", `/users/${ann.id}/notifications`)).body.data[0];
     expect(await own()).toMatchObject({ declinable: true, optOutId: null });
     const { status, body } = await decline(ann);
@@ -67,7 +67,7 @@ describe("declining a template's messages", () => {
     expect((await as(ann, "GET", at(ann))).body.total).toBe(0);
   });
 
-  it("is the person's own wherever it acts", async () => {
+  it("belongs to the user in every domain", async () => {
     const { id: hall } = (await api.call("POST", "/domains", { json: { name: "Hall" } })).body;
     await api.call("POST", `/domains/${hall}/users`, { json: { id: ann.id } });
     const headers = { "x-service-domain": hall };
@@ -77,7 +77,7 @@ describe("declining a template's messages", () => {
     expect((await api.call("DELETE", `${at(ann)}/${made.body.id}`, asked)).status).toBe(200);
   });
 
-  it("is for messages that somebody got and that let it", async () => {
+  it("requires a received notification whose template allows it", async () => {
     expectError(await decline(ben), 404, "not-found");
     expectError(await decline(ann, await sentTo([ann], 0)), 409, "conflict");
     expectError(await as(ann, "POST", at(ann), {}), 400, "required", "notificationId");
@@ -85,7 +85,7 @@ describe("declining a template's messages", () => {
     expect(api.store.count(optOuts, {})).toBe(0);
   });
 
-  it("is seen and undone at the template by who manages it; it holds while the template lets it", async () => {
+  it("is listed and undone at the template by its managers, and holds while the template allows it", async () => {
     const { body } = await decline(ann);
     const ofTemplate = `/message-templates/${template}/opt-outs`;
     const listed = async () => (await api.call("GET", ofTemplate)).body;
@@ -103,7 +103,7 @@ describe("declining a template's messages", () => {
     await api.store.remove(optOuts, api.store.find(optOuts, {})[0]?.id ?? "", api.system);
   });
 
-  it("is undone by an id in the query, too, and served in the on-premises spelling", async () => {
+  it("is undone by an id in the query, also in the on-premises spelling", async () => {
     const onPremises = `/api/onprem/v1/messages/${template}/opt-outs`;
     const declined = async (): Promise<string> => (await decline(ann)).body.id;
     expect((await as(ann, "DELETE", `${at(ann)}?id=${await declined()}`)).status).toBe(200);
@@ -118,7 +118,7 @@ describe("declining a template's messages", () => {
     expect(api.store.count(optOuts, {})).toBe(0);
   });
 
-  it("is asked on a page by a mail's link; only its button declines", async () => {
+  it("asks on the page behind the mail's link; only its button opts out", async () => {
     const [row] = api.store.find(notificationRecipients, { notificationId: message });
     const link = declineLink(row?.id ?? "", api.base.slice(0, -"/api/v1".length), api.store);
     const page = async (init: RequestInit = {}, address = link) => {

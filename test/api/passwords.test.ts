@@ -39,7 +39,7 @@ const cookieOf = ({ headers }: ReceivedResponse): string => (headers.get("set-co
 describe("a user who must set a new password", () => {
   beforeEach(() => api.call("PUT", `/users/${id}`, { json: { passwordResetRequired: true } }));
 
-  it("is asked for it at log-in, once the password was right", async () => {
+  it("gets the prompt at log-in, after the right password", async () => {
     const asked = await logIn(PASSWORD);
     expect(asked.body).toMatchObject({ status: 400, type: "required", message: "Field newPassword is required." });
     expect([asked.headers.get("set-cookie"), sessions()]).toEqual([null, 0]);
@@ -65,8 +65,8 @@ describe("a user who must set a new password", () => {
   });
 });
 
-describe("the own password", () => {
-  it("is changed with the current one; other sessions end, this one goes on", async () => {
+describe("the user's password", () => {
+  it("is changed with the current one, which ends other sessions and keeps this one", async () => {
     const mine = cookieOf(await logIn(PASSWORD));
     const other = cookieOf(await logIn(PASSWORD));
     const changed = await change({ password: NEXT, currentPassword: PASSWORD }, mine);
@@ -89,7 +89,7 @@ describe("the own password", () => {
     expect(session.status).toBe(200);
   });
 
-  it("is refused if it is easy to guess or has a name of the account, and says why", async () => {
+  it("is rejected with the reason if it is easy to guess or contains a name of the account", async () => {
     const cookie = cookieOf(await logIn(PASSWORD));
     const reasons = [];
     for (const password of ["Passw0rd1234", `${email.split("@")[0]} tulips`, "qwertyuiopas", "y".repeat(257)]) {
@@ -105,7 +105,7 @@ describe("the own password", () => {
     expect((await logIn(PASSWORD)).status).toBe(204);
   });
 
-  it("that is shorter than today's rule still logs in", async () => {
+  it("still logs in if it is shorter than the current rule", async () => {
     const passwordHash = await hashPassword("old pass");
     await api.store.update(users, id, {}, api.system, { passwordHash });
     expect((await logIn("old pass")).status).toBe(204);
@@ -128,22 +128,22 @@ describe("the own password", () => {
     expect((await logIn(PASSWORD)).status).toBe(204);
   });
 
-  it("can't be guessed through its change", async () => {
+  it("cannot be guessed through the change", async () => {
     const cookie = cookieOf(await logIn(PASSWORD));
     for (let at = 0; at < 6; at++) await change({ password: NEXT, currentPassword: `wrong ${at}` }, cookie);
     expect((await change({ password: NEXT, currentPassword: PASSWORD }, cookie)).status).toBe(429);
   });
 });
 
-describe("somebody else's password", () => {
-  it("is set by an administrator, without asking for the old one", async () => {
+describe("another user's password", () => {
+  it("is set by an administrator without the old one", async () => {
     await logIn(PASSWORD);
     expect((await api.call("PUT", `/users/${id}/password`, { json: { password: NEXT } })).status).toBe(204);
     expect(sessions()).toBe(0);
     expect((await logIn(NEXT)).status).toBe(204);
   });
 
-  it("is set by nobody without the permission, nor of somebody with greater rights", async () => {
+  it("is refused without the permission, and for users with greater permissions", async () => {
     const json = { password: NEXT };
     const stranger = await api.user("Sid", "get /users/*");
     expect((await api.call("PUT", `/users/${id}/password`, { token: stranger.token, json })).status).toBe(403);

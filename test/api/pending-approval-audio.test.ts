@@ -18,7 +18,7 @@ async function programmeOf(id: string): Promise<Uint8Array | null> {
   return response.status === 404 ? null : new Uint8Array(await response.arrayBuffer());
 }
 
-it("a message that waits for approval can be heard, though its sound was not prepared yet", async () => {
+it("plays the audio of a notification that waits for approval, before it is rendered", async () => {
   const group = await create("/device-groups", { name: "Halls", filterType: "ACCEPT" });
   const message = { subject: "Lockdown", alertTone: "klaxon", deviceGroupIds: [group.id] };
   const waiting = await create("/notifications", { ...message, priority: "critical" });

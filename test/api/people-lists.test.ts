@@ -18,7 +18,7 @@ const tokenOf = async (userId: string): Promise<string> =>
   (await create(`/users/${userId}/tokens`, { name: "t" })).token;
 
 describe("users", () => {
-  it("are found by who vouches for them, by their home, and from where somebody looks", async () => {
+  it("are filtered by identity provider, home domain and visibility", async () => {
     const [eve, program] = [
       await create("/users", { name: "Eve" }),
       await create("/users", { name: "Sender", type: "application" }),
@@ -50,7 +50,7 @@ describe("users", () => {
     expect(await state()).toBe("disabled");
   });
 
-  it("are shown without the groups that only a directory puts them in", async () => {
+  it("are shown without the groups of a directory", async () => {
     const bob = await create("/users", { name: "Bob" });
     const [own, tied] = [
       await create("/security-groups", { name: "Own" }),
@@ -69,7 +69,7 @@ describe("users", () => {
     expect(await groups("?excludeScim=false")).toEqual(["Own", "Tied"]);
   });
 
-  it("that somebody may not see are not there for it", async () => {
+  it("are hidden if the caller may not see them", async () => {
     const [ann, eve] = [await create("/users", { name: "Ann 2" }), await create("/users", { name: "Eve 2" })];
     const token = await tokenOf(eve.id);
     expect(await refusal("GET", `/users/${ann.id}`, undefined, token)).toBe("404 not-found");
@@ -77,8 +77,8 @@ describe("users", () => {
   });
 });
 
-describe("users who are looked for by what they carry", () => {
-  it("are found by who may read their devices and the area, and by nobody else", async () => {
+describe("users found by their devices", () => {
+  it("are found only with permission to read their devices and the area", async () => {
     const ann = await create("/users", { name: "Ann 4" });
     const field = await create("/areas-of-interest", {
       ...{ name: "Field", geometryType: "circle" },
@@ -166,7 +166,7 @@ describe("devices of users", () => {
     expect(ownDesk).toMatchObject({ endpointId: null, icopId: null, endpointDevice: null });
   });
 
-  it("are listed by whether they are licensed", async () => {
+  it("are filtered by licence", async () => {
     const max = await create("/users", { name: "Max" });
     const at = `/users/${max.id}/devices`;
     await create(at, { type: "SMS", name: "Phone", deviceIdentifier: "+49302" });

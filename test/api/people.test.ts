@@ -15,7 +15,7 @@ const list = async (name: string): Promise<string> =>
   (await api.call("POST", "/distribution-lists", { json: { name } })).body.id;
 const iso = (fromNowMs: number) => new Date(Date.now() + fromNowMs).toISOString();
 
-describe("a fresh user", () => {
+describe("new users", () => {
   const own = (id: string) => [
     ["GET", `/users/${id}`],
     ["GET", "/session"],
@@ -29,7 +29,7 @@ describe("a fresh user", () => {
     ["GET", `/users/${id}/second-factors`],
   ];
 
-  it("has the rights to its own, and no others", async () => {
+  it("may read and change only their own data", async () => {
     const fresh = await api.user("Fresh");
     for (const [method, path] of own(fresh.id)) {
       expect([path, (await api.call(method as string, path as string, { token: fresh.token })).status]).toEqual([
@@ -59,7 +59,7 @@ describe("a fresh user", () => {
     }
   });
 
-  it("can't give itself more", async () => {
+  it("cannot grant themselves more permissions", async () => {
     const fresh = await api.user("Climber");
     const group = api.store.all<{ id: string }>("SELECT id FROM security_groups")[0]?.id;
     for (const [path, json] of [
@@ -86,7 +86,7 @@ describe("users", () => {
     );
   });
 
-  it("are locked from the start to the end, and nobody is in between", async () => {
+  it("are locked from the start to the end of the lock, without a gap", async () => {
     const { id, token } = await api.user("Locked");
     const lock = async (start: string | null, end: string | null): Promise<[boolean, number]> => {
       const answer = await api.call("PUT", `/users/${id}`, { json: { lock: { start, end } } });
@@ -108,7 +108,7 @@ describe("users", () => {
     expect(wrong.status).toBe(400);
   });
 
-  it("have an idle time-out of 5 to 720 minutes, and carry passwordResetRequired", async () => {
+  it("have an idle timeout of 5 to 720 minutes, and carry passwordResetRequired", async () => {
     const { id } = await api.user("Idle");
     for (const [idleTimeout, status] of [
       [4, 400],
@@ -125,7 +125,7 @@ describe("users", () => {
 });
 
 describe("subscriptions", () => {
-  it("that have ended are no longer among a user's, and can go on", async () => {
+  it("are hidden once they have ended, and can be resumed", async () => {
     const { id } = await api.user("Short");
     const distributionListId = await list("Short courses");
     const past = await api.call("POST", `/users/${id}/subscriptions`, {
@@ -136,7 +136,7 @@ describe("subscriptions", () => {
     expect((await api.call("GET", `/users/${id}`)).body.subscriptions).toMatchObject([{ distributionListId }]);
   });
 
-  it("are at most 100,000 a list, however many come at once; ended ones don't count", async () => {
+  it("are limited to 100,000 per list, also under parallel requests; ended ones do not count", async () => {
     const distributionListId = await list("Full");
     await api.store.write((tx) => {
       tx.run(
@@ -176,7 +176,7 @@ describe("subscriptions", () => {
 });
 
 describe("groups of a directory", () => {
-  it("are tied to security groups and lists, addressed by their own id, and count their members", async () => {
+  it("are bound to security groups and lists, have their own id, and count their members", async () => {
     const group = (await api.call("POST", "/scim-groups", { json: { name: "Teachers", externalId: "x-1" } })).body;
     expect((await api.call("POST", "/scim-groups", { json: { name: "Other", externalId: "X-1" } })).status).toBe(409);
     const { id: userId } = await api.user("Teacher");

@@ -13,7 +13,7 @@ const made = async (path: string, json: object): Promise<string> =>
   (await api.call("POST", path, { json })).body.id as string;
 
 describe("all permissions of a user", () => {
-  it("are told with where they come from, to the user itself too", async () => {
+  it("are returned with their origin, also to the user", async () => {
     const { id, token } = await api.user("Ann", "get /users/*");
     const group = await made("/security-groups", { name: "Staff" });
     await made(`/security-groups/${group}/members`, { userId: id });

@@ -30,7 +30,7 @@ async function campus(name: string) {
 }
 
 describe("the path of a place", () => {
-  it("leads nowhere when its parts do not lie in each other", async () => {
+  it("answers 404 if its parts do not belong together", async () => {
     const [here, there] = [await campus("Here"), await campus("There")];
     const crossed = `/sites/${here.site.id}/buildings/${there.building.id}/floors`;
     expectError(await api.call("GET", crossed), 404, "not-found");
@@ -52,7 +52,7 @@ describe("the path of a place", () => {
     });
   });
 
-  it("ends with its place: what lies in a site goes with it", async () => {
+  it("ends with its place: a site is deleted with its contents", async () => {
     const gone = await campus("Gone");
     const device = { name: "Button", externalId: "gone-1", siteId: gone.site.id, buildingId: gone.building.id };
     const { id } = await create("/api-devices", device);
@@ -63,8 +63,8 @@ describe("the path of a place", () => {
   });
 });
 
-describe("what lies in a place", () => {
-  it("is shown where flags ask for it, and not otherwise", async () => {
+describe("the content of a place", () => {
+  it("is returned only if flags request it", async () => {
     const { site, building, ground, upper, zone, inSite, inBuilding } = await campus("Shown");
     expect(await get(`/sites/${site.id}?includeBuildings=true&includeBuildingTotal=true`)).toMatchObject({
       buildings: [{ id: building.id, name: "Shown Hall", externalId: null }],
@@ -108,14 +108,14 @@ describe("what lies in a place", () => {
     for (const name of ["zones", "zoneTotal", "siteName", "buildingName"]) expect(plain).not.toHaveProperty(name);
   });
 
-  it("stays hidden from whoever may not see it", async () => {
+  it("is hidden from users who may not see it", async () => {
     const { site } = await campus("Discreet");
     const { token } = await api.user("Porter", "get /sites/*");
     const path = `/sites/${site.id}?includeBuildings=true&includeBuildingTotal=true`;
     expect((await api.call("GET", path, { token })).body).toMatchObject({ buildings: [], buildingTotal: 0 });
   });
 
-  it("is found by what it has", async () => {
+  it("is found by its properties", async () => {
     const { ground, zone, inBuilding } = await campus("Found");
     const ids = async (path: string) => (await get(path)).data.map(({ id }: { id: string }) => id);
     expect(await ids(`${inBuilding}/${ground.id}/zones?hasBoundary=true`)).toEqual([zone.id]);
@@ -126,7 +126,7 @@ describe("what lies in a place", () => {
 });
 
 describe("floors", () => {
-  it("are put in order, all of them and each once", async () => {
+  it("are reordered only as a complete list without duplicates", async () => {
     const { site, building, ground, upper, inBuilding } = await campus("Ordered");
     const cellar = await create(inBuilding, { name: "Cellar" });
     expect(cellar.rank).toBe(2);
@@ -148,7 +148,7 @@ describe("floors", () => {
 });
 
 describe("roles at sites", () => {
-  it("are played by somebody else at each, once", async () => {
+  it("have a different holder per site", async () => {
     const [north, south] = [await create("/sites", { name: "North" }), await create("/sites", { name: "South" })];
     const role = await create("/site-roles", { name: "Response team" });
     const played = await create(`/sites/${north.id}/recipients`, { siteRoleId: role.id, userIds: [api.adminId] });
@@ -167,7 +167,7 @@ describe("roles at sites", () => {
 });
 
 describe("API devices", () => {
-  it("stand where their levels lie in each other", async () => {
+  it("must have consistent levels", async () => {
     const [here, there] = [await campus("Near"), await campus("Far")];
     const place = { siteId: here.site.id, buildingId: here.building.id, floorId: here.ground.id, zoneId: here.zone.id };
     const device = await create("/api-devices", { name: "Button", externalId: "B-1", ...place });
@@ -195,7 +195,7 @@ describe("API devices", () => {
     expect((await create("/api-devices", { ...long, name: "x".repeat(140) })).name).toHaveLength(140);
   });
 
-  it("are seen by whoever sees their site", async () => {
+  it("are visible to users who see their site", async () => {
     const branch = await create("/domains", { name: "Branch", parentId: api.rootId });
     const other = await create("/domains", { name: "Other", parentId: api.rootId });
     const site = await create(`/sites?domain=${branch.id}`, { name: "Branch site" });

@@ -74,7 +74,7 @@ describe("reports", () => {
     expect((await api.call("GET", `/reports/${ann}`)).status).toBe(404);
   });
 
-  it("tell who got a message and answered", async () => {
+  it("list recipients and responses", async () => {
     expect(await report("notification-recipients", `notificationId=${fire}`)).toMatchObject({
       name: "Recipients of notifications",
       data: [
@@ -100,7 +100,7 @@ describe("reports", () => {
     expect(await column("notification-recipients", "sentLastDays=1", "subject")).toHaveLength(2);
   });
 
-  it("tell who has an account", async () => {
+  it("list accounts", async () => {
     expect(await column("users", "", "name")).toEqual(["Admin", FORMULA, "Bob"]);
     expect(await column("users", `distributionListIds[]=${list}`, "name")).toEqual([FORMULA]);
     const [group] = (await api.call("GET", "/security-groups")).body.data;
@@ -116,7 +116,7 @@ describe("reports", () => {
     expect(await column("users", `domainId=${ann}`, "name")).toEqual([]);
   });
 
-  it("tell which devices there are", async () => {
+  it("list devices", async () => {
     const names = (query: string) => column("devices", query, "deviceIdentifier");
     expect(await names("")).toEqual(["SEP1", "SEP2", "+491701"]);
     expect(await names("includeUserDevices=false")).toEqual(["SEP1", "SEP2"]);
@@ -129,7 +129,7 @@ describe("reports", () => {
     expect(await column("devices", "includeEndpointDevices=false", "owner")).toEqual([FORMULA]);
   });
 
-  it("tell what happened to messages", async () => {
+  it("list what happened to notifications", async () => {
     expect(await column("activity", "", "type")).toEqual(["info", "abort"]);
     expect(await report("activity", "type=info")).toMatchObject({
       data: [{ notificationId: fire, subject: "Fire", user: FORMULA, words: "-1 lost" }],
@@ -148,7 +148,7 @@ describe("reports", () => {
     expect(await report(name, query)).toMatchObject({ status: 400, errors: [{ field }] });
   });
 
-  it("are CSV that no spreadsheet runs", async () => {
+  it("escape CSV cells that a spreadsheet would run", async () => {
     const { headers, text } = await csv("notification-recipients", `notificationId=${fire}`);
     expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
     expect(headers.get("content-disposition")).toBe('attachment; filename="recipients-of-notifications.csv"');

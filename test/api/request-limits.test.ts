@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe("requests beyond the limit", () => {
-  it("of a token are refused with the time to wait, those of another are not", async () => {
+  it("are refused per token with the time to wait", async () => {
     const [one, other] = [await api.user("One"), await api.user("Other")];
     for (let at = 0; at < 30; at++) expect((await api.call("GET", "/session", { token: one.token })).status).toBe(200);
     const refused = await api.call("GET", "/session", { token: one.token });
@@ -29,7 +29,7 @@ describe("requests beyond the limit", () => {
     expect((await api.call("GET", "/session", { token: other.token })).status).toBe(200);
   });
 
-  it("of an address are those without a good token", async () => {
+  it("are counted per address without a valid token", async () => {
     // Ten are free at once; some were used by what made the scene.
     const ask = async (at: number) => await api.call("GET", "/users", { token: at % 2 ? null : `wrong-${at}` });
     for (let at = 0; at < 5; at++) expectError(await ask(at), 401, "unauthorized");
@@ -39,7 +39,7 @@ describe("requests beyond the limit", () => {
     expect((await api.call("GET", "/session", { token })).status).toBe(200);
   });
 
-  it("of an address are those whose cookie or token anybody could make up, also where none is needed", async () => {
+  it("are counted per address for forged cookies and tokens, also on public routes", async () => {
     const madeUp = [{ cookie: "carillon=made-up" }, { cookie: "a=b" }, { authorization: "Bearer made-up" }];
     for (const headers of [...madeUp, { authorization: "Basic made-up" }]) {
       const ask = async () => (await api.call("GET", "/api/setup", { token: null, headers })).status;
@@ -78,23 +78,23 @@ describe("the limit", () => {
     expect(await ask(token)).toBe(1);
   });
 
-  it("does not count a session of the console, unless its cookie is none", async () => {
+  it("does not count valid console sessions", async () => {
     const { ask } = setUp({ token: 60, address: 1 });
     for (let at = 0; at < 200; at++) expect(await ask({ cookie: "session=good" })).toBe(0);
     const wrong = () => ask({ cookie: "session=bad" }, async () => Promise.reject(unauthorized()));
     expect([await wrong(), await wrong(), await wrong()]).toEqual(["unauthorized", "unauthorized", 60]);
   });
 
-  it("of 0 is none", async () => {
+  it("is off at 0", async () => {
     const { ask } = setUp({ token: 0, address: 0 });
     for (let at = 0; at < 1_000; at++) expect(await ask({ authorization: "Bearer a" })).toBe(0);
   });
 });
 
-describe("pages of other origins", () => {
+describe("allowed origins", () => {
   const preflight = { "access-control-request-method": "PUT", "access-control-request-headers": "authorization" };
 
-  it("that the settings name may ask and read", async () => {
+  it("may send and read requests if the settings list them", async () => {
     const asked = await api.call("OPTIONS", "/users", { token: null, headers: { ...preflight, origin: ORIGIN } });
     expect(asked.status).toBe(204);
     expect(asked.headers.get("access-control-allow-origin")).toBe(ORIGIN);

@@ -305,7 +305,7 @@ function checkFields(resource: AnyResource, path: ResourcePath, { api, rows, dec
   const fromPath = new Set([...path.at.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string));
   for (const [name, field] of writableSampleFields(resource)) {
     if (field.required && !fromPath.has(name)) {
-      it(`without ${name}`, async () => {
+      it(`for a missing ${name}`, async () => {
         const { [name]: _left, ...rest } = input;
         await refused(rest, "required", name);
         await refused({ ...input, [name]: null }, "required", name);
@@ -313,7 +313,7 @@ function checkFields(resource: AnyResource, path: ResourcePath, { api, rows, dec
     }
     const wrong = decided?.has(`${resource.name}.${name}`) ? [] : wrongValues(field);
     if (wrong.length === 0) continue;
-    it(`a wrong ${name}`, async () => {
+    it(`for an invalid ${name}`, async () => {
       for (const { why, value } of wrong) {
         await refused({ ...input, [name]: value }, "invalid-value", name).catch((error: Error) => {
           throw Object.assign(error, { message: `${why}: ${error.message}` });
@@ -321,7 +321,7 @@ function checkFields(resource: AnyResource, path: ResourcePath, { api, rows, dec
       }
     });
   }
-  it("an unknown kind of body", async () => {
+  it("for an unknown content type", async () => {
     const headers = { "content-type": "text/plain" };
     expectError(await api().call("POST", place.collection, { body: "a=b", headers }), 415, "unsupported-media-type");
     expectError(await api().call("POST", place.collection, { json: [input] }), 400, "invalid-value");

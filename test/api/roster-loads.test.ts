@@ -120,7 +120,7 @@ const classOf = (count: number, enrolled = count): Record<string, string> => {
 };
 
 describe("a roster", () => {
-  it("has a list for each class, also where two schools have one title", async () => {
+  it("creates a list per class, also where two schools use one title", async () => {
     const id = await define();
     const done = await load(id, twoSchools());
     expect(done).toMatchObject({ state: "complete", usersCreated: 2, listsCreated: 4, errors: null, warnings: [] });
@@ -141,7 +141,7 @@ describe("a roster", () => {
     expect(files[0]).toMatchObject({ mode: "bulk", delimiter: "comma", encoding: "utf-8", quote: "double" });
   });
 
-  it("that lacks a file of the last time is stopped with words, and leaves its part untouched if that is confirmed", async () => {
+  it("stops with an explanation if a file of the last load is missing, and keeps its rows after confirmation", async () => {
     const id = await define();
     await load(id, twoSchools());
     const { "users.csv": only = "" } = twoSchools();
@@ -179,7 +179,7 @@ describe("a roster", () => {
     expect(await load(id, odd)).toMatchObject({ state: "failed", reason: expect.stringContaining("file.users") });
   });
 
-  it("of changes (delta) changes what it names and nothing else", async () => {
+  it("changes only the listed rows in delta mode", async () => {
     const id = await define({ removalThreshold: 60 });
     const deltas = manifest("1.1", { users: "delta", enrollments: "delta", orgs: "absent", classes: "absent" });
     const files = {
@@ -211,7 +211,7 @@ describe("a roster", () => {
     expect(peopleOf(id)).toEqual(["Ann North", "Bob South"]);
   });
 
-  it("of version 1.2 has the organisations in roles.csv", async () => {
+  it("reads the organisations of version 1.2 from roles.csv", async () => {
     const id = await define();
     const files = {
       "manifest.csv": manifest("1.2", { orgs: "bulk", roles: "bulk", users: "bulk", demographics: "bulk" }),
@@ -227,7 +227,7 @@ describe("a roster", () => {
     expect(listsOf(id)).toEqual({ "North School": ["Sue North"] });
   });
 
-  it("is found in folders of the archive, with odd headers, marks and separators", async () => {
+  it("is found in folders of the archive, with unusual headers, byte order marks and separators", async () => {
     const id = await define();
     const files = {
       "Export 2026/Users.CSV": `\ufeff"SOURCEDID";"GivenName";"familyname";"EMAIL";"orgSourcedIds"\r\nu1;Ann;North;ann@${school};"s1,s2"\r\n`,
@@ -299,7 +299,7 @@ describe("days of a roster", () => {
     expect(listsOf(id)).toMatchObject({ "Algebra I (North School)": ["Ann North"] });
   });
 
-  it("of terms end memberships without stopping the load, since their end was known", async () => {
+  it("end memberships with their term without stopping the load", async () => {
     const id = await define();
     const files = {
       ...twoSchools(),
@@ -317,7 +317,7 @@ describe("days of a roster", () => {
     expect(listsOf(id)).toEqual({ ...TWO_SCHOOLS, "Algebra I (North School)": [] });
   });
 
-  it("that are none are errors of their lines", async () => {
+  it("are errors of their lines if invalid", async () => {
     const id = await define();
     const files = { ...twoSchools() };
     files["enrollments.csv"] = csv(
@@ -384,7 +384,7 @@ describe("lists of an earlier release", () => {
     });
   }
 
-  it("are adopted and not doubled, under the name that they have now", async () => {
+  it("are adopted under their current name instead of duplicated", async () => {
     const id = await define();
     const one = { ...twoSchools(), "classes.csv": csv(CLASSES, "c1,,,Algebra I,,s1,") };
     await load(id, one);
@@ -397,7 +397,7 @@ describe("lists of an earlier release", () => {
     expect(await run(id)).toMatchObject({ listsCreated: 0, listsRemoved: 0, subscriptionsCreated: 0 });
   });
 
-  it("keep a name that somebody gave them", async () => {
+  it("keep a name that a user gave them", async () => {
     const id = await define();
     const one = { ...twoSchools(), "classes.csv": csv(CLASSES, "c1,,,Algebra I,,s1,") };
     await load(id, one);
@@ -410,7 +410,7 @@ describe("lists of an earlier release", () => {
     expect(Object.keys(listsOf(id)).sort()).toEqual(["Algebra I", "Everybody up north", "Southern School"]);
   });
 
-  it("are not emptied by the first roster after it, if that has users only", async () => {
+  it("are not emptied by the first roster if it has users only", async () => {
     const id = await define();
     await load(id, twoSchools());
     await age(id);
@@ -426,7 +426,7 @@ describe("lists of an earlier release", () => {
 });
 
 describe("people who share an address", () => {
-  it("are loaded all; the parent logs in with it, and the children receive messages at it", async () => {
+  it("are all loaded; the parent logs in with the address, and the children receive notifications at it", async () => {
     const id = await define();
     const shared = `home@${school}`;
     const files = {
@@ -482,7 +482,7 @@ describe("a table of people", () => {
     return run(id, json);
   };
 
-  it("with a quote in a cell loses that line alone", async () => {
+  it("skips only the line with an unbalanced quote", async () => {
     const id = await define({ type: "table" });
     const text = `email,name,lists\r\na@${school},Dwayne "Rock" J,Choir\r\nb@${school},Bob,Choir\r\n`;
     expect(await table(id, text)).toMatchObject({
@@ -494,7 +494,7 @@ describe("a table of people", () => {
     expect(peopleOf(id)).toEqual(["Bob"]);
   });
 
-  it("shows in a dry run how it was read, and is read as the source says then", async () => {
+  it("shows in a dry run how it was parsed, and uses the parsing rules of the source", async () => {
     const id = await define({ type: "table", mapping: { key: "id" } });
     const bytes = Buffer.from("id;name;lists\r\n1;Zo\xeb;Ch\x9cur\r\n", "latin1");
     const read = {

@@ -34,7 +34,7 @@ describe("relations", () => {
     template = await create("/message-templates", json);
   });
 
-  it("stand beside their ids, in their order, without relations of their own", async () => {
+  it("are embedded beside their ids, in order, without nested relations", async () => {
     const { body } = await api.call("GET", `/message-templates/${template.id}`);
     expect(body.distributionLists.map(({ name }: { name: string }) => name)).toEqual(["B", "A", "C"]);
     expect(body.confirmationRequest).toMatchObject({ name: "Safe?", options: ["Yes", "No"] });
@@ -48,7 +48,7 @@ describe("relations", () => {
     });
   });
 
-  it("are left out when a flag says so", async () => {
+  it("are omitted on request", async () => {
     const { body } = await api.call(
       "GET",
       `/message-templates/${template.id}?include-distribution-lists=false&includeUsers=no`,
@@ -90,7 +90,7 @@ describe("relations", () => {
     vi.restoreAllMocks();
   });
 
-  it("of a list are shown as far as the caller sees them", async () => {
+  it("are limited in lists to what the caller may see", async () => {
     const { token } = await api.user("Reader", "get /message-templates/*", `get /distribution-lists/${lists[1]?.id}`);
     const { body } = await api.call("GET", `/message-templates/${template.id}`, { token });
     expect(body.distributionLists.map(({ name }: { name: string }) => name)).toEqual(["A"]);
@@ -98,8 +98,8 @@ describe("relations", () => {
   });
 });
 
-describe("who got a message", () => {
-  it("is listed with and without those who are gone, and as far as answers were asked for", async () => {
+describe("recipients of a notification", () => {
+  it("are listed with and without deleted users, with responses if requested", async () => {
     const user = await api.user("Gone");
     const ask = await create("/confirmation-requests", { name: "Here?", options: ["Yes"] });
     const sent = async (given: object) => {
@@ -135,7 +135,7 @@ describe("who got a message", () => {
   });
 });
 
-describe("own notifications", () => {
+describe("the user's notifications", () => {
   let own: { id: string; token: string };
   let sent: { id: string };
   beforeEach(async () => {
@@ -144,7 +144,7 @@ describe("own notifications", () => {
     await api.store.create(notificationRecipients, { notificationId: sent.id }, api.system, { userId: own.id });
   });
 
-  it("are listed and shown to their recipients alone", async () => {
+  it("are visible to their recipients only", async () => {
     const at = `/users/${own.id}/notifications`;
     const { body } = await api.call("GET", at, { token: own.token });
     expect(body).toMatchObject({ total: 1, data: [{ id: sent.id, permissions: ["get", "delete"] }] });
@@ -155,7 +155,7 @@ describe("own notifications", () => {
     expectError(await api.call("GET", `/users/${other.id}/notifications/${sent.id}`), 404, "not-found");
   });
 
-  it("are taken out of the own list, not out of the world", async () => {
+  it("are removed from the user's list only", async () => {
     const at = `/users/${own.id}/notifications`;
     expect((await api.call("DELETE", `${at}/${sent.id}`, { token: own.token })).body.message).toBe(
       `deleted ${sent.id}`,
@@ -169,7 +169,7 @@ describe("own notifications", () => {
 });
 
 describe("rows", () => {
-  it("are found by the id of what they point to where a path says so", async () => {
+  it("are filtered by the id of a referenced row where the path allows it", async () => {
     const { id: extensionId } = await create("/extensions", { name: "onprem", type: "endpoint-proxy" });
     const endpoint = await create(`/extensions/${extensionId}/endpoints`, { name: "Here" });
     const at = `/extensions/${extensionId}/endpoints/${endpoint.id}/devices`;
@@ -202,7 +202,7 @@ describe("rows", () => {
     expect(head.headers.get("content-length")).toBe(get.headers.get("content-length"));
   });
 
-  it("are deleted in the version that was read only", async () => {
+  it("are deleted only in the version that was read", async () => {
     const list = await api.call("POST", "/distribution-lists", { json: { name: "Versions" } });
     const at = `/distribution-lists/${list.body.id}`;
     const old = { "if-match": list.headers.get("etag") as string };
@@ -243,7 +243,7 @@ describe("rows", () => {
     expectError(await api.call("GET", "/distribution-lists?_method=BREW"), 400, "invalid-value", "_method");
   });
 
-  it("are judged by the path, on the collection too", async () => {
+  it("are validated against the path, on the collection too", async () => {
     const { id } = await create("/distribution-lists", { name: "Judged" });
     const { token } = await api.user("Editor", "get /distribution-lists/*", `put /distribution-lists/${id}`);
     const put = await api.call("PUT", "/distribution-lists", { json: { id, name: "Changed" }, token });
@@ -253,8 +253,8 @@ describe("rows", () => {
   });
 });
 
-describe("mistakes of our own", () => {
-  it("are 500, told in the log and to nobody else", async () => {
+describe("server errors", () => {
+  it("answer 500 and are described in the log only", async () => {
     const behaviours = {
       "distribution-lists": {
         beforeWrite() {

@@ -56,7 +56,7 @@ describe("log-in by SAML", () => {
     fetch(`${origin}/api/log-in/${id}/consume`, { method: "POST", body: new URLSearchParams(form) });
   const lastReason = () => api.store.find(auditEntries, { op: "log-in-refused" }).at(-1)?.details;
 
-  it("makes a user of somebody new, with groups, over a page that carries the cookie", async () => {
+  it("creates a new user with groups, over a page that carries the cookie", async () => {
     const end = await logIn(createBrowserSession());
     expect(JSON.parse(end.text)).toMatchObject({ email: "ann@example.org", name: "Ann", providerName: "Federation" });
     const [ann] = api.store.find(users, { email: "ann@example.org" });
@@ -139,7 +139,7 @@ describe("log-in by SAML", () => {
     expect(lastReason()).toEqual({ identityProviderId: id, reason: "signature" });
   });
 
-  it("reads one answer to each log-in, and nothing of it stands in the log", async () => {
+  it("accepts one response per log-in, and logs nothing of it", async () => {
     const { RelayState } = await answered();
     const [junk, secret] = ["bm8geG1s", Buffer.from('<a b="of-nobody-else" b=').toString("base64")];
     expect((await post({ SAMLResponse: junk, RelayState: "" })).status).toBe(400);
@@ -153,7 +153,7 @@ describe("log-in by SAML", () => {
     }
   });
 
-  it("reads what is encrypted for it", async () => {
+  it("decrypts encrypted assertions", async () => {
     const folder = makeTempDir();
     makeKey(folder, "own");
     const [spPrivateKey, spCertificate] = ["own.key", "own.crt"].map((name) =>
@@ -170,7 +170,7 @@ describe("log-in by SAML", () => {
     idp.encryptsFor = null;
   });
 
-  it("does not read an answer that would hold up everybody who logs in", async () => {
+  it("rejects a response that would block other log-ins", async () => {
     for (const much of ["<a/>".repeat(4_000), `<a ${'b="" '.repeat(4_000)}/>`, "<!---->".repeat(4_000)]) {
       const SAMLResponse = Buffer.from(`<Response>${much}</Response>`).toString("base64");
       const { RelayState } = await answered();
@@ -210,7 +210,7 @@ describe("log-in by SAML", () => {
     expect(api.store.all("SELECT key FROM sso_login_state WHERE key LIKE 'assertion %'").length).toBeGreaterThan(1);
   });
 
-  it("is told what is missing", async () => {
+  it("reports missing settings", async () => {
     const json = { name: "Half", type: "saml", entryPoint: idp.entryPoint };
     const none = await api.call("POST", "/identity-providers", { json });
     expect(none.body.errors[0]).toMatchObject({ field: "idpCertificates", type: "required" });

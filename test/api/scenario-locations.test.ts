@@ -167,7 +167,7 @@ const REFUSED: [scenario: Scenario, told: Told, type: "required" | "invalid-valu
   ["usual", { location: { site: { id: UNKNOWN_ID } } }, "invalid-value", "location"],
 ];
 
-describe("where a scenario is started", () => {
+describe("the location of a start", () => {
   const named = <C extends readonly [Scenario, Told, ...unknown[]]>(cases: readonly C[]) =>
     cases.map((each) => [`${each[0]} ${JSON.stringify(each[1])}`, each] as const);
 
@@ -188,7 +188,7 @@ describe("where a scenario is started", () => {
 });
 
 describe("once the transition is over", () => {
-  it("the question about the site is neither reported nor answered", async () => {
+  it("neither reports nor answers the question about the site", async () => {
     const settings = { ...defaultSettings(), scenarios: { syntheticSiteQuestion: false } };
     const { api: later } = await openScenarioStartFixture(settings);
     try {

@@ -91,7 +91,7 @@ describe("starting a scenario", () => {
     expect(body).toMatchObject({ drill: true, initiationDevice: { id: button.id }, events: [{}, {}] });
   });
 
-  it("is critical in an emergency, a drill throughout, and says that a button was pressed", async () => {
+  it("sends emergencies as critical and drills as drills, and records a pressed button", async () => {
     const { scenario, button, hall } = await scene();
     const { id } = await scenario({ emergency: true, type: "panic-button" });
     const initiationDevice = { type: "api-device", lookupValue: button.externalId.toUpperCase() };
@@ -138,7 +138,7 @@ describe("starting a scenario", () => {
     expect(row).toMatchObject({ ...words, subject: "Leave North 0", userIds: [ann.id, bob.id] });
   });
 
-  it("leaves out what has nobody to go to there, and refuses when that is all", async () => {
+  it("omits notifications without recipients there, and is refused if none is left", async () => {
     const { scenario, roleTemplate, role } = await scene();
     const elsewhere = await create("/sites", { name: "Elsewhere" });
     const { id, messages } = await scenario();
@@ -162,7 +162,7 @@ describe("starting a scenario", () => {
     expect(made.events[0].notification.subject).toBe("x".repeat(255));
   });
 
-  it("is carried out once for a key", async () => {
+  it("is executed once per idempotency key", async () => {
     const { scenario, hall } = await scene();
     const { id } = await scenario();
     const json = { scenarioId: id, fields: WHAT, location: { building: { id: hall.id } } };
@@ -251,8 +251,8 @@ describe("a start is refused, and nothing is sent,", () => {
   });
 });
 
-describe("where a scenario is started", () => {
-  it("is said by the question about the site, too", async () => {
+describe("the location of a start", () => {
+  it("may be given by the question about the site", async () => {
     const { scenario, site } = await scene();
     const { id } = await scenario();
     for (const answer of [site.id, site.externalId, site.name]) {
@@ -266,7 +266,7 @@ describe("where a scenario is started", () => {
     expectError(await start(wrong), 400, "invalid-value", "fields");
   });
 
-  it("is the scenario's default when nobody says it, and what is said when somebody does", async () => {
+  it("is the given location, else the scenario's default", async () => {
     const { scenario, site, hall, button } = await scene();
     const other = await scene();
     const { id } = await scenario({ defaultBuildingId: hall.id });
@@ -305,7 +305,7 @@ describe("where a scenario is started", () => {
     expect(shown).toMatchObject({ floorPlan: plan, server: { id: endpointId, name: "A" } });
   });
 
-  it("is told on after the place is gone", async () => {
+  it("is kept after the place is deleted", async () => {
     const { scenario, site } = await scene();
     const { id } = await scenario();
     const made = await started({ scenarioId: id, fields: WHAT, location: { site: { id: site.id } } });
@@ -314,7 +314,7 @@ describe("where a scenario is started", () => {
     expect(body).toMatchObject({ siteId: null, location: { site: { name: site.name } } });
   });
 
-  it("is unknown for a device that nobody registered, which is recorded whatever comes of it", async () => {
+  it("is unknown for an unregistered device, which is recorded in any case", async () => {
     const { scenario, ann } = await scene();
     const { id } = await scenario();
     const made = await started({ scenarioId: id, fields: WHAT, initiationDevice: { lookupValue: "stray" } });
@@ -335,7 +335,7 @@ describe("where a scenario is started", () => {
 });
 
 describe("a PIN", () => {
-  it("is asked for, and guessing makes wait", async () => {
+  it("is required, and guessing is throttled", async () => {
     const { scenario } = await scene();
     const { id } = await scenario({ confirmationType: "pin", confirmationPin: "4711", fields: [] });
     const begin = (confirmationPin?: string) =>
@@ -352,7 +352,7 @@ describe("a PIN", () => {
   });
 });
 
-describe("whoever starts a scenario", () => {
+describe("a user who starts a scenario", () => {
   it("needs the right to start, and not to read what it is made of", async () => {
     const { scenario, hall } = await scene();
     const { id } = await scenario();
@@ -367,7 +367,7 @@ describe("whoever starts a scenario", () => {
     expect((await start({ ...json, drill: true }, { token: trainer.token })).body.drill).toBe(true);
   });
 
-  it("is bound to the scenarios that its security groups allow", async () => {
+  it("may start only the scenarios that the user's security groups allow", async () => {
     const { scenario, hall } = await scene();
     const [allowed, other] = [await scenario(), await scenario()];
     const guard = await api.user("Guard", "post /scenario-notifications");

@@ -33,7 +33,7 @@ const refused = async (more: object, field: string, type = "invalid-value") =>
   expectError(await api.call("POST", "/scenarios", { json: { ...bare(), ...more } }), 400, type, field);
 
 describe("a scenario", () => {
-  it("has questions in the order of their ranks, with ids that stay", async () => {
+  it("returns questions in order of rank, with stable ids", async () => {
     const made = await create("/scenarios", { ...bare(), fields: [{ ...FLOOR, rank: 7 }, WHAT] });
     expect(made.fields).toMatchObject([
       { variable: "what", type: "text", options: [], rank: 1, required: true },
@@ -76,7 +76,7 @@ describe("a scenario", () => {
     );
   });
 
-  it("has messages from templates that are there", async () => {
+  it("requires existing templates for its messages", async () => {
     await refused({ messages: [] }, "messages");
     await refused({ messages: [{ messageTemplateId: templateId }] }, "messages", "required");
     await refused({ messages: [{ name: "A" }] }, "messages", "required");
@@ -103,7 +103,7 @@ describe("a scenario", () => {
     expect((await api.call("DELETE", `/message-templates/${template.id}`)).status).toBe(200);
   });
 
-  it("has a PIN that is never read back", async () => {
+  it("never returns its PIN", async () => {
     await refused({ confirmationType: "pin" }, "confirmationPin", "required");
     for (const confirmationPin of ["123", "12a4", "1234567890123"]) {
       await refused({ confirmationType: "pin", confirmationPin }, "confirmationPin");
@@ -116,7 +116,7 @@ describe("a scenario", () => {
     expect((await api.call("GET", "/audit-entries")).text).not.toContain("4711");
   });
 
-  it("has a default location in one place", async () => {
+  it("has one default location", async () => {
     const [here, there] = [await create("/sites", { name: "Here" }), await create("/sites", { name: "There" })];
     const hall = await create(`/sites/${here.id}/buildings`, { name: "Hall" });
     await refused({ defaultSiteId: there.id, defaultBuildingId: hall.id }, "defaultBuildingId");
@@ -129,7 +129,7 @@ describe("a scenario", () => {
     await refused({ locationEnabled: true, locationVariable: "x y" }, "locationVariable");
   });
 
-  it("is copied whole, with its PIN", async () => {
+  it("is cloned with its PIN", async () => {
     const made = await create("/scenarios", {
       ...bare(),
       fields: [WHAT],
@@ -144,7 +144,7 @@ describe("a scenario", () => {
 });
 
 describe("the question about the site", () => {
-  it("is reported last, with scenarios that have a location alone", async () => {
+  it("is reported last, only for scenarios with a location", async () => {
     const made = await create("/scenarios", {
       ...bare(),
       fields: [WHAT],

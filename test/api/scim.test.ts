@@ -64,7 +64,7 @@ const found = async (query: string, at = "/Users"): Promise<string[]> => {
 };
 const filter = (text: string, at = "/Users") => found(`filter=${encodeURIComponent(text)}`, at);
 
-test("a linked appliance leaves users and groups to the cloud", async () => {
+test("refuses changes of users and groups on a linked appliance", async () => {
   const at = { store: api.store, access: { systemContext: () => api.system }, clock: systemClock, baseUrl: () => "" };
   const { handlers } = createScimServer({ ...at, isManagedByCloud: () => true });
   for (const { create, type } of handlers) {
@@ -77,7 +77,7 @@ test("a linked appliance leaves users and groups to the cloud", async () => {
 });
 
 describe("the examples of RFC 7644", () => {
-  test("a user is made, read, replaced, patched and deleted", async () => {
+  test("create, read, replace, patch and delete a user", async () => {
     const given = {
       schemas: [USER],
       userName: "bjensen",
@@ -244,7 +244,7 @@ describe("the examples of RFC 7644", () => {
     expect(body.Operations[3].response).toMatchObject({ status: "404" });
   });
 
-  test("the service describes itself", async () => {
+  test("describe the service", async () => {
     const config = (await scim("GET", "/ServiceProviderConfig")).body;
     expect(config).toMatchObject({ patch: { supported: true }, bulk: { supported: true }, etag: { supported: true } });
     const types = (await scim("GET", "/ResourceTypes")).body;
@@ -260,8 +260,8 @@ describe("the examples of RFC 7644", () => {
   });
 });
 
-describe("who may", () => {
-  test("only good tokens of directories, good for nothing else, until they are revoked", async () => {
+describe("access to SCIM", () => {
+  test("requires a valid directory token, which is valid for nothing else, until it is revoked", async () => {
     const made = await api.call("POST", "/scim-tokens", { json: { name: "Short-lived" } });
     expect(made.body.token).toMatch(/^carillon_/);
     const other = made.body.token;
@@ -315,7 +315,7 @@ describe("who may", () => {
     expect((await api.call("GET", `/scim-groups/${staff.body.id}/members`)).body.total).toBe(1);
   });
 
-  test("nobody gives a provisioned user a password, nor lets in whom the directory shut out", async () => {
+  test("refuses passwords for provisioned users and log-ins of deactivated ones", async () => {
     const { id } = await user("nopass@example.org");
     const password = { json: { password: "a long enough passphrase 1" } };
     expect((await api.call("PUT", `/users/${id}/password`, password)).status).toBe(409);
@@ -326,7 +326,7 @@ describe("who may", () => {
     expect((await api.call("GET", `/users/${id}`)).body.isLocked).toBe(false);
   });
 
-  test("a lock of the administrator stays while the directory says nothing new", async () => {
+  test("keeps an administrator's lock while the directory reports no change", async () => {
     const { id } = await user("locked@example.org");
     await api.call("PUT", `/users/${id}`, { json: { lock: { start: "2020-01-01T00:00:00Z" } } });
     await patch(`/Users/${id}`, { op: "replace", value: { active: true, title: "X" } });

@@ -60,7 +60,7 @@ async function enrol(): Promise<{ cookie: string; secret: string; recoveryCodes:
   return { cookie, secret, recoveryCodes };
 }
 
-describe("the own second factor", () => {
+describe("the user's second factor", () => {
   it("is set up with the password and a code, and listed without its key", async () => {
     const { cookie, secret, recoveryCodes } = await enrol();
     expect(recoveryCodes).toHaveLength(10);
@@ -80,7 +80,7 @@ describe("the own second factor", () => {
     expect(api.logText()).not.toContain(secret);
   });
 
-  it("is not begun with a wrong password, nor confirmed with a wrong code or without a key", async () => {
+  it("requires the right password to begin, and the right code and key to confirm", async () => {
     const cookie = cookiesOf(await logIn());
     const wrong = await own("authenticator-app", { currentPassword: "wrong horse" }, cookie);
     expect(wrong.body).toMatchObject({ status: 400, errors: [{ field: "currentPassword" }] });
@@ -93,7 +93,7 @@ describe("the own second factor", () => {
     expect((await logIn()).status).toBe(204);
   });
 
-  it("is set up by nobody else, not even by an administrator", async () => {
+  it("cannot be set up for another user, not even by an administrator", async () => {
     const json = { currentPassword: PASSWORD };
     for (const path of [
       "authenticator-app",
@@ -120,7 +120,7 @@ describe("the own second factor", () => {
     expect((await complete(ticket, renewed.body.recoveryCodes[0])).status).toBe(204);
   });
 
-  it("is removed with the password or a code, not without", async () => {
+  it("is removed only with the password or a code", async () => {
     const { cookie, recoveryCodes } = await enrol();
     expect((await own("second-factor-removal", {}, cookie)).status).toBe(400);
     expect((await own("second-factor-removal", { currentPassword: "wrong horse" }, cookie)).status).toBe(400);
@@ -227,7 +227,7 @@ describe("the authorize page", () => {
   });
 });
 
-describe("the second factor of somebody else", () => {
+describe("another user's second factor", () => {
   it("is removed by an administrator, which ends the user's sessions and is audited", async () => {
     const { cookie } = await enrol();
     expect(await statusOf(cookie)).toBe(200);
@@ -238,7 +238,7 @@ describe("the second factor of somebody else", () => {
     expect((await api.call("POST", `/users/${id}/second-factor-reset`)).status).toBe(404);
   });
 
-  it("is not removed without the permission, nor by a user with less rights, nor the own one this way", async () => {
+  it("requires the permission and at least the user's permissions, and another user's account", async () => {
     const { cookie } = await enrol();
     const helper = await api.user("Helper", "get /users/*", "post /users/*/second-factor-reset");
     const removeAs = (token: string, userId = id) =>
@@ -258,7 +258,7 @@ describe("the second factor of somebody else", () => {
     expect(api.store.count(secondFactors, { userId: id })).toBe(2);
   });
 
-  it("of a super user raises the alarm of changed trust when it is removed", async () => {
+  it("raises the alarm of security changes when it is removed from a super user", async () => {
     await enrol();
     const groups = (await api.call("GET", "/security-groups")).body.data;
     const { id: groupId } = groups.find(({ superGroup }: { superGroup: boolean }) => superGroup);

@@ -29,7 +29,7 @@ const begin = async (program: string) => {
 };
 const preview = (json: object) => api.call("POST", "/tts", { json });
 
-it("without a speech program there are no voices, and a preview says so", async () => {
+it("has no voices without a speech engine, and a preview reports that", async () => {
   await begin("/nowhere/speaker");
   expect((await api.call("GET", "/tts-voices")).body).toMatchObject({ total: 0, data: [] });
   const { status, body } = await preview({ ttsType: "subject", subject: "x" });
@@ -37,7 +37,7 @@ it("without a speech program there are no voices, and a preview says so", async 
   expect(body.errors[0].message).toContain("No speech engine is installed on this appliance.");
 });
 
-it("a preview is spoken by a voice and heard by its hash", async () => {
+it("synthesizes a preview and serves it by its hash", async () => {
   await begin(createTtsProgramStub().program);
   const voices = (await api.call("GET", "/tts-voices?sort=-language")).body.data;
   expect(voices[0]).toMatchObject({ name: "English (Great Britain)", language: "en-GB", engine: "standard" });

@@ -25,8 +25,8 @@ const names = async (query = "") =>
     (row: { distributionListName: string }) => row.distributionListName,
   );
 
-describe("lists open to users", () => {
-  it("are joined and left by a user without any permission", async () => {
+describe("lists with self-service", () => {
+  it("are joined and left by users without any permission", async () => {
     const choir = await list("Choir");
     await list("Closed", { isSubscribable: false });
     await list("Chess club");
@@ -45,7 +45,7 @@ describe("lists open to users", () => {
     expect((await byAnn("GET", `/users/${ann.id}/subscriptions`)).body.total).toBe(0);
   });
 
-  it("end with the campaign's days, and take nobody after its end", async () => {
+  it("accept subscriptions during the campaign only", async () => {
     const days = await list("Days", { campaign: { defaultNotificationDays: 3 } });
     await byAnn("PUT", `${at}/${days}`, { subscribe: true });
     const { body } = await byAnn("GET", `/users/${ann.id}/subscriptions`);
@@ -57,7 +57,7 @@ describe("lists open to users", () => {
     expect([late.status, late.body.message]).toEqual([409, "Too late."]);
   });
 
-  it("are nobody else's, and others are not there", async () => {
+  it("are hidden from other users", async () => {
     const closed = await list("Staff only", { isSubscribable: false });
     expectError(await byAnn("PUT", `${at}/${closed}`, { subscribe: true }), 404, "not-found");
     expectError(await byAnn("GET", `${at}/nonsense`), 404, "not-found");

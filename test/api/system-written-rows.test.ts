@@ -41,7 +41,7 @@ async function anAppliance(): Promise<string> {
 }
 
 describe.each(Object.entries(KEPT))("%s", (name, shown) => {
-  it("are read one by one by who may get them, and by nobody else", async () => {
+  it("are readable by id with the permission only", async () => {
     const { collection, id } = await keep(name);
     const at = `${collection}/${id}`;
     const one = await api().call("GET", at);
@@ -62,7 +62,7 @@ describe.each(Object.entries(KEPT))("%s", (name, shown) => {
   });
 });
 
-it("what happened to a message is read below whom it concerns, too, and by that user without any permission", async () => {
+it("lists the activities of a notification below the recipient, also for that user without any permission", async () => {
   const ann = await api().user("Ann");
   const [notifications, recipients, activities] = [
     catalogue.byName("notifications"),
@@ -87,7 +87,7 @@ it("what happened to a message is read below whom it concerns, too, and by that 
   expectError(await api().call("GET", at.replace(ann.id, ben.id)), 404, "not-found");
 });
 
-it("an entry of the audit is read alone, with its hash, and never without the permission", async () => {
+it("returns an audit entry with its hash, with the permission only", async () => {
   const { body: made } = await api().call("POST", "/sites", { json: { name: "Audited" } });
   const [entry] = (await api().call("GET", `/audit?rowId=${made.id}`)).body.data;
   const at = `/audit/${entry.id}`;
@@ -101,7 +101,7 @@ it("an entry of the audit is read alone, with its hash, and never without the pe
   expectError(await api().call("DELETE", at), 405, "method-not-allowed");
 });
 
-it("what follows a scenario is read without naming the scenario", async () => {
+it("returns the follow-ups of a scenario without its id in the path", async () => {
   const resource = catalogue.byName("rule-actions");
   const { body: made } = await rows.post(resource, await rows.place(canonicalPath(resource), resource));
   const { status, body } = await api().call("GET", `/rule-actions/${made.id}`);
@@ -116,7 +116,7 @@ it("what follows a scenario is read without naming the scenario", async () => {
   expectError(await api().call("GET", `/rule-actions/${UNKNOWN_ID}`), 404, "not-found");
 });
 
-it("the voice that speaks unless another is asked for is read, changed and cleared", async () => {
+it("reads, changes and clears the default voice", async () => {
   const resource = catalogue.byName("tts-defaults");
   const { id } = await api().store.create(resource, {}, api().system);
   const voice = await keep("tts-voices");
@@ -137,7 +137,7 @@ it("the voice that speaks unless another is asked for is read, changed and clear
   expectError(await api().call("PUT", at, { json: {}, token: stranger.token }), 403, "forbidden");
 });
 
-it("an upload tells the domain that it was made in", async () => {
+it("returns the domain of an upload", async () => {
   const hall = (await api().call("POST", "/domains", { json: { name: "Hall" } })).body.id;
   const json = { resourceType: "device-groups" };
   const headers = { "x-service-domain": hall };
@@ -145,7 +145,7 @@ it("an upload tells the domain that it was made in", async () => {
   expect((await api().call("GET", `/bulk-uploads/${made.body.id}`)).body.domainId).toBe(hall);
 });
 
-it("the description of the interface is whole, and known again", async () => {
+it("serves the complete API description with an ETag", async () => {
   const { status, body, headers } = await api().call("GET", "/openapi.json");
   expect([status, body.openapi]).toEqual([200, "3.1.0"]);
   const parameters = body.paths["/v1/alarms"].get.parameters.map(({ name }: { name?: string }) => name);

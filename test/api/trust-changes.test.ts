@@ -22,7 +22,7 @@ const made = async (path: string, json: object): Promise<string> =>
   (await api.call("POST", path, { json })).body.id as string;
 
 describe("a break-glass account", () => {
-  it("is made by super users only, of a member of a super group", async () => {
+  it("is created by super users only, for a member of a super group", async () => {
     const manager = await api.user("Manager", "get /users/*", "put /users/*", "post /users/*");
     const friend = await made("/users", { name: "Friend", email: "friend@example.org" });
     const change = (id: string, token?: string) =>

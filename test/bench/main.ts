@@ -1,9 +1,9 @@
 /**
- * `npm run bench [-- NUMBERS…]`: measures the rows of the table of goals (all, or those whose numbers are given) and
- * prints ours / limit / ratio / goal. `--write` keeps the figures in test/bench/results and in the README's table.
- * `npm run bench -- links [NUMBER]`: links NUMBER simulated appliances (2000) with a cloud on PostgreSQL and prints what the
- * cloud's node takes for a link, a ping and a change, as JSON. Needs Debian's postgresql.
- * Exit code 0 also when a goal was missed: a figure is no verdict on a shared machine.
+ * `npm run bench [-- NUMBERS…]`: measures all rows of the benchmark table, or those with these numbers, and prints ours /
+ * limit / ratio / goal. `--write` stores the figures in test/bench/results and writes the table into docs/benchmarks.md.
+ * `npm run bench -- links [NUMBER]`: connects NUMBER (2000) simulated appliances to a cloud on PostgreSQL and prints the CPU
+ * time of the cloud's node per link, ping and change as JSON. Needs Debian's postgresql.
+ * The exit code is 0 even if a goal was missed, because figures of a shared machine vary.
  */
 import { readArguments } from "../support/harness-arguments.ts";
 import type { BenchmarkRow } from "./benchmark-row.ts";
@@ -50,14 +50,14 @@ if (positionals[0] === "links") {
 const wanted = positionals.flatMap((text) => text.split(",")).map(Number);
 const rows = ROWS.filter((row) => wanted.length === 0 || wanted.includes(row.number));
 if (rows.length === 0) {
-  process.stderr.write(`No such row. There are ${ROWS.map((row) => row.number).join(", ")}.\n`);
+  process.stderr.write(`Unknown row. The rows are ${ROWS.map((row) => row.number).join(", ")}.\n`);
   process.exit(2);
 }
 
 const results: MeasuredRow[] = [];
 for (const row of rows) {
   const say = (progress: string): void => void process.stderr.write(`row ${row.number}, ${row.name}: ${progress}\n`);
-  say("begins");
+  say("started");
   results.push({ number: row.number, name: row.name, figures: await row.measure(say) });
 }
 process.stdout.write(`${resultsTable(results)}\n`);

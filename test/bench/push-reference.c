@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_EVENTS 1024
-#define MOST_TARGETS 65536
-#define MOST_REQUEST 16384
+#define MAX_EVENTS 1024
+#define MAX_TARGETS 65536
+#define MAX_REQUEST 16384
 
 static void fail(const char *what) {
   perror(what);
@@ -32,15 +32,15 @@ static double now(void) {
   return at.tv_sec + at.tv_nsec / 1e9;
 }
 
-static struct sockaddr_in targets[MOST_TARGETS];
-static char request[MOST_REQUEST];
+static struct sockaddr_in targets[MAX_TARGETS];
+static char request[MAX_REQUEST];
 
 static int read_targets(const char *path) {
   FILE *file = fopen(path, "r");
   char host[64];
   int port, count = 0;
   if (!file) fail(path);
-  while (count < MOST_TARGETS && fscanf(file, "%63s %d", host, &port) == 2) {
+  while (count < MAX_TARGETS && fscanf(file, "%63s %d", host, &port) == 2) {
     targets[count].sin_family = AF_INET;
     targets[count].sin_port = htons(port);
     targets[count++].sin_addr.s_addr = inet_addr(host);
@@ -90,11 +90,11 @@ int main(int count, char **values) {
   int total = read_targets(values[1]), window = atoi(values[3]);
   size_t length = read_request(values[2]);
   int poller = epoll_create1(0), begun = 0, open = 0, good = 0;
-  struct epoll_event events[MOST_EVENTS];
+  struct epoll_event events[MAX_EVENTS];
   double start = now();
   while (begun < total || open > 0) {
     for (; open < window && begun < total; open++) open_one(poller, begun++);
-    int ready = epoll_wait(poller, events, MOST_EVENTS, 10000);
+    int ready = epoll_wait(poller, events, MAX_EVENTS, 10000);
     if (ready <= 0) fail("epoll_wait");
     for (int i = 0; i < ready; i++) {
       int result = serve(poller, &events[i], length);

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_GROUPS 1000
+#define MAX_GROUPS 1000
 #define PACKET_BYTES 172
 #define PERIOD_NS 20000000LL
 #define SECOND_NS 1000000000LL
@@ -66,7 +66,7 @@ static void send_paced(const char *group, int port, int seconds) {
 }
 
 static void flood(const char *group, int count, int port, int packets) {
-  static int fds[MOST_GROUPS];
+  static int fds[MAX_GROUPS];
   for (int i = 0; i < count; i++) fds[i] = open_sender(group, i, port);
   long long start = now();
   for (int i = 0; i < count; i++)
@@ -101,8 +101,8 @@ static long long arrival(int fd) {
 }
 
 static void receive(const char *group, int count, int port, int seconds) {
-  static struct pollfd polls[MOST_GROUPS];
-  static long long before[MOST_GROUPS];
+  static struct pollfd polls[MAX_GROUPS];
+  static long long before[MAX_GROUPS];
   for (int i = 0; i < count; i++) polls[i] = (struct pollfd){open_receiver(group, i, port), POLLIN, 0};
   size_t room = (size_t)count * seconds * 60, gaps = 0;
   long long *errors = malloc(room * sizeof *errors);
@@ -123,8 +123,8 @@ static void receive(const char *group, int count, int port, int seconds) {
 
 int main(int argc, char **argv) {
   if (argc == 5 && !strcmp(argv[1], "send")) send_paced(argv[2], atoi(argv[3]), atoi(argv[4]));
-  else if (argc == 6 && atoi(argv[3]) <= MOST_GROUPS && !strcmp(argv[1], "flood")) flood(argv[2], atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
-  else if (argc == 6 && atoi(argv[3]) <= MOST_GROUPS && !strcmp(argv[1], "receive")) receive(argv[2], atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
+  else if (argc == 6 && atoi(argv[3]) <= MAX_GROUPS && !strcmp(argv[1], "flood")) flood(argv[2], atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
+  else if (argc == 6 && atoi(argv[3]) <= MAX_GROUPS && !strcmp(argv[1], "receive")) receive(argv[2], atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
   else return 2;
   return 0;
 }

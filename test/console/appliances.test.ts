@@ -44,7 +44,7 @@ describe("the cloud's appliances", () => {
     await hub?.stop();
   });
 
-  it("stand on a map by site, told by word and sign, and are upgraded in waves by keys alone", async () => {
+  it("appear on a map by site with text and icon, and are upgraded in batches by keyboard", async () => {
     const { page, open, axe, errors } = await openConsole(browser, hub.url);
     await open("/appliances");
     const map = page.getByRole("region", { name: "Map of the appliances" });

@@ -59,7 +59,7 @@ describe("bells in the console", () => {
   const ringAt = (page: Page, day: number, name: RegExp) =>
     page.locator(".week-day").nth(day).getByRole("button", { name });
 
-  it("lets a ring be heard, moves it by keys and by dragging, tells what that does before it is saved, and takes it back", async () => {
+  it("previews a ring, moves it by keyboard and by dragging, shows the effect before saving, and reverts it", async () => {
     const { page, axe, errors } = await opened(`/bells?since=${MONDAY}`);
     await ringAt(page, 0, /^08:00, Lesson bell, Upcoming, 2 schedules/).press("Alt+ArrowDown");
     const sheet = page.getByRole("dialog");
@@ -112,7 +112,7 @@ describe("bells in the console", () => {
     expect(errors).toEqual([]);
   });
 
-  it("tells the address of a calendar once, and takes holidays from one", async () => {
+  it("shows the address of a calendar once, and imports holidays from one", async () => {
     const { page, errors } = await opened(`/bell-schedules?open=${ids.high}`);
     await page.getByRole("tab", { name: "Calendar subscriptions" }).click();
     await page.getByLabel("Subscriber").fill("Staff room");
@@ -165,7 +165,7 @@ describe("bells in the console", () => {
     expect([...other.errors, ...writer.errors]).toEqual([]);
   });
 
-  it("says when a rule comes next, and what is next on the first page", async () => {
+  it("shows the next occurrence of a rule, and the next rings on the start page", async () => {
     const { page, open, errors } = await opened(`/clearings?open=${ids.clearing}`);
     const times = page.getByRole("region", { name: "Next times" }).getByRole("listitem");
     await times.nth(4).waitFor();

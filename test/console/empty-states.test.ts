@@ -96,7 +96,7 @@ describe("every page of the console", () => {
     expect(found).toEqual([]);
   });
 
-  it("says which right somebody lacks, and nothing of what he may not see", async () => {
+  it("names the missing permission, and shows nothing that the user may not see", async () => {
     const found = await walkPages(
       samplePaths(paths, 1),
       () => openStatesWindow(browser, daemon.url, {}, NOBODY),
@@ -135,7 +135,7 @@ describe("every page of the console", () => {
     expect(await sheet.getByText(en["emergency.none"]).count()).toBe(0);
   });
 
-  it("says since when the connection is lost, keeps what is shown, and mends by itself", async () => {
+  it("shows since when the connection is lost, keeps its content, and recovers", async () => {
     const found = await walkPages(
       samplePaths(paths, 2),
       () => openStatesWindow(browser, daemon.url),

@@ -24,11 +24,11 @@ describe("the first bells", () => {
 
   const list = async <T>(path: string) => (await daemon.call<{ data: T[] }>("GET", path)).body.data;
 
-  it("have a sheet without a fault that axe, the browser or the policy knows", async () => {
+  it("have a form without findings of axe, the browser or the content security policy", async () => {
     expect(await checkPages(browser, daemon.url, [{ path: "/bell-schedules?open=ordinary-day" }])).toEqual([]);
   });
 
-  it("are led to from each page that has none, and made in one step of an ordinary day", async () => {
+  it("are linked from each page without bells, and created in one step", async () => {
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/bell-schedules");
     await page.getByRole("main").getByRole("link", { name: "Ring lists" }).last().click();

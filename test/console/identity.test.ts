@@ -10,7 +10,7 @@ import { checkPages } from "../support/page-sweep.ts";
 
 const { describe, it } = externalProgram("chromium");
 
-describe("who may what, in the console", () => {
+describe("permissions in the console", () => {
   /** Takes the calls of webhooks; refuses the first. */
   const calls: string[] = [];
   const receiver = createServer((request, response) => {
@@ -67,7 +67,7 @@ describe("who may what, in the console", () => {
     expect(errors).toEqual([]);
   });
 
-  it("shows and writes what is of the acting domain alone, live too, and keeps it over a reload", async () => {
+  it("limits pages, live updates and writes to the acting domain, and keeps it after a reload", async () => {
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/lists");
     await page.getByText("Choir of all").waitFor();
@@ -114,7 +114,7 @@ describe("who may what, in the console", () => {
     expect(errors.filter((fault) => !fault.includes("400"))).toEqual([]);
   });
 
-  it("says why somebody can or can't, and gives what is missing", async () => {
+  it("explains why a user has a permission or not, and grants it", async () => {
     const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open("/rights");
     await page.getByRole("combobox", { name: "Person" }).fill("anna");
@@ -138,7 +138,7 @@ describe("who may what, in the console", () => {
     expect(errors).toEqual([]);
   });
 
-  it("chooses nobody by keys pressed before those looked for are found", async () => {
+  it("selects no user by keys pressed before the search has finished", async () => {
     const { page, open } = await openConsole(browser, daemon.url);
     let answer = () => {};
     const answered = new Promise<void>((resolve) => {
@@ -258,7 +258,7 @@ describe("who may what, in the console", () => {
     expect(errors).toEqual([]);
   });
 
-  it("shows what a webhook told, and tells it again", async () => {
+  it("shows deliveries of a webhook, and sends one again", async () => {
     const { port } = receiver.address() as AddressInfo;
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/webhooks?open=new");
@@ -304,7 +304,7 @@ describe("who may what, in the console", () => {
     expect(errors).toEqual([]);
   });
 
-  it("has no fault that axe, the browser or the policy knows, in light, in dark and on a phone", async () => {
+  it("has no findings of axe, the browser or the content security policy, in light, in dark and on a phone", async () => {
     const swept = [
       { path: `/domains?open=${ids.north}`, tabs: ["Contents"] },
       { path: `/rights?user=${ids.anna}&thing=users` },

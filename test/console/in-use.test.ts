@@ -8,7 +8,7 @@ import { eventually } from "../support/timeouts.ts";
 
 const { describe, it } = externalProgram("chromium");
 
-describe("what a lockdown uses", () => {
+describe("a device of a lockdown", () => {
   let daemon: TestDaemon;
   let browser: Browser;
 
@@ -25,7 +25,7 @@ describe("what a lockdown uses", () => {
   const add = async (path: string, body: object): Promise<string> =>
     (await daemon.call<{ id: string }>("POST", path, body)).body.id;
 
-  it("is removed only after the console has shown the lockdown, which is then red until it is restored", async () => {
+  it("is removed only after the console has shown the lockdown, which is critical until it is restored", async () => {
     const group = await add("/device-groups", { name: "Everywhere", filterType: "ACCEPT", filters: [] });
     const lockdown = await add("/message-templates", {
       ...{ name: "Lockdown", subject: "Lock the doors", metadata: { console: { emergency: true } } },

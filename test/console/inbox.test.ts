@@ -52,7 +52,7 @@ describe("the page of recipients", () => {
     await service?.close();
   });
 
-  it("registers a browser that was invited, tells what it has shown and answered, and ends a subscription that is gone", async () => {
+  it("registers an invited browser, reports what it displayed and answered, and ends an expired subscription", async () => {
     const { code } = await invite();
     const origin = daemon.url;
     const json = { "content-type": "application/json" };

@@ -35,7 +35,7 @@ describe(`a broadcast to ${PHONES} phones`, () => {
     await scene?.end();
   });
 
-  it("fills its ledger before one's eyes and says why some stayed silent", async () => {
+  it("updates its ledger live and shows why some phones did not ring", async () => {
     const { page, open, errors } = await openConsole(browser, scene.url());
     const id = await scene.sendText("Assembly");
     const began = performance.now();
@@ -119,7 +119,7 @@ describe(`the ledger of ${DELIVERIES} deliveries`, () => {
     await daemon?.stop();
   });
 
-  it("is entered anywhere, narrowed to a level and exported whole", async () => {
+  it("opens at any position, filters by level and exports completely", async () => {
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open(`/broadcasts/${SEEDED_NOTIFICATION_ID}?sort=name`);
     await page.waitForSelector("text=Room 000000");

@@ -38,7 +38,7 @@ describe(`a list of ${ROWS} rows`, () => {
   });
 
   for (const { path, one, last } of lists)
-    it(`of ${path} is scrolled by wheel and by jumps without holding up the browser`, async () => {
+    it(`at ${path} scrolls by wheel and by jumps without blocking the browser`, async () => {
       const { page, open, errors } = await openConsole(browser, daemon.url);
       await open(path);
       await page.waitForSelector(rowOf(one, 0));
@@ -67,7 +67,7 @@ describe(`a list of ${ROWS} rows`, () => {
     });
 
   for (const { path, one } of lists)
-    it(`of ${path} finds a row at once`, async () => {
+    it(`at ${path} finds a row at once`, async () => {
       const { page, open } = await openConsole(browser, daemon.url);
       await open(path);
       const n = Math.floor(ROWS * 0.6);

@@ -134,7 +134,7 @@ describe("a lockdown with late and dead phones", () => {
     await scene?.end();
   });
 
-  it("is shown alike in every view while late phones only show the text", async () => {
+  it("shows the same in every view, also for late phones that only show the text", async () => {
     await setLatency(`fixed:${LATE_MS}`);
     const { id: incidentPlanId } = await scene.api().post<{ id: string }>("/incident-plans", { name: "Lockdown" });
     id = await scene.send("Lockdown", SOUND_SECONDS, { priority: "critical", incidentPlanId });

@@ -8,7 +8,7 @@ import { checkPages } from "../support/page-sweep.ts";
 
 const { describe, it } = externalProgram("chromium");
 
-describe("the pages that watch", () => {
+describe("the monitoring pages", () => {
   let daemon: TestDaemon;
   let browser: Browser;
   let extensionId: string;
@@ -51,7 +51,7 @@ describe("the pages that watch", () => {
     expect(errors).toEqual([]);
   });
 
-  it("have no fault that axe, the browser or the policy knows, in light, in dark and on a phone", async () => {
+  it("have no findings of axe, the browser or the content security policy, in light, in dark and on a phone", async () => {
     const swept = ["/system-health", "/backups", "/settings", "/activation-groups", "/clusters?open=new"].map(
       (path) => ({ path }),
     );

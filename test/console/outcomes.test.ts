@@ -67,7 +67,7 @@ describe("the outcome of a message", () => {
   ] as const;
 
   for (const path of ["/", "/broadcasts"])
-    it(`is the same at ${path}, and no message is green because it is over`, async () => {
+    it(`is the same at ${path}, and never green only because the notification has ended`, async () => {
       const { page, open, axe, errors } = await openConsole(browser, daemon.url);
       await open(path);
       for (const [subject, verdict, tone] of RESULTS) {
@@ -81,7 +81,7 @@ describe("the outcome of a message", () => {
     });
 
   for (const [subject, verdict, tone] of RESULTS)
-    it(`of ${subject} is ${verdict} on its page and by room`, async () => {
+    it(`of ${subject} reads ${verdict} on its page and by room`, async () => {
       const { page, open, axe, errors } = await openConsole(browser, daemon.url);
       await open(`/broadcasts/${ids.get(subject)}`);
       await page.locator(`header .chip.${tone}`).getByText(verdict).waitFor();

@@ -7,7 +7,7 @@ import { externalProgram } from "../support/external-programs.ts";
 
 const { describe, it } = externalProgram("chromium");
 
-describe("the own password", () => {
+describe("the user's password", () => {
   let daemon: TestDaemon;
   let browser: Browser;
 
@@ -21,7 +21,7 @@ describe("the own password", () => {
     await daemon?.stop();
   });
 
-  it("is changed in the account sheet: a bad one is refused with the reason, others end, this session goes on", async () => {
+  it("is changed in the account sheet: a weak one is rejected with the reason, other sessions end, this one stays", async () => {
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/");
     await page.getByRole("button", { name: "Your account" }).click();

@@ -77,7 +77,7 @@ describe("every page of the console", () => {
     return found;
   }
 
-  it("says that it reads, claims nothing meanwhile, and keeps its heading where it is", async () => {
+  it("shows that it loads, makes no claims until then, and keeps its heading in place", async () => {
     expect(CLAIMS.length).toBeGreaterThan(50);
     const found = await walk("held", 0, async (window, path) => {
       // The page's own code may still come: until then there is no heading. One that never has any ends at the test's limit.
@@ -101,7 +101,7 @@ describe("every page of the console", () => {
       expect(await walk(network, third, faultsWhere)).toEqual([]);
     });
 
-  it("is as ever once what was broken answers, and clean in between", async () => {
+  it("recovers when failed requests work again, without console errors", async () => {
     const found = await walk("broken", 1, async (window) => {
       const broken = [...(await faultsWhere(window)), ...(await window.axe())];
       window.network("through");

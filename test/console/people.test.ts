@@ -96,7 +96,7 @@ describe("people in the console", () => {
     expect(errors).toEqual([]);
   });
 
-  it("adds a device, switches it off, and removes it unless it is taken back", async () => {
+  it("adds a device, switches it off, and removes it unless that is undone", async () => {
     const path = `/users/${ids.get("Clara Dietz")}/devices`;
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open(`/people?open=${ids.get("Clara Dietz")}`);
@@ -167,7 +167,7 @@ describe("people in the console", () => {
     expect(errors).toEqual([]);
   });
 
-  it("locks somebody at once, and takes it back", async () => {
+  it("locks a user at once, and unlocks the user", async () => {
     const { page, open } = await openConsole(browser, daemon.url);
     await open(`/people?open=${ids.get("Clara Dietz")}`);
     const isLocked = async () =>
@@ -262,7 +262,7 @@ describe("people in the console", () => {
     await page.getByRole("heading", { name: "Office (Copy)" }).waitFor();
   });
 
-  it("has no fault that axe, the browser or the policy knows, in light, in dark and on a phone", async () => {
+  it("has no findings of axe, the browser or the content security policy, in light, in dark and on a phone", async () => {
     const swept = [
       { path: `/people?open=${ids.get("Anna Adler")}`, tabs: ["Lists", "Devices", "API tokens", "Permissions"] },
       { path: `/lists?open=${ids.get("Teachers")}`, tabs: ["Members", "Self-enrolment"] },

@@ -43,7 +43,7 @@ describe("places in the console", () => {
 
   const pinned = async () => (await daemon.call<Pinned>("GET", `/api-devices/${ids.button}`)).body.pinnedLocation;
 
-  it("makes a zone from the tree, moves an input on the plan by keys, and tells what goes with a site", async () => {
+  it("creates a zone in the tree, moves an input on the plan by keyboard, and lists what is deleted with a site", async () => {
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/places");
     await page.getByRole("button", { name: "Expand North campus" }).click();
@@ -67,7 +67,7 @@ describe("places in the console", () => {
     expect(errors).toEqual([]);
   });
 
-  it("draws an area by hand and in numbers, follows who is inside, and asks nobody for a map", async () => {
+  it("draws an area by hand and by numbers, shows who is inside, and requests no external map", async () => {
     const { page, open, errors } = await openConsole(browser, daemon.url);
     const asked = new Set<string>();
     page.on("request", (request) => asked.add(new URL(request.url()).origin));
@@ -123,7 +123,7 @@ describe("places in the console", () => {
     expect([await door.axe(), door.errors, errors]).toEqual([[], [], []]);
   });
 
-  it("has no fault that axe, the browser or the policy knows", async () => {
+  it("has no findings of axe, the browser or the content security policy", async () => {
     const swept = [
       { path: `/places?open=${ids.site}/${ids.building}/${ids.floor}`, tabs: ["Plan"] },
       { path: `/areas?open=${ids.area}` },

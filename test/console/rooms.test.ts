@@ -120,7 +120,7 @@ describe("the console", () => {
     expect(sent.body.total).toBe(0);
   });
 
-  it("shows what somebody else changes without being asked", async () => {
+  it("shows changes of other users without a reload", async () => {
     const { page, open } = await loggedIn();
     await open("/lists");
     await daemon.call("POST", "/distribution-lists", { name: "Choir" });
@@ -139,7 +139,7 @@ describe("the console", () => {
     await page.waitForSelector("input[type=password]");
   });
 
-  it("is used by keys alone: from the rail to a new list", async () => {
+  it("works by keyboard alone: from the navigation to a new list", async () => {
     const { page, open } = await loggedIn();
     await open("/lists");
     await page.keyboard.press("Control+k");

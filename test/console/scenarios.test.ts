@@ -94,7 +94,7 @@ describe("scenarios, incidents and tables in the console", () => {
     expect(errors.filter((fault) => !fault.includes("400"))).toEqual([]);
   });
 
-  it("shows an incident as it goes on, marked as a drill, up to its end", async () => {
+  it("shows the progress of an incident, marked as a drill, to its end", async () => {
     const console = await opened(`/incidents/${ids.incident}`);
     const { page, axe, errors } = console;
     await page.locator("header.drill").getByText("DRILL", { exact: true }).waitFor();
@@ -161,7 +161,7 @@ describe("scenarios, incidents and tables in the console", () => {
     expect(errors).toEqual([]);
   });
 
-  it("tells another program of starts, and changes where a zone listens", async () => {
+  it("sets up a webhook for scenario starts, and changes the listening address of a zone", async () => {
     const { page, open, errors } = await opened(`/scenarios?open=${ids.fire}`);
     await page.getByRole("tab", { name: "Webhooks" }).click();
     await page.getByRole("textbox", { name: "Address" }).fill("https://192.0.2.7/started");
@@ -182,7 +182,7 @@ describe("scenarios, incidents and tables in the console", () => {
     expect(errors.filter((fault) => !fault.includes("400"))).toEqual([]);
   });
 
-  it("has no fault that axe, the browser or the policy knows where something is kept", async () => {
+  it("has no findings of axe, the browser or the content security policy where something is saved", async () => {
     const swept = [
       { path: `/incidents/${ids.rollCall}` },
       { path: `/scenarios?open=${ids.fire}`, tabs: ["Webhooks"] },
@@ -191,7 +191,7 @@ describe("scenarios, incidents and tables in the console", () => {
     expect(await checkPages(browser, daemon.url, swept)).toEqual([]);
   });
 
-  it("tries a table of zones, tells which line does not fit, and makes the rows of a good one", async () => {
+  it("checks a table of zones, shows which line is invalid, and imports a valid one", async () => {
     const { page, errors, open } = await opened("/bulk-uploads?open=new");
     const take = async (names: readonly string[], name: string) => {
       await choose(page, "Type", "Speakers and zones");

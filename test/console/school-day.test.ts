@@ -16,7 +16,7 @@ const dayAt = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const ZONE = { Group: "239.255.79.9", Port: "5004", Codec: "PCMU", TTL: "1" };
 const EVERY_DAY = [0, 1, 2, 3, 4, 5, 6];
 /** Tabs from one thing to the next: who presses more has been lost. */
-const MOST_TABS = 60;
+const MAX_TABS = 60;
 /** Many steps, each of which a machine under load may take long for. */
 const LIMIT_MS = 600_000;
 const STAFF = 8;
@@ -52,7 +52,7 @@ function keyboardOf(page: Page): Keyboard {
       !(await target.evaluate((it: unknown) => (it as { matches(selector: string): boolean }).matches(":focus")));
       tabs++
     ) {
-      if (tabs === MOST_TABS) throw new Error(`Tab does not come to ${target}`);
+      if (tabs === MAX_TABS) throw new Error(`Tab does not come to ${target}`);
       await press("Tab");
     }
   };

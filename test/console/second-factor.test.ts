@@ -26,7 +26,7 @@ describe("a second factor", () => {
     await daemon?.stop();
   });
 
-  it("is set up in the own account, asked for at the next log-in, and removed", async () => {
+  it("is set up in the user's account, requested at the next log-in, and removed", async () => {
     const { page, open, idle, axe, errors } = await openConsole(browser, daemon.url, undefined, ANN);
     const button = (name: string) => page.getByRole("button", { name });
     // The own password is changed on the same page.
@@ -91,7 +91,7 @@ describe("a second factor", () => {
     expect(errors.filter((error) => !expected.test(error))).toEqual([]);
   });
 
-  it("is asked for by the page of recipients too", async () => {
+  it("is requested by the inbox page, too", async () => {
     const me = await daemon.call<{ data: { id: string }[] }>("GET", `/users?email=${ANN.email}`);
     expect(me.body.data).toHaveLength(1);
     const context = await browser.newContext();

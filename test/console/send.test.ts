@@ -139,7 +139,7 @@ describe("the send page and what follows a send", () => {
     expect(errors).toEqual([]);
   });
 
-  it("lets somebody speak live, tells when to, and keeps what was said", async () => {
+  it("pages live, shows when to speak, and keeps the recording", async () => {
     const console = await loggedIn();
     const { page, open, axe, errors } = console;
     await open("/speak");
@@ -216,7 +216,7 @@ describe("the send page and what follows a send", () => {
     await page.waitForSelector(".reach-line >> text=/about [\\d.]+ s/");
   });
 
-  it("asks before what was typed is lost", async () => {
+  it("asks before it discards input", async () => {
     const { page, open, axe } = await loggedIn();
     await open("/send");
     await page.getByLabel("Subject").fill("Half a thought");

@@ -63,7 +63,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     occupant.close();
   });
 
-  it("tells in words why a plugin fails and when it is tried again, gives it up, and turns it on again by hand", async () => {
+  it("shows why a plugin fails and when it is retried, stops retrying, and starts it again by hand", async () => {
     const { page, open, axe, errors } = await openConsole(browser, daemon.url);
     await open("/system");
     const phones = page.locator(".plugin", { hasText: "ip-phones" });
@@ -112,7 +112,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     expect(await page.content()).not.toContain("hunter22");
   });
 
-  it("sets up who is told of an alarm with one click, and keeps some of it quiet after a look at what that hides", async () => {
+  it("sets up the recipients of an alarm with one click, and mutes part of it after showing what that hides", async () => {
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/alarms");
     await page.getByRole("button", { name: "Server severely degraded" }).click();
@@ -159,7 +159,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     expect(errors).toEqual([]);
   });
 
-  it("has no fault that axe, the browser or the policy knows, in light, in dark and on a phone", async () => {
+  it("has no findings of axe, the browser or the content security policy, in light, in dark and on a phone", async () => {
     const { id } = (
       await daemon.call<{ data: { id: string; name: string }[] }>("GET", "/extensions?limit=100")
     ).body.data.find(({ name }) => name === "ip-phones") as { id: string };

@@ -9,9 +9,9 @@ import { createInputCounter, type InputCounter } from "../support/input-counter.
 const { describe, it } = externalProgram("chromium");
 
 /** Clicks that a task may take. @source console.md, Measure it */
-const MOST_CLICKS = { stop: 1, lockdown: 2, why: 4, addPhone: 6, mayAll: 4 };
+const MAX_CLICKS = { stop: 1, lockdown: 2, why: 4, addPhone: 6, mayAll: 4 };
 
-describe("what people come to the console for", () => {
+describe("common tasks in the console", () => {
   let scene: BroadcastHarness;
   let browser: Browser;
 
@@ -44,7 +44,7 @@ describe("what people come to the console for", () => {
 
   it("stop what sounds, on whatever page they are", async () => {
     await scene.send("Assembly", 240);
-    await measure("stop what sounds", MOST_CLICKS.stop, "/people", async (page, hands) => {
+    await measure("stop what sounds", MAX_CLICKS.stop, "/people", async (page, hands) => {
       await hands.click(page.getByRole("button", { name: "Stop Assembly" }));
       await page.waitForSelector("text=Stopped: Assembly");
       await page.waitForSelector(".strip", { state: "detached" });
@@ -56,7 +56,7 @@ describe("what people come to the console for", () => {
     const lines = await scene.waitUntilFinished(id);
     const silent = lines.find(({ level }) => level === "failed");
     const digits = silent?.deviceIdentifier.slice(-4) ?? "";
-    await measure("why did this room stay silent", MOST_CLICKS.why, "/", async (page, hands) => {
+    await measure("why did this room stay silent", MAX_CLICKS.why, "/", async (page, hands) => {
       await hands.click(page.getByRole("link", { name: /missed the last message/ }));
       await hands.click(page.getByRole("searchbox"));
       await hands.type(silent?.deviceIdentifier ?? "");
@@ -68,7 +68,7 @@ describe("what people come to the console for", () => {
   });
 
   it("add a phone", async () => {
-    await measure("add a phone", MOST_CLICKS.addPhone, "/", async (page, hands) => {
+    await measure("add a phone", MAX_CLICKS.addPhone, "/", async (page, hands) => {
       await hands.click(
         page.getByRole("navigation", { name: "Main navigation" }).getByRole("link", { name: "Devices" }),
       );
@@ -92,7 +92,7 @@ describe("what people come to the console for", () => {
     const metadata = { console: { emergency: true } };
     const template = { name: "Lockdown", subject: "Lock the doors", deviceGroupIds: [group?.id], metadata };
     await scene.api().post("/message-templates", template);
-    await measure("live lockdown, its tile held", MOST_CLICKS.lockdown, "/audit", async (page, hands) => {
+    await measure("live lockdown, its tile held", MAX_CLICKS.lockdown, "/audit", async (page, hands) => {
       await hands.click(page.getByRole("button", { name: "Emergency: choose a message" }));
       const tile = page.getByRole("button", { name: "Lockdown Lock the doors" });
       await hands.hold(tile, () => page.waitForURL(/broadcasts\/./));
@@ -106,9 +106,9 @@ describe("what people come to the console for", () => {
     await scene.api().post(`/notifications/${sent.data[0]?.id}/activities`, { type: "abort" });
   });
 
-  it("find out whether somebody may send to all", async () => {
+  it("show whether a user may send to everyone", async () => {
     const { id } = await scene.api().post<{ id: string }>("/users", { name: "Anna Adler", email: "anna@example.org" });
-    await measure("who may send to all", MOST_CLICKS.mayAll, "/", async (page, hands) => {
+    await measure("who may send to all", MAX_CLICKS.mayAll, "/", async (page, hands) => {
       await hands.click(
         page.getByRole("navigation", { name: "Main navigation" }).getByRole("link", { name: "People" }),
       );

@@ -42,7 +42,7 @@ process.exit(0);
 `;
 
 describe("a network that changes under an agent", () => {
-  it("is followed: the groups are joined where the route leads", async () => {
+  it("makes it rejoin the groups on the new route", async () => {
     expect((await runInOwnNetwork(SCENE)).trim().split("\n")).toEqual(["one", "two", "one"]);
   });
 });

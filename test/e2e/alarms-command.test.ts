@@ -15,7 +15,7 @@ describe("the command alarms", () => {
     runCommand(["alarms", ...argv], { CARILLON_URL: daemon.url, CARILLON_TOKEN: daemon.first.token });
   const active = async (): Promise<string[][]> => (await carillon()).out.slice(1).map((line) => line.split(/ {2,}/));
 
-  it("says that nothing is wrong, and what is watched", async () => {
+  it("reports that all is well, and what is monitored", async () => {
     const { exitCode, out, err } = await carillon();
     expect([exitCode, out, err.join()]).toEqual([EXIT.ok, [], expect.stringContaining("No active alarms.")]);
     const all = (await carillon("list", "--all")).out.slice(1).map((line) => line.split(/ {2,}/));
@@ -26,7 +26,7 @@ describe("the command alarms", () => {
     );
   });
 
-  it("tells what is wrong and what to do next, and keeps who sees to it", async () => {
+  it("lists problems with the next step, and acknowledges one", async () => {
     const source = { name: "School", type: "table", path: "nowhere.csv" };
     const { id } = (await daemon.call<{ id: string }>("POST", "/load-definitions", source)).body;
     await daemon.call("POST", `/load-definitions/${id}/runs`, {});

@@ -85,7 +85,7 @@ const supersAtHub = async (): Promise<unknown[]> => {
   return members.body.data.map(({ userId }) => userId);
 };
 
-describe("whoever controls an appliance", () => {
+describe("an attacker who controls an appliance", () => {
   it("makes no token that the cloud accepts, not even of the super administrator", async () => {
     const { token } = await stolenToken();
     expect((await site.call("GET", "/session", undefined, token)).status).toBe(200);
@@ -141,7 +141,7 @@ describe("whoever controls an appliance", () => {
     expect([await logsInAtHub(password.password), await logsInAtHub(TEST_ADMIN.password)]).toEqual([true, false]);
   });
 
-  it("can make no change there once the appliance is revoked", async () => {
+  it("allows no change in the cloud once the appliance is revoked", async () => {
     const session = await logIn(NEW_PASSWORD);
     expect((await session("POST", "/users", { name: "Cid", email: "cid@example.org" })).status).toBe(200);
     expect((await hub.call("DELETE", `/link/appliances/${site.first.endpointId}`)).status).toBe(200);

@@ -82,7 +82,7 @@ function expectSoundInPlace(report: SimulatorReport): void {
 }
 
 describe("a daemon that is killed during a broadcast", { timeout: 120_000 }, () => {
-  it("has kept the message when it dies right after its answer", async () => {
+  it("has stored the notification when it dies right after its response", async () => {
     const after = await killed(await scene.send("Killed before the sound", SECONDS));
     expectOneEndEach(after.rows);
     expectNobodyAskedAgain(after);
@@ -90,7 +90,7 @@ describe("a daemon that is killed during a broadcast", { timeout: 120_000 }, () 
     expect(after.report.summary).toMatchObject({ exact: HEARING + ZONES });
   });
 
-  it("reaches those whose answer nobody heard, when it dies while phones are being asked", async () => {
+  it("reaches phones whose response was lost, when it dies while phones are being pushed", async () => {
     const id = await scene.send("Killed while asking", SECONDS);
     await eventually(async () => (await scene.campus.report()).phones.some(({ starts }) => starts > 0));
     const after = await killed(id);

@@ -44,7 +44,7 @@ describe("the demo", { timeout: 180_000 }, () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("reaches somebody by every channel, and proves it as far as each can", async () => {
+  it("reaches a recipient by every channel, and verifies each as far as the channel can", async () => {
     const { folder, lines, told, ended } = startDemo(["--channels", "--once"]);
     const [code] = await ended;
     expect(code, told.join("\n")).toBe(0);
@@ -56,7 +56,7 @@ describe("the demo", { timeout: 180_000 }, () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("cleans up behind itself when nobody reads what it prints any more", async () => {
+  it("cleans up when its output is closed", async () => {
     const { child, folder, told, ended } = startDemo(["--once"]);
     await once(child.stderr, "data");
     child.stdout.destroy();
@@ -64,7 +64,7 @@ describe("the demo", { timeout: 180_000 }, () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("goes on until it is interrupted, then ends both processes and removes their data", async () => {
+  it("runs until it is interrupted, then ends both processes and removes their data", async () => {
     const { child, folder, lines, told, ended } = startDemo([]);
     const stillRuns = async (): Promise<string> => {
       while (!lines.at(-1)?.startsWith("{")) await once(child.stdout, "data");

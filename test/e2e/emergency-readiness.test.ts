@@ -53,7 +53,7 @@ describe("emergencies", () => {
     expect([code, stdout]).toEqual([0, expect.stringMatching(/Lockdown +template +ready +1 +3 +0 +0 +never/)]);
   });
 
-  it("are red when they reach nobody, everywhere, until they are restored", async () => {
+  it("are critical everywhere while they reach no one, until they are restored", async () => {
     await scene.api().put(`/message-templates/${lockdown}`, { deviceGroupIds: [] });
     const empty = await until(lockdown, ({ state }) => state === "unreachable");
     expect(empty).toMatchObject({ phones: 0, speakers: 0, usual: PHONES + 1 });
@@ -66,7 +66,7 @@ describe("emergencies", () => {
     expect((await carillon("emergencies")).code).toBe(0);
   });
 
-  it("are reduced when they reach fewer than usual, or no device in a building", async () => {
+  it("are degraded while they reach fewer than usual, or no device in a building", async () => {
     const api = scene.api();
     const site = String((await api.post("/sites", { name: "School" })).id);
     const rooms = async (name: string): Promise<string> => {

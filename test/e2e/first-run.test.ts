@@ -39,7 +39,7 @@ describe("a new appliance in an empty folder", () => {
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
 
-  it("waits for its administrator, with a code that lies in its folder alone", async () => {
+  it("waits for its administrator with a code that is stored in its folder only", async () => {
     expect(await needed()).toBe(true);
     expect(code()).toMatch(/^[0-9A-HJKMNP-TV-Z]{5}-[0-9A-HJKMNP-TV-Z]{5}$/);
     expect(statSync(codeFile()).mode & 0o777).toBe(0o600);
@@ -86,7 +86,7 @@ describe("a new appliance in an empty folder", () => {
     expect((await get("/extensions")).body).toMatchObject({ partial: false });
   });
 
-  it("shows how its plugins are configured, without what is secret", async () => {
+  it("shows the configuration of its plugins without secrets", async () => {
     const schema = (await (await fetch(`${daemon.url}/api/schema`, { headers: { cookie } })).json()) as {
       extensions: Record<string, { type: string; properties: object }>;
     };
@@ -99,7 +99,7 @@ describe("a new appliance in an empty folder", () => {
     expect(JSON.stringify(schema.extensions)).toContain('"writeOnly":true');
   });
 
-  it("tells its console what changes, and does not wait for it when it ends", async () => {
+  it("pushes changes to its console, and does not wait for it when it stops", async () => {
     const socket = new WebSocket(`${daemon.url.replace("http", "ws")}/api/live`, {
       headers: { cookie, origin: daemon.url },
     });
@@ -131,8 +131,8 @@ describe("a new appliance in an empty folder", () => {
   });
 });
 
-describe("serve makes no appliance", () => {
-  it("in a folder where anything lies", async () => {
+describe("serve creates no appliance", () => {
+  it("in a folder that is not empty", async () => {
     const data = makeTempDir();
     writeFileSync(join(data, "mine.txt"), "mine");
     const ran = await runCarillon(["serve", "--data", data, "--listen", "127.0.0.1:0"]);
@@ -140,7 +140,7 @@ describe("serve makes no appliance", () => {
     expect(existsSync(join(data, "carillon.db"))).toBe(false);
   });
 
-  it("anew where there is one, and leaves no code beside an administrator", async () => {
+  it("where one exists, and leaves no code beside an administrator", async () => {
     const data = makeTempDir();
     await runInit(data);
     writeFileSync(join(data, "setup-code"), "00000-00000\n");
@@ -154,7 +154,7 @@ describe("serve makes no appliance", () => {
   });
 });
 
-it("tells the code on a terminal alone", () => {
+it("prints the code on a terminal only", () => {
   const data = makeTempDir();
   mkdirSync(data, { recursive: true });
   const told: string[] = [];

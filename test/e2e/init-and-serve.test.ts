@@ -44,7 +44,7 @@ describe("an appliance, from init to its end", () => {
     expect(await statusOf(daemon.url, `/domains/${domainId}`, first.token)).toBe(200);
   });
 
-  it("keeps what it writes to its own user, in a folder that others may read too", () => {
+  it("restricts its files to its user, in a folder that others may read", () => {
     const open = readdirSync(data).filter((name) => (statSync(join(data, name)).mode & 0o077) !== 0);
     expect(open).toEqual([]);
   });
@@ -67,7 +67,7 @@ describe("an appliance, from init to its end", () => {
     expect(await statusOf(daemon.url, "/users", first.token)).toBe(200);
   });
 
-  it("is there again after it was killed, and ends cleanly when it is asked to", async () => {
+  it("starts again after it was killed, and stops cleanly on request", async () => {
     await daemon.end("SIGKILL");
     daemon = await serveAppliance(data);
     expect(await statusOf(daemon.url, "/users", first.token)).toBe(200);
@@ -98,7 +98,7 @@ describe("serve refuses", () => {
   });
 });
 
-it("ends with 74 when the disk fails while writing, and what was answered is there afterwards", async () => {
+it("exits with 74 when the disk fails while writing, and has all acknowledged writes afterwards", async () => {
   const data = makeTempDir();
   const { token } = await runInit(data);
   // The system refuses to let any file grow beyond this: the write-ahead log soon meets an I/O error.

@@ -52,14 +52,14 @@ afterAll(async () => {
 });
 
 describe("an appliance that is linked to a cloud", () => {
-  it("gets what is made in the cloud, and what is changed at the appliance comes to the cloud", async () => {
+  it("receives rows created in the cloud, and sends its changes to the cloud", async () => {
     const group = await make(hub, "/device-groups", { name: "Canteen" });
     expect(await arrives(site, `/device-groups/${group}`, "Canteen")).toBe("Canteen");
     await site.call("PUT", `/device-groups/${group}`, { name: "Dining hall" });
     expect(await arrives(hub, `/device-groups/${group}`, "Dining hall")).toBe("Dining hall");
   });
 
-  it("brought its own rows, under their ids, and shares domain and administrator with the cloud", async () => {
+  it("brought its rows under their ids, and shares domain and administrator with the cloud", async () => {
     const names = async (at: TestDaemon, path: string): Promise<string[]> =>
       (await at.call<{ data: { id: string; name: string }[] }>("GET", path)).body.data
         .map(({ id, name }) => `${id} ${name}`)
@@ -70,7 +70,7 @@ describe("an appliance that is linked to a cloud", () => {
     expect([(await names(hub, "/sites")).length, site.cloudLink.report().parked]).toEqual([1, 0]);
   });
 
-  it("sounds what is sent in the cloud on its own devices, and the cloud sees what became of each", async () => {
+  it("plays notifications of the cloud on its devices, and reports each outcome to the cloud", async () => {
     const at = `/extensions/${site.first.extensionId}/endpoints/${site.first.endpointId}/devices`;
     const attributes = { Group: "239.192.99.7", Port: "20480", Codec: "PCMU", TTL: "1" };
     const zone = { type: "speakers", deviceIdentifier: "zone:canteen", description: "Canteen", attributes };
@@ -122,7 +122,7 @@ describe("an appliance that is linked to a cloud", () => {
     expect(hub.cloudLink.hub?.conflicts()).toMatchObject([{ type: "sites", id: gym, lost: ["name"] }]);
   });
 
-  it("shows on both sides what lost, with both values, until somebody takes the site's or leaves it", async () => {
+  it("shows conflicts with both values on both sides, until one is chosen", async () => {
     const [gym, hut] = [await make(hub, "/sites", { name: "Old gym" }), await make(hub, "/sites", { name: "Hut" })];
     await arrives(site, `/sites/${hut}`, "Hut");
     line.cut();
@@ -154,7 +154,7 @@ describe("an appliance that is linked to a cloud", () => {
     expect((await hub.call("DELETE", `/link/conflicts/${ofGym?.id}`)).status).toBe(404);
   });
 
-  it("tells how the link is, and its cloud how the appliances are", async () => {
+  it("reports the state of the link, and the cloud that of its appliances", async () => {
     const own = await pollUntil(
       async () => (await site.call("GET", "/link")).body,
       ({ unsentRows }) => unsentRows === 0,

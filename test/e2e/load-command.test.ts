@@ -37,7 +37,7 @@ describe("the command load", () => {
     expect(resultOf(right)).toMatchObject({ state: "complete", usersCreated: 2, linesWithErrors: 0 });
   });
 
-  it("stops for a roster that lacks a file, and goes on if that is confirmed", async () => {
+  it("stops for a roster that lacks a file, and continues after confirmation", async () => {
     await daemon.call("POST", "/load-definitions", { name: "School", type: "oneroster" });
     const users = "sourcedId,givenName,familyName,orgSourcedIds\nu1,Ada,Moss,o1\n";
     const orgs = "sourcedId,name\no1,North School\n";

@@ -69,7 +69,7 @@ describe("a daemon whose event loop is blocked", () => {
     expect(await createApiClient(daemon.url, token).get("/users?limit=1")).toMatchObject({ total: 1 });
   });
 
-  it("is no longer fed to the watchdog once it hangs, and says what it was busy with", async () => {
+  it("stops feeding the watchdog, and logs what it was busy with", async () => {
     daemon.child.kill("SIGURG");
     await eventually(async () => expect(logged("watchdog.hung")).toHaveLength(1));
     const [hung] = logged("watchdog.hung");

@@ -91,7 +91,7 @@ async function ringsAt(daemon: TestDaemon, at: number): Promise<string[]> {
   return ids;
 }
 
-it("an agent rings the bells of an appliance that is gone, which are its own afterwards; nobody's are missed", async () => {
+it("rings the bells of an offline appliance on an agent, and reports them afterwards without a missed one", async () => {
   const first = await startTestDaemon();
   endings.push(first.stop);
   const { data } = (await first.call<{ data: Row[] }>("GET", "/extensions?limit=100")).body;

@@ -81,7 +81,7 @@ const ends = (id: string): Promise<unknown> =>
   );
 
 describe("an appliance that joined an organisation", () => {
-  it("keeps its own rows to itself, under other names and switched off; who administered it still can", async () => {
+  it("keeps its rows local, renamed and switched off, and its administrator's access", async () => {
     expect((await site.call("GET", `/scheduled-notifications/${own}`)).body).toMatchObject({
       ...{ name: "Noon (site)", disabled: true },
     });
@@ -108,7 +108,7 @@ describe("an appliance that joined an organisation", () => {
     expect(await pollUntil(came, Boolean)).toBe(true);
   });
 
-  it("is upgraded in waves with others, which the first that fails stops; the cloud says which and why", async () => {
+  it("is upgraded in batches with others, which stop at the first failure; the cloud shows which and why", async () => {
     interface Upgrade {
       id: string;
       state: string;
@@ -133,7 +133,7 @@ describe("an appliance that joined an organisation", () => {
     expect((await hub.call<Upgrade>("POST", `${at}/cancel`, {})).body.state).toBe("cancelled");
   });
 
-  it("starts anew when it is told to, and says so once it did", async () => {
+  it("restarts on command, and confirms it", async () => {
     const restarting = new Promise<void>((resolve) => {
       restarted = resolve;
     });
@@ -145,7 +145,7 @@ describe("an appliance that joined an organisation", () => {
     expect(await ends(restart)).toBe("success");
   });
 
-  it("has the cloud change users and rights; without it, somebody can be locked out all the same, and nothing else", async () => {
+  it("changes users and permissions in the cloud only; offline it can only lock a user", async () => {
     const { token } = hub.first;
     await pollUntil(
       async () => (await site.call("GET", "/session", undefined, token)).status,
@@ -169,7 +169,7 @@ describe("an appliance that joined an organisation", () => {
     expect(await pollUntil(isLocked, (found) => found === true)).toBe(true);
   });
 
-  it("is told, and tells, when its key was taken away", async () => {
+  it("is notified, and reports, that its key was revoked", async () => {
     await hub.cloudLink.hub?.revoke(site.first.endpointId);
     const link = async (): Promise<unknown> => site.cloudLink.report().link?.state;
     expect(await pollUntil(link, (found) => found === "refused")).toBe("refused");

@@ -83,7 +83,7 @@ afterAll(async () => {
 });
 
 describe("PINs", () => {
-  it("of a scenario made in the cloud start it at every appliance, and a wrong one nowhere", async () => {
+  it("start a scenario of the cloud at every appliance, and a wrong one nowhere", async () => {
     const id = await make(hub, "/scenarios", lockdown());
     for (const at of [hub, east, west]) {
       await named(at, `/scenarios/${id}`, "Lockdown");
@@ -92,7 +92,7 @@ describe("PINs", () => {
     }
   });
 
-  it("are not asked for when the scenario is renamed elsewhere, and go on working", async () => {
+  it("stay valid without new input when the scenario is renamed elsewhere", async () => {
     const id = await make(hub, "/scenarios", lockdown({ name: "Fire" }));
     await named(east, `/scenarios/${id}`, "Fire");
     expect((await east.call("PUT", `/scenarios/${id}`, { name: "Fire drill" })).status).toBe(200);
@@ -102,7 +102,7 @@ describe("PINs", () => {
     }
   });
 
-  it("that are changed at one appliance are valid in the cloud and at the others", async () => {
+  it("are valid in the cloud and at the others when one appliance changes them", async () => {
     const id = await make(hub, "/scenarios", lockdown({ name: "Storm" }));
     await named(west, `/scenarios/${id}`, "Storm");
     const change = { name: "Heavy storm", confirmationPin: "97531" };
@@ -114,7 +114,7 @@ describe("PINs", () => {
     }
   });
 
-  it("that are removed from a number to dial are removed everywhere", async () => {
+  it("are removed everywhere when removed from a number to dial", async () => {
     const path = "/dialcast-dialing-configurations";
     const rule = { name: "Page", type: "NOTIFICATION", dialingPatternRegex: "7\\d\\d", messageTemplateId: templateId };
     const id = await make(east, path, { ...rule, pin: "4711" });
@@ -128,7 +128,7 @@ describe("PINs", () => {
     for (const at of [east, west]) expect(await isLocked(at, false)).toBe(false);
   });
 
-  it("are returned by no side, nor is their hash", async () => {
+  it("are never returned, nor their hashes", async () => {
     const id = await make(hub, "/scenarios", lockdown({ name: "Quiet" }));
     await named(east, `/scenarios/${id}`, "Quiet");
     await east.call("PUT", `/scenarios/${id}`, { name: "Very quiet", confirmationPin: "11223" });
@@ -154,7 +154,7 @@ describe("PINs that an earlier release stored", () => {
   const storedPin = (at: TestDaemon, id: string): unknown =>
     inData(at, "SELECT confirmation_pin FROM scenarios WHERE id = ?", id);
 
-  it("go on working after an upgrade, and come to the sides that do not have them", async () => {
+  it("stay valid after an upgrade, and are sent to the sides that lack them", async () => {
     const [ofCloud, ofEast] = [
       await make(hub, "/scenarios", lockdown({ name: "Of the cloud" })),
       await make(hub, "/scenarios", lockdown({ name: "Of the east" })),

@@ -93,7 +93,7 @@ describe("a message by mail and text", () => {
     expect(devices.body.data).toMatchObject([{ type: "email", level: "accepted" }]);
   });
 
-  it("is answered by a text message, too", async () => {
+  it("accepts a response by text message", async () => {
     const extensions = await daemon.call<{ data: Row[] }>("GET", "/extensions?type=device");
     const sms = extensions.body.data.find(({ name }) => name === "sms");
     const carrier = createServer((_request, response) => response.end('{"id":"1"}')).listen(0, "127.0.0.1");

@@ -173,7 +173,7 @@ function leaksIn(where: string, content: Buffer): string[] {
   );
 }
 
-it("no secret lies in clear in the data", () => {
+it("stores no secret in clear in the data", () => {
   expect(secrets.size).toBeGreaterThan(20);
   const files = readdirSync(daemon.dataDir, { recursive: true, encoding: "utf8" }).filter((name) =>
     statSync(join(daemon.dataDir, name)).isFile(),
@@ -182,7 +182,7 @@ it("no secret lies in clear in the data", () => {
   expect(files.flatMap((name) => leaksIn(name, readFileSync(join(daemon.dataDir, name))))).toEqual([]);
 });
 
-it("no secret lies in clear in a backup or in the logs for whoever helps, nor any key that the appliance keeps", async () => {
+it("stores no secret or key in clear in a backup or in the support archive", async () => {
   const folder = makeTempDir();
   const unpacked = join(folder, "unpacked");
   const order = async (name: string, args: object = {}) =>
@@ -209,12 +209,12 @@ it("no secret lies in clear in a backup or in the logs for whoever helps, nor an
     expect([name, key.length > 30, held.filter(({ content }) => content.includes(key))]).toEqual([name, true, []]);
 });
 
-it("no secret is logged, not even at level debug", () => {
+it("logs no secret, not even at level debug", () => {
   expect(log.length).toBeGreaterThan(10);
   expect(leaksIn("the log", Buffer.from(log.join("")))).toEqual([]);
 });
 
-it("no secret is in the answer to any GET, but for the own token at session", async () => {
+it("returns no secret to any GET, except the user's token at session", async () => {
   const { paths } = await call("GET", "/openapi.json");
   const endless = ["/v1/events"];
   const gets = Object.keys(paths).filter((path) => paths[path].get && !endless.includes(path));

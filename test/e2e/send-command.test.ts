@@ -96,7 +96,7 @@ describe("the commands device and send", () => {
     }
   });
 
-  it("end with a code of their own where somebody did not get it", async () => {
+  it("exit with a distinct code if a recipient was not reached", async () => {
     // Nobody listens at port 80 of this address.
     const phone = ["device", "phone", "SEP001122334455", "--address", "127.9.9.9"];
     expect(await carillon(...phone)).toMatchObject({ exitCode: EXIT.ok });
@@ -105,7 +105,7 @@ describe("the commands device and send", () => {
     expect(out.join("\n")).toMatch(/SEP001122334455 +Not reached +\S/);
   });
 
-  it("speak to loudspeakers, which cannot show a text, after a tone, unless told otherwise", async () => {
+  it("speak the text after a tone on speakers without a display, by default", async () => {
     const group = { name: "Hall only", filterType: "REJECT", additionIds: [await icopIdOf("zone:hall")] };
     expect((await daemon.call("POST", "/device-groups", group)).status).toBe(200);
     const spoken = await carillon("send", "The pool is closed", "--text", "All day.", "--to", "Hall only", "--json");
@@ -125,7 +125,7 @@ describe("the commands device and send", () => {
     expect(silent.out).toContain("Reached no one: 0 of 1 devices. Not reached: 1");
   });
 
-  it("show what was not reached last, and once more below the table", async () => {
+  it("list unreached devices last, and again below the table", async () => {
     const { exitCode, out } = await carillon("send", "Fire drill", "--tone", "chime", "--drill", "--all-devices");
     expect(exitCode).toBe(EXIT.failure);
     const names = out.map((line) => line.split(/ {2,}/)[1]);
@@ -136,7 +136,7 @@ describe("the commands device and send", () => {
     expect(names.slice(blank + 2).sort()).toEqual(["SEP001122334455", "SEP00112233AABB"]);
   });
 
-  it("warn where a message would reach no one, and end with a code of their own", async () => {
+  it("warn before a notification that would reach no one, and exit with a distinct code", async () => {
     const group = { name: "Empty wing", filterType: "REJECT" };
     expect((await daemon.call("POST", "/device-groups", group)).status).toBe(200);
     const sent = await carillon("send", "Fire drill", "--drill", "--to", "Empty wing", "--json");
@@ -172,13 +172,13 @@ describe("the commands device and send", () => {
   });
 });
 
-describe("an appliance that a command can't reach", () => {
-  it("is named with what to do next", async () => {
+describe("an unreachable appliance", () => {
+  it("causes an error that names the next step", async () => {
     const env = { CARILLON_URL: "http://127.0.0.1:9", CARILLON_TOKEN: "x" };
     expect((await runCommand(["device", "list"], env)).err.join()).toContain("Is the daemon running?");
   });
 
-  it("may have done what it did not answer", async () => {
+  it("causes an error that says that the request may have been carried out", async () => {
     const broken = createServer((request) => request.socket.destroy());
     await new Promise<void>((resolve) => broken.listen(0, "127.0.0.1", resolve));
     try {
@@ -190,7 +190,7 @@ describe("an appliance that a command can't reach", () => {
     }
   });
 
-  it("is asked no longer than a minute, and what it may have done is told then", async () => {
+  it("is waited for at most a minute, with a hint about what it may have done", async () => {
     const deaf = createServer((request) => request.socket.destroy());
     await new Promise<void>((resolve) => deaf.listen(0, "127.0.0.1", resolve));
     try {
@@ -202,7 +202,7 @@ describe("an appliance that a command can't reach", () => {
     }
   });
 
-  it("that died over a message is waited for until it has started", async () => {
+  it("is waited for while it restarts after a crash", async () => {
     let asked = 0;
     const keys = new Set<unknown>();
     const dying = createServer((request, response) => {
@@ -225,7 +225,7 @@ describe("an appliance that a command can't reach", () => {
     }
   });
 
-  it("has an authority that nobody knows here", async () => {
+  it("causes an error for an unknown certificate authority", async () => {
     const settings = "tls: {listen: 127.0.0.1:0}\nnetwork: {multicastInterface: 127.0.0.1}\n";
     const daemon = await startTestDaemon({ settings });
     try {

@@ -26,7 +26,7 @@ describe("the campus command", () => {
     return { code: (await ended)[0], lines };
   }
 
-  it("prints what there is, and at the end what was heard", async () => {
+  it("prints its devices, and at the end what was played", async () => {
     const { code, lines } = await campus("--phones", "3", "--zones", "2", "--no-rtp", "1", "--seed", "4");
     expect([code, lines.length]).toEqual([0, 2]);
     const ready = JSON.parse(lines[0] as string) as { event: string; devices: unknown[] };
@@ -44,7 +44,7 @@ describe("the campus command", () => {
     expect(body.total).toBe(4);
   });
 
-  it("says what is wrong", async () => {
+  it("reports errors of its arguments", async () => {
     expect(await runCarillon(["campus", "--phones", "many"])).toMatchObject({ code: 2, stdout: "" });
     expect((await runCarillon(["campus", "--register", daemon.url])).stderr).toContain("requires a token");
     const wrong = await runCarillon(["campus", "--zones", "1", "--register", daemon.url, "--token", "wrong"]);

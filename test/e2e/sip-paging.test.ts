@@ -17,7 +17,7 @@ import { locateSound } from "../support/signal-analysis.ts";
 
 type Row = Record<string, unknown> & { id: string };
 
-const LEAST_CORRELATION = 0.99;
+const MIN_CORRELATION = 0.99;
 const HANG_UP = "b";
 const PATIENCE = { timeout: 90_000, interval: 100 };
 
@@ -77,7 +77,7 @@ describe("a message by SIP", () => {
       });
       const programme = await decodeWithFfmpeg(new Uint8Array(await answer.arrayBuffer()));
       const heard = await decodeWithFfmpeg(device.recording());
-      expect(locateSound(heard, programme).correlation).toBeGreaterThan(LEAST_CORRELATION);
+      expect(locateSound(heard, programme).correlation).toBeGreaterThan(MIN_CORRELATION);
     },
   );
 
@@ -116,7 +116,7 @@ describe("a message by SIP", () => {
       const heard = await decodeWithFfmpeg(device.recording());
       // The rest was cut off by the key.
       const beginning = (await decodeWithFfmpeg(baselineRecording())).subarray(0, 8_000);
-      expect(locateSound(heard, beginning).correlation).toBeGreaterThan(LEAST_CORRELATION);
+      expect(locateSound(heard, beginning).correlation).toBeGreaterThan(MIN_CORRELATION);
     },
   );
 });

@@ -94,7 +94,7 @@ afterAll(async () => {
   await hub?.stop();
 }, 60_000);
 
-it("goes through all appliances in waves, stops where one does not get well, and goes on from there once that is mended", async () => {
+it("upgrades all appliances in batches, stops at an unhealthy one, and resumes after it is repaired", async () => {
   const [north, east, south] = sites as [Site, Site, Site];
   writeFileSync(join(east.root, ILLNESS), "");
   const untouched = south.pid();

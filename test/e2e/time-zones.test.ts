@@ -101,7 +101,7 @@ describe("new time zone data of the machine", () => {
     );
   });
 
-  it("is applied at the next start if it arrived while the appliance was off", async () => {
+  it("are applied at the next start if they arrived while the appliance was off", async () => {
     await daemon.stop();
     writeZoneFolder(folder, "2098c", { "America/Vancouver": VANCOUVER_2025 });
     daemon = await startTestDaemon({ settings, clock, after: daemon });
@@ -109,7 +109,7 @@ describe("new time zone data of the machine", () => {
     await eventually(async () => ((await endpoint())?.yellowReasons ?? []).some((text) => text.includes("2098c")));
   });
 
-  it("may come from carillon tz install; status and doctor name all sources", async () => {
+  it("are installed by carillon tz install; status and doctor name all sources", async () => {
     const [work, config] = [makeTempDir(), join(makeTempDir(), "carillon.yaml")];
     writeFileSync(config, settings);
     const fixed = (hours: number) => encodeTzif({ first: hours * 3_600 });

@@ -7,7 +7,7 @@ import { startTestDaemon } from "../support/daemon.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { runCommand } from "../unit/cli/run-command.ts";
 
-it("an installed certificate is said to be shown where it is, and else what is missing", async () => {
+it("reports where an installed certificate is served, or what is missing", async () => {
   const folder = makeTempDir();
   const [cert, key] = [join(folder, "server.crt"), join(folder, "server.key")];
   const pair = await issueServerCertificate(

@@ -94,7 +94,7 @@ describe("data folders of release 0.1.0", () => {
     });
   });
 
-  it("keep what people made and what was sent", async () => {
+  it("keep user data and sent notifications", async () => {
     for (const at of [site, cloud]) {
       expect(await namesAt(at, "/distribution-lists")).toEqual(["Teachers"]);
       expect(await namesAt(at, "/ring-lists")).toEqual(["Normal day"]);
@@ -117,7 +117,7 @@ describe("data folders of release 0.1.0", () => {
     });
   });
 
-  it("have only the new names of tables and columns, an unbroken audit, and the migration recorded once", async () => {
+  it("use only the new names of tables and columns, with a valid audit and one recorded migration", async () => {
     await site.stop();
     await cloud.stop();
     for (const dataDir of [join(folder, "site"), join(folder, "cloud")]) {

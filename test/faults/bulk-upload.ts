@@ -45,7 +45,7 @@ const TRACES =
   /^(bulk_upload|staged_batches|audit_entries|changes|sqlite_|search_pending|idempotency_keys|user_tokens|daemon_runs|.*__search)/;
 const ENDED = ["COMPLETE", "success", "ERROR"];
 /** Device groups that an appliance may have. @source service-api.md, Limits */
-const MOST_GROUPS = 3_500;
+const MAX_GROUPS = 3_500;
 
 /**
  * Uploads `lines` multicast zones: a test, one with a wrong line in its middle, one that is killed at half, and a commit
@@ -152,11 +152,11 @@ export async function interruptBulkUpload(lines: number, say: (progress: string)
     });
     expect(committed === "COMPLETE" && (await count("devices")) === lines, "a commit makes all of them");
 
-    const groups = await send("device-groups", false, groupsTable(MOST_GROUPS + 1));
+    const groups = await send("device-groups", false, groupsTable(MAX_GROUPS + 1));
     const { status: ofGroups } = await ended(groups);
     const [tooMany] = await faultsOf(groups);
     expect(ofGroups === "ERROR" && (await count("device-groups")) === 0, "one device group too many: none is made");
-    const said = tooMany?.line === MOST_GROUPS + 2 && tooMany.resourceResponse.includes(`Limit of ${MOST_GROUPS}`);
+    const said = tooMany?.line === MAX_GROUPS + 2 && tooMany.resourceResponse.includes(`Limit of ${MAX_GROUPS}`);
     expect(said, `the line that passes the limit says so (${tooMany?.line}: ${tooMany?.resourceResponse})`);
 
     const pulse = worstLoopStatistics(pulses);

@@ -243,8 +243,8 @@ async function allDevices(api: ApiClient): Promise<Device[]> {
   return devices.filter(({ deviceIdentifier }) => deviceIdentifier.startsWith("SEP"));
 }
 
-async function until<T>(ask: () => Promise<T>, isOver: (value: T) => boolean, mostMs: number): Promise<T> {
-  const end = performance.now() + mostMs;
+async function until<T>(ask: () => Promise<T>, isOver: (value: T) => boolean, maxMs: number): Promise<T> {
+  const end = performance.now() + maxMs;
   for (;;) {
     const value = await ask();
     if (isOver(value) || performance.now() > end) return value;

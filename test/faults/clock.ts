@@ -118,7 +118,7 @@ export const CLOCK_STORIES = Object.keys(SCRIPTS) as ClockStoryName[];
 
 /** A ring on time, or as soon as it can be, is heard within this. */
 const SLACK_MS = 1_000;
-/** A ring that comes late is made ready first. own choice */
+/** A late ring is prepared first. */
 const LATE_SLACK_MS = 5_000;
 /** The daemon's day begins here, far from midnight. */
 const HOUR = 10;

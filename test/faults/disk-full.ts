@@ -114,8 +114,8 @@ function usedShare(path: string): number {
   return used / size;
 }
 
-async function within(mostMs: number, isSo: () => Promise<boolean>): Promise<boolean> {
-  for (const until = performance.now() + mostMs; performance.now() < until; await pause(100))
+async function within(maxMs: number, isSo: () => Promise<boolean>): Promise<boolean> {
+  for (const until = performance.now() + maxMs; performance.now() < until; await pause(100))
     if (await isSo()) return true;
   return false;
 }

@@ -54,14 +54,14 @@ export interface EmergencyFigures {
 const LATENCY = "uniform:5:200";
 const AT_ONCE = 32;
 /** Longest wait for what comes on a machine that is slow. */
-const LONGEST_WAIT_MS = 180_000;
+const MAX_WAIT_MS = 180_000;
 /** What is not heard by then is silent. */
-const LONGEST_HEARING_MS = 15_000;
+const MAX_HEARING_MS = 15_000;
 /** On a machine that is slow a routine message may have given devices up: after so long nearly all that sound will do. */
 const PATIENCE_MS = 60_000;
 const NEARLY_ALL = 0.95;
 /** The other end of the scale. */
-const LEAST_URGENT = 9;
+const MIN_URGENT = 9;
 /** So that routine messages sound through a round. */
 const REPETITIONS = 100;
 
@@ -154,7 +154,7 @@ async function sendRoutine({ plan, api, campus }: Scene, parts: readonly string[
   const sent: string[] = [];
   await eachOf(parts, async (part, at) => {
     const message = { subject: `Notice ${at + 1}`, body: "Nothing urgent", alertTone: "chime", deviceGroupIds: [part] };
-    const profile = { priority: LEAST_URGENT, repetitions: REPETITIONS };
+    const profile = { priority: MIN_URGENT, repetitions: REPETITIONS };
     const extensionSettingsOverrides = { [ONPREM_EXTENSION_ID]: profile };
     sent.push(String((await api.post("/notifications", { ...message, extensionSettingsOverrides })).id));
   });
@@ -183,7 +183,7 @@ async function sendEmergency({ plan, api, campus, pid }: Scene, all: string): Pr
   const id = String((await api.post("/notifications", urgent)).id);
   let times: number[] = [];
   // Asked seldom, so that the question does not take what it asks for.
-  for (const end = Date.now() + LONGEST_HEARING_MS; Date.now() < end; ) {
+  for (const end = Date.now() + MAX_HEARING_MS; Date.now() < end; ) {
     await pause(2_000);
     times = timesIn(await reportOf(campus), ssrcOf(id), sentAt);
     if (times.length === plan.devices && times.every(Number.isFinite)) break;
@@ -226,7 +226,7 @@ async function eachOf<T>(all: readonly T[], work: (one: T, at: number) => Promis
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + LONGEST_WAIT_MS; !(await isSo()); await pause(200)) {
+  for (const end = Date.now() + MAX_WAIT_MS; !(await isSo()); await pause(200)) {
     if (Date.now() > end) throw new Error("What was waited for did not come.");
   }
 }

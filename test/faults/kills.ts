@@ -15,7 +15,7 @@ export interface KillRun {
 
 const CLIENTS = 8;
 /** Own choice: a kill falls into the first 400 ms after the first answer, where WAL growth and checkpoints lie. */
-const LONGEST_LOAD_MS = 400;
+const MAX_LOAD_MS = 400;
 
 /**
  * Kills the daemon (SIGKILL) `kills` times at moments that follow from `seed` while eight clients create users, starts it
@@ -33,7 +33,7 @@ export async function killUnderLoad(kills: number, seed: number, say: (progress:
           daemon,
           token,
           result.kills,
-          seededRandom(seed, result.kills) * LONGEST_LOAD_MS,
+          seededRandom(seed, result.kills) * MAX_LOAD_MS,
         );
         result.kills += 1;
         result.answered += answered.size;

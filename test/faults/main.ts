@@ -1,80 +1,77 @@
 /**
- * `npm run faults`: the forty hostile inputs and the twenty faults, one after the other in about twenty minutes, and a table of
- * what was promised and measured. What this machine cannot do (no root, a program missing) is named as skipped, and a piece that
- * hangs is ended after half an hour.
- * `npm run faults -- inputs [NUMBER]`: brings the forty hostile inputs, or the one of this number: none is answered 5xx, what
- * must be refused is, the daemon neither ends nor stands still.
- * `npm run faults -- disk [NUMBER] [--seed S]`: breaks the disk under the store, by a library that stands between it and the kernel: NUMBER
- * (1000) power cuts lose nothing that was answered, and lose rows where the disk is not asked to keep them (which shows that the cuts bite);
- * what waits for no disk is missing from its end alone, and a start from what ten of them left makes the messages again;
- * after a failed sync nothing more is answered 200 and the daemon ends. Needs a C compiler.
- * `npm run faults -- files`: lets a daemon have 64 open files only: it goes on, and answers again when clients have left.
- * `npm run faults -- kills [NUMBER] [--seed S]`: kills the daemon NUMBER times (100) under load and looks for answered
+ * `npm run faults`: runs the hostile inputs and the injected faults one after the other (about twenty minutes) and prints a
+ * table of goals and results. Faults that this machine cannot inject (no root, a program missing) are listed as skipped. A
+ * run that hangs is stopped after half an hour.
+ * `npm run faults -- inputs [NUMBER]`: sends the forty hostile inputs, or the one with this number: no response is 5xx,
+ * invalid input is rejected, the daemon neither exits nor hangs.
+ * `npm run faults -- disk [NUMBER] [--seed S]`: injects disk failures with a library between the store and the kernel.
+ * NUMBER (1000) power cuts lose no acknowledged write; without fsync rows are lost, which proves that the cuts take effect.
+ * Writes that do not wait for the disk lose at most their last records, and ten starts from such disks create the
+ * notifications again. After a failed fsync no request is answered with 200 and the daemon exits. Needs a C compiler.
+ * `npm run faults -- files`: limits a daemon to 64 open files: it keeps running and responds again when clients disconnect.
+ * `npm run faults -- kills [NUMBER] [--seed S]`: kills the daemon NUMBER (100) times under load and looks for acknowledged
  * creates that were lost.
- * `npm run faults -- fuzz [NUMBER] [--seed S]`: sends NUMBER requests (100000) made from what the API serves, and the
- * hostile ones; nothing may be answered 5xx, the daemon may neither end nor stand still nor grow.
- * `npm run faults -- bulk [NUMBER]`: uploads NUMBER speakers (100000): a test leaves nothing, neither does one wrong line
- * nor a kill at half, a commit makes them all, and no turn of the daemon's loop takes more than 20 ms of the processor.
- * `npm run faults -- flaps [NUMBER] [--seed S]`: lets faults flap NUMBER times (10000) in virtual time, with 50 crashes of
- * the alarms; events alternate, each action is taken once.
- * `npm run faults -- failover [NUMBER] [--seed S] [--bug NAME|all]`: kills the appliance that acts around the minute of a
- * bell NUMBER times (1000) in virtual time; each bell is rung, within 5 s, and twice only for a reason. With planted bugs
- * the exit code is 0 when each was caught.
- * `npm run faults -- clock [NUMBER]`: sets the daemon's clock forward and back, stops it and ends it across rings, in all
- * stories or the one with this number (all take five minutes; needs Debian's faketime); each ring is heard once at its
- * time, or late, or written down as missed.
- * `npm run faults -- time-zones`: compares every time zone that schedules may name with Python's zoneinfo on the same database
- * (the machine's), from 1972 to 2060, in about five minutes, and lists the names that stand for another zone here, since the
- * database lacks them or means something else.
- * `npm run faults -- bells [NUMBER]`: changes and takes back a day of NUMBER bell schedules (3500) at once while a bell rings
- * every few seconds: no turn of the daemon's loop takes more than 20 ms of the processor, each bell is heard once.
- * `npm run faults -- phones [NUMBER]`: reads NUMBER phones (20000) of a call manager, changes 500 of them, and lets its
+ * `npm run faults -- fuzz [NUMBER] [--seed S]`: sends NUMBER (100000) requests generated from the API, and the hostile
+ * inputs: no response is 5xx, the daemon neither exits nor hangs, and its memory does not grow.
+ * `npm run faults -- bulk [NUMBER]`: uploads NUMBER (100000) speakers: a dry run, an invalid line and a kill halfway leave
+ * no rows behind, a commit creates all of them, and no event loop turn uses more than 20 ms of CPU time.
+ * `npm run faults -- flaps [NUMBER] [--seed S]`: opens and closes alarms NUMBER (10000) times in virtual time, with 50
+ * crashes: opened and closed events alternate, each action runs once.
+ * `npm run faults -- failover [NUMBER] [--seed S] [--bug NAME|all]`: kills the active appliance NUMBER (1000) times around
+ * the minute of a bell in virtual time: each bell rings within 5 s, and twice only where that is allowed. With planted bugs
+ * the exit code is 0 if each was caught.
+ * `npm run faults -- clock [NUMBER]`: changes the daemon's clock, suspends and stops the daemon around rings, in all scenes
+ * or the one with this number (five minutes for all; needs Debian's faketime): each ring is heard once on time, or late, or
+ * recorded as missed.
+ * `npm run faults -- time-zones`: compares every time zone of schedules from 1972 to 2060 with Python's zoneinfo on the same
+ * database (five minutes), and lists the names that this machine's database lacks or defines differently.
+ * `npm run faults -- bells [NUMBER]`: changes one day of NUMBER (3500) bell schedules in one request and reverts it, while a
+ * bell rings every few seconds: no event loop turn uses more than 20 ms of CPU time, each bell is heard once.
+ * `npm run faults -- phones [NUMBER]`: imports NUMBER (20000) phones from a call manager, changes 500 of them, and makes its
  * administration interface fail in every way.
- * `npm run faults -- systemd`: runs the shipped service under a systemd of its own (as root), sends a broadcast through
- * it, lets it hang and kills it: it works again within 10 s, and that is written down. Takes the timer's backup, and
- * upgrades: a version that is well stays, one that dies makes way. The secret key is a credential all along.
- * `npm run faults -- disk-full`: fills the disk under a running daemon (as root): writes are refused with 507, reads go
- * on, the alarm is active before, and within 5 s of the space's return all works again.
- * `npm run faults -- backup [NUMBER] [--seed S]`: takes a backup of NUMBER rows (100000) under four writers, kills the daemon
- * 20 times in the middle of one, restores one and damages one: no turn takes more than 20 ms of the processor, and in most
- * backups none keeps the loop for longer, work and disk together; the last good one stays, nothing is left behind, a
- * flipped bit is named.
- * `npm run faults -- cloud [MINUTES] [--seed S]`: a cloud and two appliances in network namespaces of their own under four
- * writers for so long (5), while lines are cut, muted and slowed, and daemons killed, stopped and their clocks set; messages
- * that are sent in the cloud are heard by ffmpeg as their class demands. Then all sides agree within 30 s, nothing that was
- * answered is lost, nothing is told twice. Root, or user namespaces; clocks need Debian's faketime.
- * `npm run faults -- cover [NUMBER] [--seed S]`: in the same field, kills the appliance that acts around a bell NUMBER times
- * (20), every fifth time in a partition: ffmpeg hears each bell, within 5 s, and twice only for a reason.
- * `npm run faults -- catch-up [ROUNDS] [ROWS]`: in the same field, an appliance is away for three days by the clock, in which
- * each of ROWS rows (10000) changes ten times, then ROUNDS times (5) for as long as each changes once: each row comes once,
- * emergencies meanwhile are heard within 300 ms (p99; on a machine with other work: twice what they take on a quiet link), one that is
- * out of date is told as expired and never heard. Needs Debian's faketime.
- * `npm run faults -- answers [NUMBER] [--seed S]`: NUMBER recipients (10000) of a message answer within 5 s, some of them
- * twice, and the daemon is killed after the last answer and around the moment at which an escalation is due: counters and
- * the replies to the first places are exact, the escalation is sent once.
- * `npm run faults -- emergency [ROUNDS]`: ROUNDS (10) emergencies to 1000 devices while 50 routine messages sound at all of
- * them, and as many while these are still being sent: the first packet is at 99 % of the devices within 1 s of the POST.
- * `npm run faults -- calls [NUMBER]`: NUMBER (500) SIP devices are called, 200 a second, hear two seconds of sound and are hung
- * up; needs Debian's sip-tester.
- * `npm run faults -- hub-nodes [ROUNDS]`: two nodes of a cloud on one PostgreSQL and two appliances, in network namespaces of
- * their own and all of them written to, while the node that acts is killed, the database restarted, and its replica promoted
- * in its place in turn, ROUNDS times (6): both appliances have what is written next within 10 s, nothing that was answered is
- * lost, nothing stands twice. As root, with Debian's postgresql.
+ * `npm run faults -- systemd`: runs the shipped service under a separate systemd (as root), sends a notification, makes the
+ * daemon hang and kills it: it works again within 10 s and records the restart. Runs the timer's backup, and upgrades: a
+ * healthy version stays, one that crashes is rolled back. The secret key is a systemd credential throughout.
+ * `npm run faults -- disk-full`: fills the disk under a running daemon (as root): writes are refused with 507, reads work,
+ * the alarm opens before the disk is full, and all works again within 5 s after space is freed.
+ * `npm run faults -- backup [NUMBER] [--seed S]`: backs up NUMBER (100000) rows under four writers, kills the daemon 20 times
+ * during a backup, restores one and damages one: no event loop turn uses more than 20 ms of CPU time, and in most backups none
+ * takes longer including disk waits; the last complete backup is kept, no temporary files remain, a flipped bit is located.
+ * `npm run faults -- cloud [MINUTES] [--seed S]`: runs a cloud and two appliances in network namespaces under four writers for
+ * MINUTES (5), while connections are cut, blackholed and slowed, daemons are killed and suspended, and clocks are changed.
+ * ffmpeg hears notifications from the cloud as their priority demands. Afterwards all sides agree within 30 s, no acknowledged
+ * write is lost, nothing is announced twice. Root or user namespaces; clocks need Debian's faketime.
+ * `npm run faults -- cover [NUMBER] [--seed S]`: in the same network, kills the active appliance NUMBER (20) times around a
+ * bell, every fifth time during a partition: ffmpeg hears each bell within 5 s, and twice only where that is allowed.
+ * `npm run faults -- catch-up [ROUNDS] [ROWS]`: in the same network, an appliance is offline for three days of its clock, while
+ * each of ROWS (10000) rows changes ten times, then ROUNDS (5) times while each changes once: each row is transferred once,
+ * emergencies during the catch-up are heard within 300 ms (p99; on a shared machine: twice the delay of an idle link), an
+ * expired one is reported as expired and never heard. Needs Debian's faketime.
+ * `npm run faults -- answers [NUMBER] [--seed S]`: NUMBER (10000) recipients of a notification respond within 5 s, some of them
+ * twice, and the daemon is killed after the last response and around the time at which an escalation is due: counters and
+ * the follow-ups of the first responders are exact, the escalation is sent once.
+ * `npm run faults -- emergency [ROUNDS]`: sends ROUNDS (10) emergencies to 1000 devices while 50 routine notifications play on
+ * all of them, and as many while these are still being sent: 99 % of the devices get the first packet within 1 s of the POST.
+ * `npm run faults -- calls [NUMBER]`: calls NUMBER (500) SIP devices, 200 a second, plays two seconds of audio and hangs up.
+ * Needs Debian's sip-tester.
+ * `npm run faults -- hub-nodes [ROUNDS]`: runs two cloud nodes on one PostgreSQL and two appliances in network namespaces under
+ * writes, and ROUNDS (6) times kills the leader, restarts the database, or promotes its replica: both appliances have the
+ * next write within 10 s, no acknowledged write is lost, no row exists twice. As root, with Debian's postgresql.
  * `npm run faults -- flood [EMERGENCIES] [FLOOD,FLOOD...] [--bug admission-off|lane-off]`: sends EMERGENCIES (20) during each
- * flood: strangers who search, read, hold connections or guess passwords, and a user who may read and sends each of the 30
- * most expensive requests, over 200 connections. Phones get each emergency within 1 s (p99), the watchdog is fed at least
- * every 2 s, no request of a session is refused. A flood is one of search, same-user, openapi, console, connections,
+ * flood: anonymous clients that search, read, hold connections or guess passwords, and a user with read access who sends each of
+ * the 30 most expensive requests, over 200 connections. Phones get each emergency within 1 s (p99), the watchdog is fed at least
+ * every 2 s, no request of a session is refused. Floods: search, same-user, openapi, console, connections,
  * connections-of-this-address, phone-authentication, set-up, log-in, expensive. A planted bug must exceed a limit.
- * `npm run faults -- network [SCENE] [--bug no-watch]`: changes the network under a daemon in network namespaces of its own,
- * in all scenes or the first and the one with this number: an address that comes late or changes, an interface down and up, a
- * cable, two interfaces, a default route that moves, no route for multicast, and the marks of packets (DSCP). Zones and a SIP speaker hear the sound again
- * within 2 s of the network, health shows each fault and its end, and nothing is `sent` while nothing can leave. Prints a
- * table of the figures. With the planted bug, a daemon that does not notice changes, it must fail. Root, or user namespaces.
- * `npm run faults -- heard [ROOMS] [SEED] [--write] [--bug level-rule]`: listens by the agent's microphone in ROOMS synthetic rooms
- * (2000; reverberation, noise, talk, doors, other programmes, drifting clocks), half of them with a dead speaker: none of
- * those is heard, and at least 99 % of the others where the speaker is as loud as the noise. With the planted bug the
- * 6 dB rule of earlier agents decides, which must fail. `--write` writes the figures into docs/benchmarks.md.
- * The last line has the figures; exit code 1 when a promise was broken.
+ * `npm run faults -- network [SCENE] [--bug no-watch]`: changes the network of a daemon in a network namespace, in all scenes
+ * or the first and the one with this number: an address that arrives late or changes, an interface down and up, a pulled
+ * cable, two interfaces, a moving default route, no multicast route, and packet marks (DSCP). Zones and a SIP speaker play
+ * again within 2 s of the network's return, health reports each fault and its end, and no delivery is `sent` while packets
+ * cannot leave. Prints a table. The planted bug, a daemon that ignores network changes, must fail. Root or user namespaces.
+ * `npm run faults -- heard [ROOMS] [SEED] [--write] [--bug level-rule]`: detects playback with the agent's microphone in ROOMS
+ * (2000) synthetic rooms (reverberation, noise, speech, doors, other audio, drifting clocks), half of them with a dead speaker:
+ * no dead speaker is reported as heard, and at least 99 % of the others are if the speaker is as loud as the noise. The planted
+ * bug, the 6 dB rule of earlier agents, must fail. `--write` writes the figures into docs/benchmarks.md.
+ * The last line has the figures. Exit code 1 if a goal was missed.
  */
 
 import { loadavg } from "node:os";
@@ -110,9 +107,9 @@ import { callMany } from "./sip-calls.ts";
 import { underSystemd } from "./systemd.ts";
 import { compareAllZones } from "./time-zones.ts";
 
-/** What no hostile input may keep the daemon busy for. */
-const LONGEST_TURN_MS = 250;
-/** How a daemon ends whose disk has failed. */
+/** Longest time that a hostile input may block the event loop. */
+const MAX_LOOP_DELAY_MS = 250;
+/** Exit code of a daemon whose disk failed. */
 const DISK_FAULT = 74;
 
 const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
@@ -135,7 +132,7 @@ if (what === undefined) {
     `${JSON.stringify({ inputs: verdicts.length, ...figures, broken: broken.map(({ number }) => number) })}\n`,
   );
   process.exitCode =
-    broken.length === 0 && verdicts.length > 0 && figures.alive && figures.turnMaxMs <= LONGEST_TURN_MS ? 0 : 1;
+    broken.length === 0 && verdicts.length > 0 && figures.alive && figures.turnMaxMs <= MAX_LOOP_DELAY_MS ? 0 : 1;
 } else if (what === "disk") {
   const run = await injectDiskFailures({ creates: 400, cuts: Number(number ?? 1_000), starts: 10 }, seed, say);
   process.stdout.write(`${JSON.stringify(run)}\n`);

@@ -430,17 +430,17 @@ function createStage({ api, groups, dataDir, ears, result }: StageParts): Stage 
     const state = await daemonState(dataDir);
     return state.reasons.filter(({ reason }) => /multicast|network|route/i.test(reason));
   };
-  /** Ms until `isSo`; null after `mostMs`. */
-  const until = async (isSo: () => boolean | Promise<boolean>, mostMs: number): Promise<number | null> => {
+  /** Ms until `isSo`; null after `maxMs`. */
+  const until = async (isSo: () => boolean | Promise<boolean>, maxMs: number): Promise<number | null> => {
     const began = performance.now();
-    while (performance.now() - began < mostMs) {
+    while (performance.now() - began < maxMs) {
       if (await isSo()) return Math.round(performance.now() - began);
       await pause(POLL_MS);
     }
     return null;
   };
-  const hearsAfter = (ear: Ear, since: number, mostMs: number): Promise<number | null> =>
-    until(() => ears.lastAt(ear) > since, mostMs);
+  const hearsAfter = (ear: Ear, since: number, maxMs: number): Promise<number | null> =>
+    until(() => ears.lastAt(ear) > since, maxMs);
   return {
     ip,
     async send(...devices) {

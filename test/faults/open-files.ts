@@ -19,7 +19,7 @@ export interface OpenFilesRun {
 }
 
 /** What a daemon with its plugins holds open when it is ready is about half of it. */
-const MOST_FILES = 64;
+const MAX_FILES = 64;
 
 /** Lets a daemon have few open files, has clients hold all that are left, and lets them go. Needs `prlimit`. */
 export async function exhaustOpenFiles(say: (progress: string) => void): Promise<OpenFilesRun> {
@@ -27,7 +27,7 @@ export async function exhaustOpenFiles(say: (progress: string) => void): Promise
   try {
     const { token } = await runInit(dataDir);
     const args = ["serve", "--data", dataDir, "--listen", "127.0.0.1:0"];
-    const daemon = await spawnDaemon(args, {}, ["prlimit", `--nofile=${MOST_FILES}:${MOST_FILES}`]);
+    const daemon = await spawnDaemon(args, {}, ["prlimit", `--nofile=${MAX_FILES}:${MAX_FILES}`]);
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", connection: "close" };
     const create = async (name: string): Promise<string | null> => {
       const signal = AbortSignal.timeout(5_000);
@@ -37,7 +37,7 @@ export async function exhaustOpenFiles(say: (progress: string) => void): Promise
     };
     try {
       const made = [await create("Before")];
-      const sockets = await Promise.all(Array.from({ length: MOST_FILES * 2 }, () => dial(daemon.url)));
+      const sockets = await Promise.all(Array.from({ length: MAX_FILES * 2 }, () => dial(daemon.url)));
       made.push(await create("While none is left"));
       const held = sockets.filter((socket) => !socket.destroyed).length;
       say(`${held} clients hold on`);

@@ -41,7 +41,7 @@ const AGENT = new Agent({ keepAlive: true, maxSockets: CLIENTS });
 const LIMIT_MS = 3_000;
 /** Every so many recipients answer otherwise first. */
 const CHANGED = 20;
-const LONGEST_WAIT_MS = 120_000;
+const MAX_WAIT_MS = 120_000;
 const FIRST = "Come to the gate.";
 const REST = "Stay where you are.";
 
@@ -231,7 +231,7 @@ async function eachOf<T>(all: readonly T[], work: (one: T, index: number) => Pro
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + LONGEST_WAIT_MS; !(await isSo()); await pause(50)) {
+  for (const end = Date.now() + MAX_WAIT_MS; !(await isSo()); await pause(50)) {
     if (Date.now() > end) throw new Error("What was waited for did not come.");
   }
 }

@@ -6,13 +6,13 @@ import { present } from "../../.ci/setup/debian.mjs";
 import { REPOSITORY_ROOT } from "../support/carillon-process.ts";
 import { libfaketime } from "./clock.ts";
 
-/** One thing that is done to the product, by a command of its own. */
+/** One run of the harness, in a separate process. */
 interface Piece {
-  /** The faults that it injects, as they are numbered there. @source reliability.md 5 */
+  /** Numbers of the faults that it injects. @source reliability.md 5 */
   faults: string;
   done: string;
   promise: string;
-  /** The words behind `npm run faults --`, or a program of dist/ with its arguments. */
+  /** Arguments of `npm run faults --`, or of a program of dist/. */
   run: readonly string[];
   program?: string;
   needs?: readonly Need[];
@@ -20,97 +20,101 @@ interface Piece {
 
 type Need = "root" | "systemd" | "faketime" | "ffmpeg" | "ip" | "nft" | "python3" | "cc" | "prlimit" | "openssl";
 
-/** How a piece ended. */
+/** Result of a run. */
 interface Ended extends Omit<Piece, "run" | "program" | "needs"> {
   measured: string;
   verdict: "kept" | "broken" | "skipped";
   seconds: number;
 }
 
-/** Sizes are such that all take about twenty minutes on two cores. */
+/** All of them take about twenty minutes on two cores. */
 const PIECES: readonly Piece[] = [
   {
     ...{ faults: "inputs 1-40", done: "the forty hostile inputs", run: ["inputs"], needs: ["openssl"] },
-    promise: "no 5xx, no end, turns of the loop <= 250 ms",
+    promise: "no 5xx, no exit, event loop blocked <= 250 ms",
   },
   {
-    ...{ faults: "inputs, made up", done: "20,000 requests, right, wrong and hostile", run: ["fuzz", "20000"] },
-    promise: "no 5xx, no end, lag p99 < 100 ms",
+    ...{ faults: "generated inputs", done: "20,000 valid, invalid and hostile requests", run: ["fuzz", "20000"] },
+    promise: "no 5xx, no exit, loop lag p99 < 100 ms",
   },
-  { faults: "F1", done: "SIGKILL 20 times under writes", promise: "no answered create lost", run: ["kills", "20"] },
+  { faults: "F1", done: "SIGKILL 20 times under writes", promise: "no acknowledged create lost", run: ["kills", "20"] },
   {
-    ...{ faults: "F2 F3", done: "1,000 power cuts, then a sync that fails", run: ["disk", "1000"], needs: ["cc"] },
-    promise: "0 lost, 0 broken, a lazy disk loses; ends <= 2 s, nothing taken after",
-  },
-  {
-    ...{ faults: "F4", done: "the disk full, then free", run: ["disk-full"], needs: ["root"] },
-    promise: "507, reads and alarm go on, again <= 5 s",
+    ...{ faults: "F2 F3", done: "1,000 power cuts, then a failed fsync", run: ["disk", "1000"], needs: ["cc"] },
+    promise: "0 lost, 0 corrupt (without fsync: lost); exits <= 2 s, no write accepted after",
   },
   {
-    ...{ faults: "F6", done: "backups under writers, killed, restored, flipped bits", run: ["backup", "20000"] },
-    promise: "turns <= 20 ms, the damage is named",
+    ...{ faults: "F4", done: "a full disk, then free space", run: ["disk-full"], needs: ["root"] },
+    promise: "507, reads and alarm work, recovers <= 5 s",
+  },
+  {
+    ...{ faults: "F6", done: "backups under writes, kills, a restore, flipped bits", run: ["backup", "20000"] },
+    promise: "event loop turns <= 20 ms, damage is located",
   },
   {
     ...{ faults: "F7 F8 F19", done: "a hang, a crash, good and bad upgrades under systemd", run: ["systemd"] },
-    ...{ promise: "works again <= 10 s, a bad version makes way", needs: ["root", "systemd"] },
+    ...{ promise: "recovers <= 10 s, a bad version is rolled back", needs: ["root", "systemd"] },
   },
   {
-    ...{ faults: "F10", done: "64 open files, all taken", run: ["files"], needs: ["prlimit"] },
-    promise: "goes on, again <= 10 s, nothing lost",
+    ...{ faults: "F10", done: "64 open files, all in use", run: ["files"], needs: ["prlimit"] },
+    promise: "keeps running, recovers <= 10 s, nothing lost",
   },
   {
-    ...{ faults: "F11-F14 F20", done: "cut, muted, flapping, slow lines; backups of yesterday", run: ["cloud", "3"] },
-    ...{ promise: "all agree <= 30 s, nothing lost or twice", needs: ["root", "ip", "ffmpeg", "faketime"] },
+    ...{
+      faults: "F11-F14 F20",
+      done: "cut, silent, flapping, slow links; restores of old backups",
+      run: ["cloud", "3"],
+    },
+    ...{ promise: "replicas agree <= 30 s, nothing lost or duplicated", needs: ["root", "ip", "ffmpeg", "faketime"] },
   },
   {
     ...{ faults: "F11", done: "5 kills and partitions around a bell", run: ["cover", "5"] },
-    ...{ promise: "each bell heard, <= 5 s, twice only for a reason", needs: ["root", "ip", "ffmpeg"] },
+    ...{ promise: "each bell heard <= 5 s, twice only where allowed", needs: ["root", "ip", "ffmpeg"] },
   },
   {
-    ...{ faults: "F8 F15", done: "the clock set forward and back, stops and ends across rings", run: ["clock"] },
-    ...{ promise: "each ring once at its time, or late, or written down", needs: ["faketime"] },
+    ...{ faults: "F8 F15", done: "clock changes, suspends and restarts across rings", run: ["clock"] },
+    ...{ promise: "each ring once on time, or late, or recorded as missed", needs: ["faketime"] },
   },
   {
-    ...{ faults: "network", done: "addresses, links and routes that come and go", run: ["network"] },
+    ...{ faults: "network", done: "addresses, links and routes that appear and disappear", run: ["network"] },
     ...{
-      promise: "sound is back <= 2 s, health is true, nothing sent in vain",
+      promise: "audio is back <= 2 s, health is right, no false `sent`",
       needs: ["root", "ip", "nft", "python3"],
     },
   },
   {
     ...{ faults: "F16", done: "every time zone from 1972 to 2060", run: ["time-zones"], needs: ["python3"] },
-    promise: "as Python's zoneinfo has it",
+    promise: "equal to Python's zoneinfo",
   },
   {
     ...{ faults: "F18", done: "a call manager of 2,000 phones that fails in every way", run: ["phones", "2000"] },
-    promise: "the phones stay, turns <= 20 ms, an alarm",
+    promise: "phones are kept, event loop turns <= 20 ms, an alarm",
   },
   {
     ...{ faults: "flapping", done: "10,000 flaps of alarms, 50 crashes", run: ["flaps"] },
-    promise: "events alternate, each action once",
+    promise: "events alternate, each action runs once",
   },
   {
     ...{
       faults: "dead speakers",
-      done: "500 rooms with a microphone, half of the speakers dead",
+      done: "500 rooms with a microphone, half with a dead speaker",
       run: ["heard", "500"],
     },
-    promise: "no dead one heard, >= 99 % of the others found at 0 dB",
+    promise: "no dead speaker heard, >= 99 % of the others at 0 dB",
   },
   {
     ...{ faults: "links", done: "200 seeds of two appliances and a cloud", program: "dist/test/sim/main.js" },
-    ...{ promise: "nothing lost, twice or apart", run: ["--seeds", "200"] },
+    ...{ promise: "nothing lost, duplicated or diverged", run: ["--seeds", "200"] },
   },
 ];
 
-/** Faults that this command does not inject, and what looks at them instead. */
+/** Faults that this command does not inject, and where they are tested. */
 const ELSEWHERE = [
   "F5 a start on a full disk: the unit tests of the store",
-  "F9 a leak up to MemoryMax: only that systemd starts the service again (F7)",
-  "F17 names that are not answered: the unit tests of what calls by name",
+  "F9 a leak up to MemoryMax: only that systemd restarts the service (F7)",
+  "F17 unanswered DNS queries: the unit tests of the clients",
 ];
 
-/** Runs all pieces and prints the table; false when a promise was broken. */
+/** Runs everything and prints the table; false if a goal was missed. */
 export async function runAll(say: (progress: string) => void): Promise<boolean> {
   const ended: Ended[] = [];
   for (const piece of PIECES) {
@@ -137,10 +141,10 @@ function isThere(need: Need): boolean {
   return present(need);
 }
 
-/** A piece that takes so long hangs: it is ended with all that it started. own choice: several times what any takes */
-const LONGEST_MS = 30 * 60_000;
+/** A run that takes longer hangs: its process group is killed. Several times the duration of the longest run. */
+const MAX_MS = 30 * 60_000;
 
-/** Exit code 2 of a command says that it can't be played here. */
+/** Exit code 2 of a command means that it cannot run on this machine. */
 async function play({ run, program }: Piece): Promise<Pick<Ended, "measured" | "verdict" | "seconds">> {
   const began = performance.now();
   const main = program ? resolve(REPOSITORY_ROOT, program) : resolve(process.argv[1] ?? "");
@@ -155,13 +159,13 @@ async function play({ run, program }: Piece): Promise<Pick<Ended, "measured" | "
   });
   const [code, isHung] = await endOf(child);
   const seconds = Math.round((performance.now() - began) / 1_000);
-  if (isHung) return { measured: "it hung", verdict: "broken", seconds };
+  if (isHung) return { measured: "hung", verdict: "broken", seconds };
   const last = text.trimEnd().split("\n").at(-1) ?? "";
   const verdict = code === 0 ? "kept" : code === 2 ? "skipped" : "broken";
-  return { measured: figuresIn(last) || `ended with ${code}`, verdict, seconds };
+  return { measured: figuresIn(last) || `exit code ${code}`, verdict, seconds };
 }
 
-/** Exit code of a group's first process, and whether it had to be ended. Whoever ends this process ends the group, too. */
+/** Exit code of a group's first process, and whether it was killed. A signal to this process kills the group, too. */
 async function endOf(child: ChildProcess): Promise<[code: number | null, isHung: boolean]> {
   let isHung = false;
   const end = (): void => {
@@ -169,7 +173,7 @@ async function endOf(child: ChildProcess): Promise<[code: number | null, isHung:
     try {
       process.kill(-(child.pid as number), "SIGKILL");
     } catch {
-      // Nobody is left of it; what holds its output is none of the group.
+      // The group has exited; a process outside of it holds the output.
       child.stdout?.destroy();
     }
   };
@@ -177,7 +181,7 @@ async function endOf(child: ChildProcess): Promise<[code: number | null, isHung:
     end();
     process.exit(130);
   };
-  const limit = setTimeout(end, LONGEST_MS);
+  const limit = setTimeout(end, MAX_MS);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, leave);
   const [code] = (await once(child, "close")) as [number | null];
   clearTimeout(limit);
@@ -185,7 +189,7 @@ async function endOf(child: ChildProcess): Promise<[code: number | null, isHung:
   return [code, isHung];
 }
 
-/** The last line's figures that are numbers, words or truths, as `name value`. */
+/** Scalar figures of the last line, as `name value`. */
 function figuresIn(line: string): string {
   try {
     const told = Object.entries(JSON.parse(line) as Record<string, unknown>);
@@ -203,5 +207,5 @@ function tableOf(ended: readonly Ended[]): string {
     ({ faults, done, promise, measured, verdict, seconds }) =>
       `| ${faults} | ${done} | ${promise} | ${measured} | ${seconds} s | ${verdict} |`,
   );
-  return ["| Number | Done | Promise | Measured | Took | |", "|---|---|---|---|---|---|", ...lines].join("\n");
+  return ["| Fault | Injected | Goal | Measured | Duration | |", "|---|---|---|---|---|---|", ...lines].join("\n");
 }

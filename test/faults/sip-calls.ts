@@ -151,7 +151,7 @@ function itemFor(deliveryId: number, port: number): DeliveryItem {
   };
 }
 
-async function until(isSo: () => boolean, mostMs: number): Promise<void> {
-  const end = clock.monotonicMs() + mostMs;
+async function until(isSo: () => boolean, maxMs: number): Promise<void> {
+  const end = clock.monotonicMs() + maxMs;
   while (!isSo() && clock.monotonicMs() < end) await new Promise<void>((resolve) => void clock.after(LOOK_MS, resolve));
 }

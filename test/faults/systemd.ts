@@ -156,8 +156,8 @@ async function upgrades(machine: SystemdMachine, token: string, say: (progress: 
 }
 
 /** Resolves once the API answers a good request. */
-async function answering(token: string, mostMs: number): Promise<void> {
-  const until = performance.now() + mostMs;
+async function answering(token: string, maxMs: number): Promise<void> {
+  const until = performance.now() + maxMs;
   for (;;) {
     const asking = { headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(500) };
     const status = await fetch(`http://127.0.0.1:${PORT}/api/v1/session`, asking).then(

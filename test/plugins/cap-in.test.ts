@@ -210,7 +210,7 @@ describe("cap-in", () => {
     return triggered().map(({ source, values }) => [source, values.state, values.headline, values.areaOfInterestIds]);
   };
 
-  it("judges each info by its own area, severity and end", async () => {
+  it("evaluates each info by its area, severity and end", async () => {
     const far = { headline: "Elsewhere", area: FAR };
     const here = { headline: "Take shelter", severity: "Extreme" };
     const started = [["Weather", "Alert", "Take shelter", [HERE.id]]];

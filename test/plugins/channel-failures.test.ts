@@ -132,7 +132,7 @@ describe.each(NAMES)("%s opposite a server in trouble", (name) => {
   );
 });
 
-it("does not let channels with mute servers delay others, and stops them at once", async () => {
+it("does not let channels with unresponsive servers delay others, and stops them at once", async () => {
   const open = async (name: Channel, trouble: Trouble): Promise<InlinePlugin> =>
     CHANNELS[name].open((await openBadPeer(trouble, CHANNELS[name].protocol)).port);
   const mute = await Promise.all(NAMES.map((name) => open(name, "mute")));

@@ -32,7 +32,7 @@ export interface TestChatServer {
 }
 
 /** The most that a service takes. @source Microsoft Teams, limits of incoming webhooks */
-const MOST_BYTES = 28 * 1_024;
+const MAX_BYTES = 28 * 1_024;
 
 /** Starts a service that is strict about what a post is; `answer` rules over the rest, by default it takes it. */
 export async function openTestChatServer(
@@ -73,7 +73,7 @@ function read(raw: string): ChatPost["said"] {
 function faultOf({ said, raw, headers }: ChatPost, method = ""): ChatScriptedResponse | null {
   if (method !== "POST") return { status: 405 };
   if (!String(headers["content-type"]).startsWith("application/json")) return { status: 415 };
-  if (Buffer.byteLength(raw) > MOST_BYTES) return { status: 413, body: "Request Entity Too Large" };
+  if (Buffer.byteLength(raw) > MAX_BYTES) return { status: 413, body: "Request Entity Too Large" };
   const card = said.attachments?.[0];
   const isCard =
     said.type === "message" &&

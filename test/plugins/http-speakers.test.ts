@@ -101,7 +101,7 @@ describe("Algo endpoints", () => {
     expect(date).toBe("Mon, 28 Sep 2020 16:57:32 GMT");
   });
 
-  it("get volume, stream and stop, and their own volume back", async () => {
+  it("receive volume, stream and stop, and get their previous volume back", async () => {
     const device = await algo();
     const running = await run({ secrets: `algo:gym=${PASSWORD}` });
     running.deliver(item("algo:gym", { Url: device.url, RxPort: "6000" }, { profile: LOUD }));

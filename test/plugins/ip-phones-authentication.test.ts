@@ -56,7 +56,7 @@ describe("pushes of other applications", () => {
     return { asked, foreign, ...open(foreign) };
   }
 
-  it("are relayed to the clusters in turn, with the same query", async () => {
+  it("are relayed to the clusters one after the other, with the same query", async () => {
     const { asked, foreign, ask } = others(async ({ hostname }) => ({
       status: 200,
       body: hostname === "b.example" ? "AUTHORIZED" : "UN-AUTHORIZED",

@@ -250,7 +250,7 @@ describe("deliveries to phones", () => {
     expect(log).toEqual(["0 pushes page+sound", "0 1 failed connection refused"]);
   });
 
-  it("only follow up reached deliveries", async () => {
+  it("are followed up only if they were reached", async () => {
     const { clock, log, deliver, stop } = stage({ statistics: () => statistics(3) });
     await deliver(1, { reached: "accepted" });
     await deliver(2, { reached: "playing" });

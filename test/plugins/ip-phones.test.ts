@@ -232,7 +232,7 @@ describe("ip-phones with responding phones", () => {
     });
   });
 
-  it("only follows up reached deliveries", async () => {
+  it("follows up only reached deliveries", async () => {
     const audio = sound();
     phones.deliver(deliveryTo(device(0), 1, { audio }));
     await phones.outcome(1, "accepted");

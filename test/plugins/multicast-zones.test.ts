@@ -167,7 +167,7 @@ describe("multicast-zones", () => {
 });
 
 describe("the network of zones", () => {
-  it("sends a zone from its own interface, else from the plugin's", async () => {
+  it("uses the interface of the zone, else that of the plugin", async () => {
     const zones = await runInline(plugin, { config: { zones: [], networkInterface: "eth0" } });
     running.push(zones);
     zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480" }));

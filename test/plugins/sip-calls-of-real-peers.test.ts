@@ -78,7 +78,7 @@ const versionOf = (body: string): number => Number(/^o=carillon \d+ (\d+) IN/m.e
 const directionOf = (body: string): string => /^a=(sendrecv|sendonly|recvonly|inactive)\r$/m.exec(body)?.[1] ?? "none";
 const mediaLines = (body: string): string[] => [...body.matchAll(/^m=.*$/gm)].map(([line]) => line.trim());
 
-describe("a call that the device holds", () => {
+describe("a call on hold", () => {
   it.each([
     ["an address of zeros", "INVITE", sdp(undefined, { address: "0.0.0.0" }), "recvonly"],
     ["zeros and sendonly", "INVITE", sdp(undefined, { address: "0.0.0.0", lines: "a=sendonly" }), "recvonly"],
@@ -119,7 +119,7 @@ describe("a call that the device holds", () => {
     expect([...new Set(sip.levels(1)), peer.heard.includes("BYE")]).toEqual(["accepted", false]);
   });
 
-  it("is answered once more where the call began on hold", async () => {
+  it("is answered again if the call began on hold", async () => {
     const { peer, sip, clock } = await open();
     sip.deliver(itemFor(peer.uri));
     const invite = await answerCall(peer, { body: sdp(undefined, { lines: "a=inactive" }) });
@@ -160,7 +160,7 @@ describe("a call that the device holds", () => {
     expect(streamCalls(sip)).toEqual(["stream.open 4000"]);
   });
 
-  it("is answered with as many media lines as were offered, each in its place", async () => {
+  it("is answered with all offered media lines, in order", async () => {
     const { peer, sip } = await open();
     sip.deliver(itemFor(peer.uri));
     const invite = await answerCall(peer, { body: sdp("m=audio 4000 RTP/AVPF 0") });
@@ -213,7 +213,7 @@ describe("requests within a call", () => {
     peer.respond(await peer.next("BYE"), 200);
   });
 
-  it("are refused where they need what is not supported, before and after the answer", async () => {
+  it("are rejected if they require unsupported extensions, before and after the answer", async () => {
     const { peer, sip } = await open();
     sip.deliver(itemFor(peer.uri));
     const invite = await peer.next("INVITE");
@@ -231,7 +231,7 @@ describe("requests within a call", () => {
   });
 });
 
-describe("where a call leads", () => {
+describe("the target of a call", () => {
   it("follows a redirection, best contact first, with the same call and a higher number", async () => {
     const { peer, sip, clock } = await open();
     const other = await openRawSipPeer();
@@ -279,7 +279,7 @@ describe("where a call leads", () => {
     expect([details.retryable, details.retryAfterMs]).toEqual([true, retryAfterMs]);
   });
 
-  it("is not repeated once it was given up, and a late answer is ended", async () => {
+  it("is not retried after it failed, and a late answer is hung up", async () => {
     const { peer, sip, clock } = await open();
     sip.deliver(itemFor(peer.uri));
     const invite = await peer.next("INVITE");
@@ -320,7 +320,7 @@ describe("where a call leads", () => {
 });
 
 describe("the session of a call", () => {
-  it("is longer where the device asks for that, and is refreshed by UPDATE", async () => {
+  it("is extended on request of the device, and refreshed by UPDATE", async () => {
     const { peer, sip, clock } = await open();
     sip.deliver(itemFor(peer.uri));
     peer.respond(await peer.next("INVITE"), 422, { headers: [["Min-SE", "1800"]] });
@@ -355,7 +355,7 @@ describe("the session of a call", () => {
       .toMatchObject({ reason: "the device hung up during the message", last: true });
   });
 
-  it("is refreshed by INVITE where the device knows no UPDATE, without a change", async () => {
+  it("is refreshed by INVITE if the device lacks UPDATE, without a change", async () => {
     const { peer, sip, clock } = await open();
     sip.deliver(itemFor(peer.uri));
     const headers: SipHeaders = [["Session-Expires", "90;refresher=uac"]];
@@ -410,7 +410,7 @@ describe("provisional responses", () => {
     ["RSeq", String(number)],
   ];
 
-  it("are acknowledged once each and in order, and may have the answer", async () => {
+  it("are acknowledged once and in order, and may carry the answer", async () => {
     const { peer, sip } = await open();
     sip.deliver(itemFor(peer.uri));
     const invite = await peer.next("INVITE");
@@ -441,7 +441,7 @@ describe("provisional responses", () => {
     expect(new Set(peer.heard.filter((method) => method === "PRACK")).size).toBe(1);
   });
 
-  it("with early media start no stream", async () => {
+  it("start no stream for early media", async () => {
     const { peer, sip } = await open();
     sip.deliver(itemFor(peer.uri));
     const invite = await peer.next("INVITE");

@@ -330,7 +330,7 @@ describe("the password of a SIP device", () => {
     expect(await status(send(authorize(await challenge(asked), wrong), asked))).toBe(401);
   });
 
-  it("is asked for again, not refused, with a used, late or foreign nonce", async () => {
+  it("is requested again, not refused, for a used, late or foreign nonce", async () => {
     const { send, challenge, authorize, clock, refused } = open();
     const asked = { contacts: [at(1)] };
     const challenges = await challenge(asked);
@@ -352,7 +352,7 @@ describe("the password of a SIP device", () => {
     expect(refused).toEqual([]);
   });
 
-  it("can be guessed ten times by an address, and then one in half a minute", async () => {
+  it("may be tried ten times per address, and then once in half a minute", async () => {
     const { registerAs, clock, refused } = open();
     const guess = { contacts: [at(1)], password: "guess" };
     for (let n = 0; n < 10; n++) expect(await status(registerAs(guess))).toBe(401);

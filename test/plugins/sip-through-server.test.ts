@@ -31,7 +31,7 @@ for (const [protocol, algorithm] of WAYS)
     let agent: SipUserAgent;
     const phones: Baresip[] = [];
     beforeAll(async () => {
-      const rules = { password: PASSWORD, algorithm, mostSeconds: 60, leastSeconds: 30 };
+      const rules = { password: PASSWORD, algorithm, maxSeconds: 60, minSeconds: 30 };
       server = await startKamailio({ port: await unusedPort(), ...rules });
       const listening = { port: 0, tls: null, authority: null, address: "127.0.0.1" };
       // No time passes for it: whatever comes of a call is what the server has said.
@@ -71,7 +71,7 @@ for (const [protocol, algorithm] of WAYS)
       return agent.call(callee, told);
     };
 
-    it("is told where we are, for as long as it grants, and passes on what comes for us", async () => {
+    it("registers with the server for the granted time, and accepts forwarded calls", async () => {
       expect(await register("office")).toMatchObject({ status: 200, seconds: 60 });
       expect(await register("office-2", { seconds: 10 })).toMatchObject({ status: 200, seconds: 30 });
       expect(await register("office-3", { password: "wrong" })).toMatchObject({ status: 401 });

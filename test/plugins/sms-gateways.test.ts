@@ -305,7 +305,7 @@ describe("responses of gateways", () => {
     if (response.headers) expect(details.retryAfterMs).toBe(7_000);
   });
 
-  it("are judged within bounds, whatever they contain", () => {
+  it("are parsed within bounds, whatever they contain", () => {
     const judge = (body: string) => judgeResponse({ status: 200, headers: {}, body }, UNKNOWN_GATEWAY).accepted;
     expect(judge(`${"[".repeat(100_000)}`)).toBe(true);
     expect(judge(JSON.stringify(Array.from({ length: 20_000 }, (_, id) => ({ id }))))).toBe(true);
@@ -367,7 +367,7 @@ describe("requests to providers", () => {
     expect(gateway.requests[0]?.headers.authorization).toBe(authorization);
   });
 
-  it("by GET, with the receipt URL", async () => {
+  it("use GET with the receipt URL", async () => {
     const { sms, gateway } = await start({ provider: "kannel", inboundToken: "t0ken" }, () => ({
       body: "0: Accepted for delivery",
     }));
@@ -384,7 +384,7 @@ describe("requests to providers", () => {
     });
   });
 
-  it("by GET and headers of the settings", async () => {
+  it("use GET with headers of the settings", async () => {
     const gateway = await openGatewayPeer(() => ({ body: "OK" }));
     closing.push(gateway.close);
     const config = {
@@ -665,7 +665,7 @@ describe("signatures of providers", () => {
     ],
   ];
 
-  it.each(SIGNED)("of %s are required and checked", async (provider, signatureSecret, signed) => {
+  it.each(SIGNED)("are required and checked for %s", async (provider, signatureSecret, signed) => {
     const { sms, gateway } = await start({ provider, signatureSecret, inboundToken: "t0ken", sender: "X" }, () => ({
       body: "{}",
     }));

@@ -30,7 +30,7 @@ describe("numbers that get text messages", () => {
     });
   });
 
-  it("are those of people: names and short codes write by machine", () => {
+  it("belong to people: names and short codes are automatic senders", () => {
     const { senderOf } = createRecipientNumbers(rules);
     expect(["4917012345678", "+49 170 12345678", "0170 12345678", "436641234567"].map(senderOf)).toEqual([
       ...["+4917012345678", "+4917012345678", "+4917012345678", "+436641234567"],

@@ -205,7 +205,7 @@ describe("receipts of SMPP peers", () => {
     expect(outcomes).toEqual([1, 4]);
   });
 
-  it("are told apart from what people write", () => {
+  it("are distinguished from incoming messages", () => {
     expect(isReceiptText("id: I am at school, stat: fine")).toBe(false);
     expect(isReceiptText("My id:4 and done date:tomorrow")).toBe(false);
     expect(parseDeliveryReceipt({}, "id: sub:001 stat:DELIVRD").name).toBe("");
@@ -220,7 +220,7 @@ describe("receipts of SMPP peers", () => {
 describe("texts of SMPP peers", () => {
   const parts = (esmClass: number, octets: Buffer, tlvs: [number, Buffer][] = []) => ({ esmClass, octets, tlvs });
 
-  it("are put together from parts, in any order", async () => {
+  it("are assembled from parts, in any order", async () => {
     const peer = await open();
     const heard: unknown[] = [];
     const sms = await bound({ port: peer.port }, ({ method, args }) => {

@@ -96,7 +96,7 @@ describe("speakers with an agent", () => {
     expect(open.plugin.levels(1).slice(0, 2)).toEqual(["accepted", "playing"]);
   });
 
-  it("keeps its own token across a restart", async () => {
+  it("keep their token across a restart", async () => {
     const open = await house();
     const folder = makeTempDir();
     const first = await startAgent(open.url, folder);

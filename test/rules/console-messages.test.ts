@@ -79,12 +79,12 @@ function unusedKeys(tree: SourceTree, messages: Messages): string[] {
 }
 
 describe("the console's messages", () => {
-  it("are there in every language that can be chosen", () => {
+  it("exist in every supported language", () => {
     expect([...catalogues.keys()].sort()).toEqual([...LANGUAGES].sort());
     expect(Object.keys(english).length).toBeGreaterThan(2_000);
   });
 
-  it.each([...catalogues])("have the keys, plural forms and placeholders that they need: %s", (language, messages) => {
+  it.each([...catalogues])("have all keys, plural forms and placeholders: %s", (language, messages) => {
     expect(faultsOf(language, messages, english)).toEqual([]);
   });
 
@@ -116,7 +116,7 @@ describe("the console's messages", () => {
     expect(empty).toEqual([]);
   });
 
-  it("are found for the first page in the files that it is made of", () => {
+  it("are in the bundle of the first page that uses them", () => {
     const tree = sources("", /\.tsx?$/);
     const files = firstPageFiles((path) => tree.get(`${WEB}/${path}`) ?? null);
     expect(files.size).toBeGreaterThan(20);

@@ -71,7 +71,7 @@ describe("the console", () => {
     expect(direct).toEqual([]);
   });
 
-  it("has its words in the catalogue", () => {
+  it("takes its texts from the catalogue", () => {
     const tree = readSourceTree(["src/console/web"], (path) => path.endsWith(".tsx"));
     expect(tree.size).toBeGreaterThan(0);
     expect(untranslatedTexts(tree)).toEqual([]);
@@ -87,7 +87,7 @@ describe("the console", () => {
     expect(untranslatedTexts(tree)).toEqual([expect.stringContaining("Hello")]);
   });
 
-  it("may use words of machines and signs", () => {
+  it("may use technical terms and symbols", () => {
     const markup = '<p className="soft">{t("hello")} · <input type="text" aria-label={t("name")} />–</p>';
     expect(untranslatedTexts(fixtureTree({ "src/console/web/a.tsx": `const x = ${markup};` }))).toEqual([]);
   });

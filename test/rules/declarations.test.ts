@@ -26,7 +26,7 @@ function undeclared(all: DeclarationModules): readonly string[] {
 }
 
 describe("declarations", () => {
-  it("each stand in a file of their name and say how they are replicated", () => {
+  it("have one file of their name each and state how they are replicated", () => {
     expect(declarationViolations(modules)).toEqual([]);
   });
 

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 /** The fault of a field without a word of what would be right: one argument, which may call something. */
 const BARE = /\binvalidValue\((?:[^,()"'`]|"[^"]*"|\([^()]*\))*\)/g;
 
-it("every fault of a field says what would be right", () => {
+it("says what would be right in every field error", () => {
   const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter(
     (name) => name.endsWith(".ts") && name !== join("lib", "errors.ts"),
   );

@@ -23,7 +23,7 @@ const texts = readSourceTree(
 );
 
 describe("names", () => {
-  it("are kebab-case and say what lives there", () => {
+  it("are kebab-case and name the content", () => {
     expect(nameViolations(code)).toEqual([]);
   });
 
@@ -34,7 +34,7 @@ describe("names", () => {
     },
   );
 
-  it("may hold the words as parts", () => {
+  it("may contain the words as parts", () => {
     expect(nameViolations(fixtureTree({ "src/call-manager/media-types.ts": "", "test/unit/a.test.ts": "" }))).toEqual(
       [],
     );
@@ -98,7 +98,7 @@ describe("time and chance", () => {
     }
   });
 
-  it("may be the machine's in the clock, the simulator and worker entries, and a Date may be made from a number", () => {
+  it("come from the machine only in the clock, the simulator and worker entries; a Date may be built from a number", () => {
     const text = "const t = Date.now();";
     const tree = { "src/lib/clock.ts": text, "src/tools/simulator/a.ts": text, "src/media/streamer-worker.ts": text };
     expect(machineTime(fixtureTree(tree))).toEqual([]);
@@ -149,7 +149,7 @@ describe("errors", () => {
     },
   );
 
-  it("may be tested for and extended", () => {
+  it("may be compared and extended", () => {
     const text = `if (e instanceof Error) throw new BugError("x"); class A extends Error {}`;
     expect(plainErrorViolations(fixtureTree({ "src/lib/a.ts": text }))).toEqual([]);
   });
@@ -169,7 +169,7 @@ describe("modules", () => {
     expect(moduleLevelState(fixtureTree({ "src/store/a.ts": text }))).toHaveLength(1);
   });
 
-  it("may hold tables, and state in wiring/ and worker entries", () => {
+  it("may contain tables, and state in wiring/ and worker entries", () => {
     const tree = { "src/wiring/a.ts": "let x = 1;", "src/media/b-worker.ts": "let x = 1;" };
     expect(moduleLevelState(fixtureTree(tree))).toEqual([]);
     const table = `const NAMES = new Set(["a"]); const ROWS = [1]; function f() { let x = 1; return x; }`;
@@ -194,7 +194,7 @@ describe("READMEs", () => {
 });
 
 describe("sources that READMEs name", () => {
-  it("are there", () => {
+  it("exist", () => {
     expect(missingReadmeFiles(texts)).toEqual([]);
   });
 
@@ -207,7 +207,7 @@ describe("sources that READMEs name", () => {
 });
 
 describe("texts", () => {
-  it("tell nothing of a workplace, of one machine or of unfinished work", () => {
+  it("mention no workplace, machine or unfinished work", () => {
     expect(forbiddenTexts(texts)).toEqual([]);
   });
 
@@ -250,7 +250,7 @@ describe("the lock file", () => {
 });
 
 describe("sizes", () => {
-  it("are listed where a file is long", () => {
+  it("are listed for long files", () => {
     expect(longFiles(fixtureTree({ "src/lib/a.ts": "x\n".repeat(401), "src/lib/b.ts": "x\n".repeat(400) }))).toEqual([
       "src/lib/a.ts: 401 lines",
     ]);

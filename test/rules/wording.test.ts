@@ -15,7 +15,7 @@ const docs = readSourceTree(
 const BOTH_ENDS = ["encodeMuLaw", "escapeXml", "parseXml"];
 
 describe("words", () => {
-  it("are those of the trade", () => {
+  it("use standard terms", () => {
     expect(dialect(new Map([...product, ...docs]))).toEqual([]);
   });
 
@@ -70,7 +70,7 @@ describe("log lines", () => {
     expect(bare.map(({ path, line, message }) => `${path}:${line}: ${message}`)).toEqual([]);
   });
 
-  it("are reported without one", () => {
+  it("are reported without an event code", () => {
     const text = `log.warn({ err }, "failed");\nneeds.log.info({ event: "a.b", x }, "done");\nconsole.log({ a: 1 });`;
     expect(logCalls(fixtureTree({ "src/lib/a.ts": text })).map(({ event, level }) => [event, level])).toEqual([
       [null, "warn"],

@@ -31,7 +31,7 @@ const OF_README: Readonly<Record<string, string>> = {
   incident: "incident-light",
 };
 /** The largest that a picture in the repository may be. */
-const MOST_BYTES = 200_000;
+const MAX_BYTES = 200_000;
 /** Parts of names, such as `devices dark`, or `readme` for what that shows; all pictures are taken when there are none. */
 const NAMES = (process.env.CARILLON_PICTURES ?? "").split(" ").filter(Boolean);
 const wants = (name: string): boolean =>
@@ -91,7 +91,7 @@ describe("pictures", () => {
     for (const [shown, name] of Object.entries(OF_README)) {
       if (!taken.includes(`${name}.png`)) continue;
       const picture = join(FOLDER, `${name}.png`);
-      expect([name, statSync(picture).size < MOST_BYTES]).toEqual([name, true]);
+      expect([name, statSync(picture).size < MAX_BYTES]).toEqual([name, true]);
       copyFileSync(picture, join(REPOSITORY_ROOT, `src/console/pictures/${shown}.png`));
     }
     expect(empty.length + taken.length).toBeGreaterThan(0);

@@ -12,7 +12,7 @@ export interface BugHuntResult {
   /** Those in which nobody could tell the difference. */
   equivalent: string[];
   /** Most seeds that one of them took. */
-  mostSeeds: number;
+  maxSeeds: number;
 }
 
 /** What became of one of them: the seeds that it took, null where it was not caught, and by what, or why not. */
@@ -71,7 +71,7 @@ export async function huntBugs(
   const equivalent = bugs.flatMap(({ bug }) => (bug.equivalent ? [bug.name] : []));
   const caught = all.flatMap(({ seeds }) => seeds ?? []);
   const missed = all.flatMap(({ name, seeds }) => (seeds === null && !equivalent.includes(name) ? [name] : []));
-  return { bugs: bugs.length, caught: caught.length, missed, equivalent, mostSeeds: Math.max(0, ...caught) };
+  return { bugs: bugs.length, caught: caught.length, missed, equivalent, maxSeeds: Math.max(0, ...caught) };
 }
 
 async function huntBug(

@@ -1,18 +1,19 @@
 /**
- * `npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N] [--minutes M]`: runs N seeds (2000) from S (1) with N
- * steps (1200) each, on all cores or with as many workers, and begins none any more after M minutes: two appliances and a cloud under cuts, crashes, restores and wrong clocks. One
- * in ten lies on real SQLite files. A seed that breaks a promise is told at once, and the others run on.
- * `--store postgres`: the cloud's rows of every seed lie in a real PostgreSQL of its own (Debian's `postgresql`), and three
- * machines take turns at serving them: they are killed within commits too, lose their copies, and connections break at a
- * COMMIT. `--store sqlite` and `--store memory` likewise.
- * `--bug NAME` plants a bug instead, `--bug all` each in turn, and ends with a table of what caught it and after how many
- * seeds: the exit code is 0 when each was caught within the seeds. Some need PostgreSQL.
- * `--catch-up` instead: an appliance on real files comes back after three days and 100,000 changes to 10,000 rows, and
- * backups of a day before are restored on either side.
- * `--malicious` instead: an appliance sends 400 arbitrary rows a seed to a cloud with real declarations, checks and hooks; it must gain
- * nothing outside its domains and no right. `--bug NAME|all` opens a hole, which it must get through within the seeds.
- * `--all`: the seeds, then all bugs (2000 seeds each at most), then the catch-up.
- * The last line has the figures; exit code 1 when a promise was broken.
+ * `npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N] [--minutes M]`: simulates two appliances and a cloud under
+ * disconnections, crashes, restores and wrong clocks: N (2000) seeds from S (1) with N (1200) steps each, on all cores or with
+ * as many workers. Starts no seed after M minutes. Every tenth seed uses SQLite files. A seed that violates an invariant is
+ * reported at once; the others continue.
+ * `--store postgres`: every seed has its own PostgreSQL schema for the cloud's rows (Debian's `postgresql`), and three nodes
+ * lead in turn: they are killed within commits and lose their replicas, and connections break at a COMMIT. `--store sqlite`
+ * and `--store memory` use that store for every seed.
+ * `--bug NAME` plants a bug, `--bug all` each in turn, and prints a table of what caught it after how many seeds. The exit
+ * code is 0 if each was caught within the seeds. Some need PostgreSQL.
+ * `--catch-up`: an appliance on real files reconnects after three days and 100,000 changes to 10,000 rows, and either side is
+ * restored from a backup of the day before.
+ * `--malicious`: an appliance sends 400 arbitrary rows per seed to a cloud with the real declarations, checks and hooks. It must
+ * gain no access outside its domains and no permission. `--bug NAME|all` opens a hole that it must use within the seeds.
+ * `--all`: the seeds, then all bugs (at most 2000 seeds each), then the catch-up.
+ * The last line has the figures. Exit code 1 if an invariant was violated.
  */
 
 import { availableParallelism } from "node:os";
@@ -51,7 +52,7 @@ if (
   );
   process.exit(2);
 }
-const MOST_BUG_SEEDS = 2_000;
+const MAX_BUG_SEEDS = 2_000;
 const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
 const server = values.store === "postgres" || requirePostgres(bugs) ? await postgresOrEnd() : null;
 const crew = createSeedWorkerPool(workers);
@@ -95,7 +96,7 @@ function placeOf(seed: number): StorageBackend {
 
 async function runAll(): Promise<boolean> {
   const all = await figuresOfSeeds();
-  const found = await huntBugs(bugs, { first, steps, seeds: MOST_BUG_SEEDS, postgres: server?.url ?? null }, crew, say);
+  const found = await huntBugs(bugs, { first, steps, seeds: MAX_BUG_SEEDS, postgres: server?.url ?? null }, crew, say);
   const back = await runRecoveryScenarios(say);
   const { missed, equivalent, bugs: planted, caught } = found;
   const isOver = { broken: back.broken.length, planted, caught, missed, equivalent };

@@ -12,7 +12,7 @@ describe("an appliance that sends arbitrary rows", () => {
     expect(effective).toBeGreaterThan(0);
   });
 
-  it.each(Object.keys(AUTHORITY_BUGS))("is caught when %s", async (bug) => {
+  it.each(Object.keys(AUTHORITY_BUGS))("gets caught when %s", async (bug) => {
     let gains: string[] = [];
     for (let seed = 1; seed <= 10 && gains.length === 0; seed += 1)
       gains = (await runMaliciousAppliance(seed, 200, bug)).gains;

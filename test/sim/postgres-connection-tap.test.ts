@@ -11,7 +11,7 @@ function message(kind: string, text: string): Buffer {
 
 const commits = (kind: string, text: string): boolean => isCommit(statementsIn(message(kind, text)));
 
-describe("what the simulation hears on a connection to PostgreSQL", () => {
+describe("the PostgreSQL connection tap", () => {
   it("takes a transaction for ended by its last statement alone", () => {
     expect(commits("Q", "COMMIT")).toBe(true);
     expect(commits("Q", "UPDATE rows SET seq = 4; COMMIT")).toBe(true);
@@ -21,7 +21,7 @@ describe("what the simulation hears on a connection to PostgreSQL", () => {
     expect(commits("Q", "COMMIT; BEGIN")).toBe(false);
   });
 
-  it("takes no row and no file for a statement, whatever stands in it", () => {
+  it("never mistakes a row or a file for a statement, whatever it contains", () => {
     for (const kind of ["B", "P", "d", "X"]) expect(commits(kind, "; COMMIT")).toBe(false);
     expect(statementsIn(message("B", "NOTIFY carillon"))).toBe("");
     expect(statementsIn(message("Q", "NOTIFY carillon"))).toBe("NOTIFY carillon");

@@ -31,7 +31,7 @@ interface SeedWorker {
   done: ((came: SeedResult) => void) | null;
 }
 
-/** A seed takes a second or some; one that takes so long goes round in circles. own choice */
+/** A seed takes a few seconds; one that takes this long loops for ever. */
 const SEED_TIMEOUT_MS = 600_000;
 
 /** Makes as many threads. */

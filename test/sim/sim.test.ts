@@ -71,7 +71,7 @@ describe("sync simulation", () => {
     },
   );
 
-  it("has planted bugs whose texts occur exactly once in the sources", () => {
+  it("plants bugs whose texts occur exactly once in the sources", () => {
     for (const { name, file, changes } of [...PLANTED_BUGS, ...POSTGRES_BUGS, ...FAILOVER_BUGS]) {
       const text = readFileSync(join(ROOT, file), "utf8");
       for (const [found] of changes) expect({ name, times: text.split(found).length - 1 }).toEqual({ name, times: 1 });

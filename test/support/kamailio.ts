@@ -21,9 +21,9 @@ export interface KamailioRules {
   password: string;
   algorithm: "MD5" | "SHA-256";
   /** Longest registration, s. */
-  mostSeconds: number;
+  maxSeconds: number;
   /** Registrations for less are refused (423), s. */
-  leastSeconds: number;
+  minSeconds: number;
 }
 
 const READY = "carillon: ready";
@@ -77,7 +77,7 @@ const MODULES = [
   "cfgutils",
 ];
 
-function configOf({ port, password, algorithm, mostSeconds, leastSeconds }: KamailioRules): string {
+function configOf({ port, password, algorithm, maxSeconds, minSeconds }: KamailioRules): string {
   return `#!KAMAILIO
 debug=0
 log_stderror=yes
@@ -90,8 +90,8 @@ disable_core_dump=yes
 listen=udp:127.0.0.1:${port}
 listen=tcp:127.0.0.1:${port}
 ${MODULES.map((name) => `loadmodule "${name}.so"`).join("\n")}
-modparam("registrar", "max_expires", ${mostSeconds})
-modparam("registrar", "min_expires", ${leastSeconds})
+modparam("registrar", "max_expires", ${maxSeconds})
+modparam("registrar", "min_expires", ${minSeconds})
 modparam("usrloc", "db_mode", 0)
 modparam("auth", "algorithm", "${algorithm}")
 event_route[core:worker-one-init] {
@@ -121,8 +121,8 @@ request_route {
   }
   if (is_method("REGISTER")) {
     if (!($tU =~ "^open") && !pv_www_authenticate("door", "${password}", "0")) { www_challenge("door", "1"); exit; }
-    if (is_present_hf("Expires") && $hdr(Expires) != "0" && $(hdr(Expires){s.int}) < ${leastSeconds}) {
-      append_to_reply("Min-Expires: ${leastSeconds}\\r\\n");
+    if (is_present_hf("Expires") && $hdr(Expires) != "0" && $(hdr(Expires){s.int}) < ${minSeconds}) {
+      append_to_reply("Min-Expires: ${minSeconds}\\r\\n");
       xlog("L_ALERT", "REGISTER 423\\n");
       sl_send_reply("423", "Interval Too Brief");
       exit;

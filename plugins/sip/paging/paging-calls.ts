@@ -8,6 +8,7 @@ import {
   type OwnAddress,
   type PluginContext,
   type StopRequest,
+  sleep,
   type Timer,
 } from "#plugin-api";
 import { explainCallFailure } from "../call-failures.ts";
@@ -151,7 +152,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
       if (hangingUp.get(id) === goodbye) hangingUp.delete(id);
     }
     if (!media) return;
-    await new Promise<void>((resolve) => void clock.after(FINAL_REPORTS_MS, resolve));
+    await sleep(clock, FINAL_REPORTS_MS);
     media.close();
   };
 

@@ -1,5 +1,6 @@
-import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { notFound } from "../../lib/errors.ts";
+import { createTimeSlice } from "../../lib/time-slice.ts";
 import type { Action, PublicRequest } from "../action.ts";
 import { type PreparedResponse, prepareResponse } from "../prepared-response.ts";
 import { PAGE_SECURITY_HEADERS } from "../security-headers.ts";
@@ -7,9 +8,6 @@ import { renderDocsFamily, renderDocsOverview } from "./docs-page.ts";
 import type { OpenApiDocument } from "./document.ts";
 
 type Describe = () => Generator<undefined, OpenApiDocument, undefined>;
-
-/** Maximum time per event loop turn. */
-const CHUNK_MS = 5;
 
 interface PreparedDocument {
   document: OpenApiDocument;
@@ -78,12 +76,10 @@ async function prepare(describe: Describe, clock: Clock): Promise<PreparedDocume
 }
 
 async function inSlices<T>(steps: Generator<undefined, T, undefined>, clock: Clock): Promise<T> {
-  let startedAt = clock.monotonicMs();
+  const slice = createTimeSlice(clock);
   let step = steps.next();
   for (; !step.done; step = steps.next()) {
-    if (clock.monotonicMs() - startedAt < CHUNK_MS) continue;
-    await yieldToEventLoop(clock);
-    startedAt = clock.monotonicMs();
+    if (slice.isOver()) await slice.next();
   }
   return step.value;
 }

@@ -1,5 +1,6 @@
-import { sleep, yieldToEventLoop } from "../../lib/clock.ts";
+import { yieldToEventLoop } from "../../lib/clock.ts";
 import { BugError } from "../../lib/errors.ts";
+import { within } from "../../lib/waits.ts";
 import type { RenderedAudio } from "../../media/rendered-audio.ts";
 import type { Streamer } from "../../media/streamer.ts";
 import type { DeliveryItem } from "../../plugin-api/index.ts";
@@ -400,10 +401,7 @@ async function finishInterrupted(
   how: "finish" | "interrupted" | "aborted" | "expired",
   deps: BroadcastActivatorDeps,
 ) {
-  const patience = new AbortController();
-  const late = sleep(deps.clock, FOLLOW_UP_TIMEOUT_MS, AbortSignal.any([patience.signal, deps.signal])).catch(() => {});
-  await Promise.race([live.handedOver, late]);
-  patience.abort();
+  await within(deps.clock, live.handedOver, { timeoutMs: FOLLOW_UP_TIMEOUT_MS, signal: deps.signal });
   deps.signal.throwIfAborted();
   if (how === "finish") live.handleAudioEnd();
   else live.halt(how);

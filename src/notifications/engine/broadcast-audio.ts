@@ -311,5 +311,5 @@ function createOpenStream(): OpenAudioStream {
 }
 
 function soundIsOver(): UpstreamError {
-  return new UpstreamError("upstream", "The audio of the message is over.");
+  return new UpstreamError("upstream", "The audio of the message has ended.");
 }

@@ -1,4 +1,5 @@
-import { type Clock, sleep } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { within } from "../../lib/waits.ts";
 
 /** Precedence of emergencies: nothing may delay one that is not audible yet. */
 export interface EmergencyPrecedence {
@@ -18,15 +19,9 @@ export function createEmergencyPrecedence(clock: Clock, signal: AbortSignal): Em
   const first = new Set<Promise<unknown>>();
   return {
     holdOthersUntil(work) {
-      const patience = new AbortController();
-      const late = sleep(clock, MAX_HOLD_MS, AbortSignal.any([patience.signal, signal]));
-      const wait = Promise.race([work, late])
+      const wait = within(clock, work, { timeoutMs: MAX_HOLD_MS, signal })
         .catch(() => {})
-        .finally(() => {
-          first.delete(wait);
-          patience.abort();
-        });
-      late.catch(() => {});
+        .finally(() => first.delete(wait));
       first.add(wait);
     },
     async waitForEmergencies() {

@@ -1,5 +1,5 @@
-import { abortable } from "../../lib/abortable.ts";
 import type { Events } from "../../lib/events.ts";
+import { abortable } from "../../lib/waits.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 import { createDeferred, type Deferred } from "./active-broadcast-state.ts";
 

@@ -1,7 +1,8 @@
-import { type Clock, sleep, type Timer } from "../../lib/clock.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import { newId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
+import { abortable, within } from "../../lib/waits.ts";
 import type { AudioRenderer, AudioSpec } from "../../media/audio-renderer.ts";
 import { type LoopbackReceiver, openLoopbackReceiver } from "../../media/loopback-receiver.ts";
 import type { RenderedAudio } from "../../media/rendered-audio.ts";
@@ -67,7 +68,10 @@ export function createLoopbackProbe(deps: LoopbackProbeDeps): LoopbackProbe {
     const progress = { stage: NOT_STORED };
     const late = new AbortController();
     try {
-      await Promise.race([runProbe(deps, progress, late.signal), rejectAfterTimeout(late.signal)]);
+      const limits = { timeoutMs: TIMEOUT_MS, signal: ending.signal };
+      const result = await within(clock, runProbe(deps, progress, late.signal), limits);
+      ending.signal.throwIfAborted();
+      if (result === null) throw new UpstreamError("upstream", `The probe took more than ${TIMEOUT_MS / 1_000} s.`);
       failures = { tries: 0, reason: "" };
       heardAt = clock.now();
     } catch (error) {
@@ -80,11 +84,6 @@ export function createLoopbackProbe(deps: LoopbackProbeDeps): LoopbackProbe {
     } finally {
       late.abort();
     }
-  }
-
-  async function rejectAfterTimeout(signal: AbortSignal): Promise<never> {
-    await sleep(clock, TIMEOUT_MS, AbortSignal.any([signal, ending.signal]));
-    throw new UpstreamError("upstream", `The probe took more than ${TIMEOUT_MS / 1_000} s.`);
   }
 
   function run(): Promise<void> {
@@ -167,11 +166,7 @@ async function sendAndListen(
     hasPendingStreams: () => false,
     wouldBeMissed: () => false,
     onEnd: () => undefined,
-    onLost: () => lost.abort(),
-  });
-  const ended = new Promise<never>((_, reject) => {
-    const end = (): void => reject(new UpstreamError("upstream", "The stream ended early."));
-    for (const each of [signal, lost.signal]) each.addEventListener("abort", end, { once: true });
+    onLost: () => lost.abort(new UpstreamError("upstream", "The stream ended early.")),
   });
   const play = async (): Promise<void> => {
     await sound.openStream({ group: LOOPBACK, port: receiver.port, ttl: 1 });
@@ -179,7 +174,7 @@ async function sendAndListen(
     await receiver.received;
   };
   try {
-    await Promise.race([play(), ended]);
+    await abortable(play(), AbortSignal.any([signal, lost.signal]));
   } finally {
     sound.stop();
   }

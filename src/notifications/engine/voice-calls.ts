@@ -128,7 +128,7 @@ export function createVoiceCalls(deps: VoiceCallsDeps): VoiceCalls {
       const key = keyOf(provider, target);
       const call = calls.get(key);
       const sounds = call ? await audioFor(parts, notificationId, call.codec) : [];
-      if (!call || calls.get(key) !== call) throw new UpstreamError("upstream", "The call is over.");
+      if (!call || calls.get(key) !== call) throw new UpstreamError("upstream", "The call has ended.");
       streamer.play(
         call.streamId,
         sounds.map(({ payload }) => payload),

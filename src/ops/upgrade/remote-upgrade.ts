@@ -1,8 +1,9 @@
 import { createReadStream, existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
-import { type Clock, sleep } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { ConflictError, invalidValue, UpstreamError } from "../../lib/errors.ts";
 import { isNewerVersion } from "../../lib/version-order.ts";
+import { pollUntil } from "../../lib/waits.ts";
 import type { Store } from "../../store/store.ts";
 import type { EndpointCommandHandler } from "../endpoint-commands.ts";
 import { readOperationState, writeOperationState } from "../operation-state.ts";
@@ -77,15 +78,8 @@ export async function offerUpgrade(
 export function createRemoteUpgrade(deps: RemoteUpgradeDeps): EndpointCommandHandler {
   const { store, dataDir, version, clock, keys, root } = deps;
 
-  async function waitFor<T>(poll: () => T | null, timeoutMs: number, signal: AbortSignal): Promise<T | null> {
-    const until = clock.monotonicMs() + timeoutMs;
-    for (;;) {
-      signal.throwIfAborted();
-      const result = poll();
-      if (result !== null || clock.monotonicMs() >= until) return result;
-      await sleep(clock, POLL_INTERVAL_MS);
-    }
-  }
+  const waitFor = <T>(poll: () => T | null, timeoutMs: number, signal: AbortSignal): Promise<T | null> =>
+    pollUntil(clock, poll, { timeoutMs, intervalMs: POLL_INTERVAL_MS, signal });
 
   async function requestInstall(id: string, requested: unknown, signal: AbortSignal): Promise<void> {
     if (root === null) throw notVersionedInstallError();

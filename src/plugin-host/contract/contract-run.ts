@@ -1,4 +1,5 @@
-import { type Clock, sleep } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { pollUntil } from "../../lib/waits.ts";
 import type { DeliveryItem, PluginManifest, StopRequest } from "../../plugin-api/index.ts";
 import type { PluginInstance } from "../plugin-instance.ts";
 import { launchInWorker } from "../plugin-instance.ts";
@@ -59,11 +60,8 @@ export async function startContractRun(deps: ContractRunDeps): Promise<{ run: Co
       },
     },
   );
-  const waitUntil = async (probe: () => boolean, waitMs: number): Promise<boolean> => {
-    for (const stopAt = clock.monotonicMs() + waitMs; !probe(); await sleep(clock, POLL_INTERVAL_MS))
-      if (clock.monotonicMs() > stopAt) return false;
-    return true;
-  };
+  const waitUntil = async (probe: () => boolean, timeoutMs: number): Promise<boolean> =>
+    (await pollUntil(clock, () => probe() || null, { timeoutMs, intervalMs: POLL_INTERVAL_MS })) !== null;
   const end = async (): Promise<string | null> => {
     instance.send({ kind: "shutdown" });
     const gone = await waitUntil(() => observed.ended !== null, STOP_TIMEOUT_MS);

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
-import { type Clock, sleep } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { Events } from "../../lib/events.ts";
+import { pollUntil } from "../../lib/waits.ts";
 import { ssrcOf } from "../../media/rtp.ts";
 import type { NotificationService } from "../../notifications/notification-service.ts";
 import endpointActivities from "../../resources/devices/endpoint-activities.ts";
@@ -106,9 +107,9 @@ export function createCommandExecutor(deps: CommandExecutorDeps): { play: PlayCo
 
   /** Drops files that do not arrive in time: the text must not wait for them. */
   async function withAvailableFiles(fields: RelayedMessage["fields"]): Promise<RelayedMessage["fields"]> {
-    const until = clock.monotonicMs() + FILE_WAIT_MS;
     const isHere = (file: StoredFile | null | undefined): boolean => !file || existsSync(store.files.pathOf(file));
-    while (!(isHere(fields.audio) && isHere(fields.image)) && clock.monotonicMs() < until) await sleep(clock, POLL_MS);
+    const areHere = (): true | null => (isHere(fields.audio) && isHere(fields.image)) || null;
+    await pollUntil(clock, areHere, { timeoutMs: FILE_WAIT_MS, intervalMs: POLL_MS });
     const { audio, image, ...rest } = fields;
     return { ...rest, audio: isHere(audio) ? (audio ?? null) : null, image: isHere(image) ? (image ?? null) : null };
   }

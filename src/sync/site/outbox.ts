@@ -192,23 +192,23 @@ function* ackedBeforeRetention(lane: UpstreamFeed, cloudTime: number): Transacti
 
 /**
  * Deletes records acknowledged before the retention period in cloud time (null if it was not observed) or, oldest
- * first, those that exceed `mostBytes`. Never deletes the last acknowledged record, which detects a restore, nor
+ * first, those that exceed `maxBytes`. Never deletes the last acknowledged record, which detects a restore, nor
  * unacknowledged ones. At most `limit` records; true if there may be more.
  */
 export function* pruneAcked(
   lane: UpstreamFeed,
   cloudTime: number | null,
-  mostBytes: number,
+  maxBytes: number,
   limit = 500,
 ): TransactionProgram<boolean> {
   const link = yield* readSyncState();
   const longAgo = cloudTime === null ? 0 : yield* ackedBeforeRetention(lane, cloudTime);
-  if (longAgo === 0 && link.outboxBytes <= mostBytes) return false;
+  if (longAgo === 0 && link.outboxBytes <= maxBytes) return false;
   const arrived = yield* scanRecords(OUTBOX, { where: [lane], upTo: link[`${lane}Acked`] - 1, limit });
   let { outboxBytes } = link;
   let forgotten = 0;
   for (const { sequence, bytes } of arrived) {
-    if (sequence > longAgo && outboxBytes <= mostBytes) break;
+    if (sequence > longAgo && outboxBytes <= maxBytes) break;
     yield* deleteRecord(OUTBOX, lane, sequence);
     outboxBytes -= bytes;
     forgotten += 1;

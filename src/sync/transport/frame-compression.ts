@@ -20,9 +20,9 @@ export async function compressFrame(text: string): Promise<Buffer> {
   return Buffer.concat([Buffer.of(RAW_DEFLATE), packed]);
 }
 
-/** The text of a compressed frame. Rejects if it is malformed or longer than `mostBytes` when decompressed. */
-export async function decompressFrame(frame: Buffer, mostBytes: number): Promise<string> {
-  return (await inflate(compressedPayload(frame), { dictionary, maxOutputLength: mostBytes })).toString();
+/** The text of a compressed frame. Rejects if it is malformed or longer than `maxBytes` when decompressed. */
+export async function decompressFrame(frame: Buffer, maxBytes: number): Promise<string> {
+  return (await inflate(compressedPayload(frame), { dictionary, maxOutputLength: maxBytes })).toString();
 }
 
 /** Longest text that is decompressed synchronously. @source docs/decisions/0300-sync-limits.md */

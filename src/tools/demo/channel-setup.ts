@@ -1,7 +1,8 @@
 import { type ApiClient, listAll } from "../../api-client/api-client.ts";
 import { registerDevices } from "../../api-client/register-devices.ts";
-import { type Clock, sleep } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
+import { pollUntil } from "../../lib/waits.ts";
 import type { SimulatorReady } from "../simulator-process.ts";
 import { DEMO_CHANNELS, type DemoChannel, type ServiceFacts } from "./channels.ts";
 import { createDemoRecording } from "./demo-recording.ts";
@@ -65,13 +66,14 @@ export async function waitUntilReady(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  const until = clock.monotonicMs() + READY_TIMEOUT_MS;
-  for (;;) {
-    const problems = await missing();
-    if (problems.length === 0) return;
-    if (clock.monotonicMs() > until) throw new UpstreamError("upstream", `Not ready: ${problems.join("; ")}`);
-    await sleep(clock, POLL_INTERVAL_MS, signal);
-  }
+  let problems: readonly string[] = [];
+  const poll = async (): Promise<true | null> => {
+    problems = await missing();
+    return problems.length === 0 || null;
+  };
+  const limits = { timeoutMs: READY_TIMEOUT_MS, intervalMs: POLL_INTERVAL_MS, signal };
+  if ((await pollUntil(clock, poll, limits)) === null)
+    throw new UpstreamError("upstream", `Not ready: ${problems.join("; ")}`);
 }
 
 function describeUnready({ name, status }: Extension): string {

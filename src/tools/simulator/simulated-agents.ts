@@ -1,5 +1,6 @@
-import { type Clock, sleep } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { invalidValue, UpstreamError } from "../../lib/errors.ts";
+import { pause } from "../../lib/waits.ts";
 import type { ExpectedAudio } from "./expected-audio.ts";
 import { requireHttpUrl } from "./options.ts";
 import type { PhoneHttpClient } from "./phone-http-client.ts";
@@ -145,7 +146,7 @@ async function runAgent(
       for (const command of commands as PlayCommand[]) await executeCommand(agent, command, deps, report);
     } catch (error) {
       agent.errors.push((error as Error).message);
-      await sleep(deps.clock, SILENCE_MS, deps.signal).catch(() => undefined);
+      await pause(deps.clock, SILENCE_MS, deps.signal);
     }
   }
 }
@@ -180,7 +181,7 @@ async function reportStream(
 ): Promise<void> {
   let reported: "nothing" | "started" | "heard" = "nothing";
   while (listening.leftAt === null && !deps.signal.aborted) {
-    await sleep(deps.clock, POLL_MS, deps.signal).catch(() => undefined);
+    await pause(deps.clock, POLL_MS, deps.signal);
     const stream = listening.source.streams.find((each) => each.ssrc === ssrc);
     const first = stream?.arrivedAt[0];
     if (!stream || first === undefined) continue;

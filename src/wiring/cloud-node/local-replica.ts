@@ -1,12 +1,13 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TenantDatabase } from "../../ha/tenant-database.ts";
-import { type Clock, sleep } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import { createEvents } from "../../lib/events.ts";
 import type { Log } from "../../lib/log.ts";
 import { productVersion } from "../../lib/product-version.ts";
 import { isNewerVersion } from "../../lib/version-order.ts";
+import { within } from "../../lib/waits.ts";
 import type { SharedLog } from "../../store/shared-log.ts";
 import type { SharedCopy } from "../../store/store.ts";
 import { type ApplianceData, isInitialized, openApplianceData } from "../appliance-data.ts";
@@ -173,7 +174,8 @@ export async function followLeader(
         onChange = resolve;
       });
       // A node that can become the leader at once reports no standby, and polls faster until that is known.
-      await Promise.race([elected, sleep(clock, isStandby ? POLL_INTERVAL_MS : POLL_INTERVAL_MS / 2), changed]);
+      const timeoutMs = isStandby ? POLL_INTERVAL_MS : POLL_INTERVAL_MS / 2;
+      await within(clock, Promise.race([elected, changed]), { timeoutMs });
       if (!isLeader)
         await catchUp().catch((error: unknown) =>
           log.warn({ event: "replica.catch_up_failed", err: error }, "replication from the database failed; retrying"),

@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world.api.close());
 
-it("tells nobody what lies out of sight, by no route and no selector", async () => {
+it("hides resources outside the caller's visibility on every route and selector", async () => {
   const began = process.cpuUsage();
   const outcome = await runMatrix(world, cases);
   console.log(

@@ -21,7 +21,7 @@ const RATE_HZ = 8_000;
 const LOUD = 0.05;
 const SILENCE_MS = 300;
 /** Beyond that a beep that is heard belongs to another one that was made. */
-const LONGEST_MS = 900;
+const MAX_MS = 900;
 
 /** Row 15: a voice from the microphone of a browser to an ffmpeg that listens to a zone. */
 export const livePage: BenchmarkRow = {
@@ -106,7 +106,7 @@ async function speak(
     .filter((at) => at > from)
     .slice(0, BEEPS)
     .map((at) => (heard.find((later) => later >= at) ?? Number.POSITIVE_INFINITY) - at)
-    .filter((ms) => ms < LONGEST_MS);
+    .filter((ms) => ms < MAX_MS);
 }
 
 /** Runs in the page: notes the moment (epoch ms) at which the microphone heard each beep begin. */

@@ -94,7 +94,7 @@ function figuresOf(rates: Record<"ours" | "direct" | "pouch" | "jetStream", numb
   if (rates.jetStream.length === 0) return figures;
   return [
     ...figures,
-    // own choice: the table of goals names none
+    // The table of goals has no limit for it.
     atLeast({ ...figure, limit: median(rates.jetStream), against: "NATS JetStream, each batch into SQLite" }, 1),
   ];
 }

@@ -44,13 +44,13 @@ const CHANGES = 10;
 const AWAY_MS = 3 * 24 * 3_600_000;
 /** @source the promise of README.md: all sides agree within 30 s */
 const LINKED_MS = 30_000;
-/** What comes of a link that carries again, and of nothing else that appliances without one hear; bytes. own choice */
+/** Bytes that arrive only over a restored link. */
 const CARRIED = 4_096;
 const CAUGHT_UP_MS = 120_000;
 const HEARD_MS = 10_000;
 /** @source the promise of README.md: an emergency during catch-up is heard within 300 ms, p99 */
-const MOST_MS = 300;
-/** own choice: a machine whose other work delays even an emergency on a quiet link is allowed this many times that */
+const MAX_MS = 300;
+/** Multiple of the delay of an idle link that is allowed on a busy machine. */
 const BUSY_FACTOR = 2;
 const STALE_S = 2;
 /** The cloud looks through what was never sent every few seconds. */
@@ -107,7 +107,7 @@ export async function measureSoundDuringCatchUp(
 function nothing(rows: number): CatchUpRun {
   return {
     ...{ rows, changes: rows * CHANGES, came: 0, megabytes: 0, singleMegabytes: 0, rounds: 0, emergencies: 0 },
-    ...{ p50Ms: -1, p99Ms: -1, quietP99Ms: -1, limitMs: MOST_MS, linkedMs: 0, caughtUpMs: 0, stale: 0, staleHeard: 0 },
+    ...{ p50Ms: -1, p99Ms: -1, quietP99Ms: -1, limitMs: MAX_MS, linkedMs: 0, caughtUpMs: 0, stale: 0, staleHeard: 0 },
     broken: [],
   };
 }
@@ -117,7 +117,7 @@ async function play(scene: Scene, rounds: number, say: (progress: string) => voi
   const quiet: number[] = [];
   for (let place = 0; place < QUIET_ONES; place++) quiet.push((await soundOne(scene, place)) ?? HEARD_MS);
   told.quietP99Ms = atShare(quiet, 0.99);
-  told.limitMs = Math.max(MOST_MS, Math.round(told.quietP99Ms * BUSY_FACTOR));
+  told.limitMs = Math.max(MAX_MS, Math.round(told.quietP99Ms * BUSY_FACTOR));
   say(`on a quiet link emergencies are heard after ${atShare(quiet, 0.5)} ms, ${told.quietP99Ms} ms (p99)`);
 
   const before = await rowsThatCame(scene);

@@ -40,7 +40,7 @@ const SHARED_SITES = 10;
 const AGREED_MS = 30_000;
 /** How long it is looked whether they agree after all. */
 const PATIENCE_MS = 120_000;
-const MOST_SHOWN = 20;
+const MAX_SHOWN = 20;
 /** How long all sides write between a backup and its restore. */
 const LIFE_MS = 8_000;
 
@@ -115,7 +115,7 @@ async function trouble(members: FieldMembers, story: Story): Promise<CloudRun> {
   const alike = { members, own: field.own, folder, say, agree: () => agreed(agreement.differences, PATIENCE_MS) };
   const restores = await restoreBothSides({ ...alike, ...liveAgain(story, members, shared, quiet) });
   const broken = [
-    ...left.slice(0, MOST_SHOWN),
+    ...left.slice(0, MAX_SHOWN),
     ...(agreedMs > AGREED_MS ? [`all sides agreed only after ${agreedMs} ms`] : []),
     ...refusals(writings),
     ...[...lost, ...untold, ...twice],
@@ -172,8 +172,8 @@ function refusals(writings: readonly WriterResult[]): string[] {
 }
 
 /** Looks again and again until nothing differs; gives what differs in the end. */
-async function agreed(differences: () => Promise<string[]>, mostMs: number): Promise<string[]> {
-  const until = performance.now() + mostMs;
+async function agreed(differences: () => Promise<string[]>, maxMs: number): Promise<string[]> {
+  const until = performance.now() + maxMs;
   for (;;) {
     const left = await differences().catch((error: unknown) => [String(error)]);
     if (left.length === 0 || performance.now() > until) return left;

@@ -38,7 +38,7 @@ const CUT_MS = -5_500;
 const TAKEOVER_MS = 5_000;
 /** Nothing is heard of a bell earlier than this before its time. */
 const EARLY_MS = 2_000;
-/** It is listened for so long after the last one. own choice: who comes back needs a while to hear its neighbours */
+/** Listening time after the last bell: a restarted appliance needs a while to hear its neighbours. */
 const LAST_MS = 8_000;
 const READY_MS = 60_000;
 

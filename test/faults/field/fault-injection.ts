@@ -15,7 +15,7 @@ interface Mishap {
 }
 
 /** Between the beginnings of two mishaps. @source reliability.md, R10 */
-const [LEAST_PAUSE_MS, MOST_PAUSE_MS] = [3_000, 8_000];
+const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [3_000, 8_000];
 const HOUR_MS = 3_600_000;
 
 /** Lets one mishap after another happen to the cloud and its appliances, some of them at once, until it is stopped; then all is healed. */
@@ -43,7 +43,7 @@ export function startFaultInjection(
 
   const running = (async () => {
     while (!stopping.signal.aborted) {
-      await wait(LEAST_PAUSE_MS + dice.below(MOST_PAUSE_MS - LEAST_PAUSE_MS));
+      await wait(MIN_PAUSE_MS + dice.below(MAX_PAUSE_MS - MIN_PAUSE_MS));
       const mishap = pick(members, dice);
       if (stopping.signal.aborted || struck.has(mishap.strikes)) continue;
       const happening = happen(mishap);

@@ -159,8 +159,8 @@ async function enrol(hub: FieldMember, site: FieldMember, mode: "adopt" | "join"
 }
 
 /** Resolves once the appliance's link stands. Throws an Error when that takes too long. */
-export async function waitUntilLinked(site: FieldMember, mostMs: number): Promise<void> {
-  const until = performance.now() + mostMs;
+export async function waitUntilLinked(site: FieldMember, maxMs: number): Promise<void> {
+  const until = performance.now() + maxMs;
   let said = "";
   while (performance.now() < until) {
     const { code, stdout, stderr } = await runCarillon(["link", "status", "--data", site.dataDir, "--json"]);
@@ -168,7 +168,7 @@ export async function waitUntilLinked(site: FieldMember, mostMs: number): Promis
     if (code === 0 && (JSON.parse(stdout) as { mode: string }).mode === "cloud") return;
     await pause(LOOK_MS);
   }
-  throw new Error(`${site.name} was not linked within ${mostMs} ms: ${said}`);
+  throw new Error(`${site.name} was not linked within ${maxMs} ms: ${said}`);
 }
 
 async function carillon(...args: string[]): Promise<string> {

@@ -36,7 +36,7 @@ const DAY_MS = 24 * 3_600_000;
 /** @source the promise of README.md: all sides agree within 30 s */
 const AGREED_MS = 30_000;
 const HEARD_MS = 15_000;
-/** An old message that sounds again does so in this time. own choice: commands come with the connection */
+/** An old notification that plays again does so within this time, because commands arrive with the connection. */
 const AGAIN_MS = 8_000;
 const LINKED_MS = 60_000;
 const CHIME_MS = 1_500;

@@ -38,7 +38,7 @@ export interface FieldWriterDeps {
 }
 
 const PAUSE_MS = 60;
-const MOST_ROWS = 30;
+const MAX_ROWS = 30;
 /** Names are never told from each other by more than these. */
 const KINDS = [
   { path: "/device-groups", body: { filterType: "REJECT" } },
@@ -107,7 +107,7 @@ export function startWriter(needs: FieldWriterDeps): { stop(): Promise<WriterRes
       const kind = dice.pick(kinds);
       // What may be gone is left alone.
       const own = living(kind.path).filter(({ maybe }) => !maybe.includes(null));
-      if (own.length >= MOST_ROWS || (own.length > 0 && roll > 0.9)) await remove(dice.pick(own));
+      if (own.length >= MAX_ROWS || (own.length > 0 && roll > 0.9)) await remove(dice.pick(own));
       else if (own.length > 0 && roll > 0.5) await change(dice.pick(own));
       else await create(kind);
     }

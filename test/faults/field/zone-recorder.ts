@@ -15,8 +15,8 @@ export interface SoundInterval {
 /** A zone, and who hears it: a real ffmpeg, told by SDP alone. */
 export interface ZoneRecorder {
   heard(): readonly SoundInterval[];
-  /** Resolves with the wall time at which something was first heard after `since`; null after `mostMs`. */
-  heardAfter(since: number, mostMs: number): Promise<number | null>;
+  /** Resolves with the wall time at which something was first heard after `since`; null after `maxMs`. */
+  heardAfter(since: number, maxMs: number): Promise<number | null>;
   close(): void;
 }
 
@@ -52,8 +52,8 @@ export async function recordZone(
   const firstAfter = (since: number): number | null => stretches.find(({ from }) => from >= since)?.from ?? null;
   return {
     heard: () => stretches,
-    async heardAfter(since, mostMs) {
-      const until = performance.now() + mostMs;
+    async heardAfter(since, maxMs) {
+      const until = performance.now() + maxMs;
       while (firstAfter(since) === null && performance.now() < until) {
         let wake = (): void => undefined;
         const woken = new Promise<void>((done) => {

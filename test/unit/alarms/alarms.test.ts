@@ -193,7 +193,7 @@ describe("alarms", () => {
     expect(scene.eventsOf("onprem_server_red")).toHaveLength(8);
   });
 
-  it("of unknown devices clear when the device is registered, or manually", async () => {
+  it("clear for unknown devices when the device is registered, or manually", async () => {
     const start = (device: string): Promise<unknown> =>
       scene.store.write((tx) => {
         tx.run(
@@ -224,7 +224,7 @@ describe("alarms", () => {
     expect(scene.statusOf("scenario_device_resolution_failed")).toBe("OK");
   });
 
-  it("of unregistered speakers use the threshold of each appliance", async () => {
+  it("use the threshold of each appliance for unregistered speakers", async () => {
     const zone = (name: string, registered: string): Promise<string> =>
       scene.zone(name, { attributes: { IsRegistered: registered } });
     const ids = [await zone("1", "false"), await zone("2", "false"), await zone("3", "true")];
@@ -248,7 +248,7 @@ describe("alarms", () => {
     await expect(wrong([...alarmThresholds, ...alarmThresholds])).rejects.toThrow("alarmThresholds");
   });
 
-  it("of silent devices name the share and the buildings, without zones and devices out of use", async () => {
+  it("name the share and the buildings of silent devices, without zones and disabled devices", async () => {
     const site = await scene.create(sites, { name: "School" });
     const zoneIn = async (name: string): Promise<string> => {
       const building = await scene.create(buildings, { siteId: site.id, name });
@@ -299,7 +299,7 @@ describe("alarms", () => {
     ).rejects.toThrow("between 0 and 100");
   });
 
-  it("of missed bells count those of a day that were missed, late, or not heard by some devices", async () => {
+  it("count bells of a day that were missed, late, or not heard by some devices", async () => {
     const DAY = 86_400_000;
     const now = scene.clock.now();
     const ring = (entry: string, state: string, at: number): Promise<unknown> =>
@@ -346,7 +346,7 @@ describe("alarms", () => {
     expect(scene.statusOf("missed_bells")).toBe("OK");
   });
 
-  it("of security changes last a day and name who changed what", async () => {
+  it("stay for a day after security changes and name who changed what", async () => {
     await scene.pass(30_000);
     expect(scene.statusOf("security_change")).toBe("OK");
     const actor = { kind: "user", userId: null, name: "Eve", address: "192.0.2.7" } as const;
@@ -364,7 +364,7 @@ describe("alarms", () => {
     expect(scene.statusOf("security_change")).toBe("OK");
   });
 
-  it("of unregistered speakers clear with hysteresis", async () => {
+  it("clear for unregistered speakers with hysteresis", async () => {
     const ids: string[] = [];
     for (let at = 0; at < 11; at++) ids.push(await scene.zone(`z${at}`, { attributes: { IsRegistered: "false" } }));
     const alarmThresholds = [{ endpointId: scene.endpointId, threshold: 10 }];
@@ -384,7 +384,7 @@ describe("alarms", () => {
     expect(scene.eventsOf("speakers_unregistered")).toHaveLength(2);
   });
 
-  it("of tokens that expire within 14 days clear once the token is deleted", async () => {
+  it("clear for tokens that expire within 14 days once the token is deleted", async () => {
     const userId = await scene.user("Robot");
     const expires = new Date(scene.clock.now() + 15 * 86_400_000).toISOString();
     const token = await scene.store.create(userTokens, { userId, name: "Robot", expires }, scene.by, {

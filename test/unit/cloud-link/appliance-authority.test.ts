@@ -44,7 +44,7 @@ const OUTSIDE = "of this appliance.";
 const change = (body: RowBody, made: RowBody): RowBody => ({ ...body, ...made });
 
 describe("accounts", () => {
-  it("of super users are changed in the cloud only", async () => {
+  it("are changed in the cloud only if they belong to super users", async () => {
     const admin = fixture.store.get(users, fixture.adminId) as unknown as RowBody;
     for (const made of [
       { passwordHash: "x" },
@@ -120,7 +120,7 @@ describe("configuration", () => {
     expect(judged(sites, newId(), site(north, [south]), site(north))).toEqual(["yes", OUTSIDE]);
   });
 
-  it("of a part follows what it is part of", async () => {
+  it("follows the parent row", async () => {
     const { store, system } = fixture;
     const at = async (domainId: string) =>
       (await store.create(sites, { name: `Site ${domainId}` }, system, { domainId })).id;
@@ -160,7 +160,7 @@ describe("configuration", () => {
     expect(judgedWith({ any: many })).toEqual(["yes", "than 2000 rows."]);
   });
 
-  it("of the whole organisation is changed only where it is about the appliance", () => {
+  it("is changed organisation-wide only if it concerns the appliance", () => {
     const of = (type: string, id: string, before: RowBody | null, after: RowBody | null) =>
       judged({ name: type } as AnyResource, id, before, after);
     const appliance = { name: "Box" };

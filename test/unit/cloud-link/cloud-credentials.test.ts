@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createCloudCredentials } from "../../../src/cloud-link/cloud-credentials.ts";
 
-it("are the caller's own token of the cloud, or the proof of its log-in, the newest", async () => {
+it("uses the caller's cloud token or log-in proof, whichever is newest", async () => {
   const asked: string[] = [];
   const credentials = createCloudCredentials({
     async prove({ email }) {

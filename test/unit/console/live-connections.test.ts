@@ -122,8 +122,8 @@ const bearer = (token = adminToken) => ({ authorization: `Bearer ${token}` });
 const page = () => ({ cookie, origin: `http://${url}` });
 const told = ({ changes = [] }: Message) => changes.map(({ resource, id, op }) => `${op} ${resource} ${id}`);
 
-describe("the live feed lets in", () => {
-  it("a token, and a session on the console's own page", async () => {
+describe("the live feed accepts", () => {
+  it("a token, and a session on the console's origin", async () => {
     for (const headers of [bearer(), page()]) {
       const { messages } = await follow(headers);
       expect(messages).toEqual([{ seq: expect.any(Number) }]);
@@ -143,12 +143,12 @@ describe("the live feed lets in", () => {
     expect((await refusal(dial(headers(), query))).status).toBe(status);
   });
 
-  it("somebody into a domain of its own", async () => {
+  it("a user into a domain of that user", async () => {
     const { messages } = await follow(bearer(), `?domain=${fixture.rootId}`);
     expect(messages).toEqual([{ seq: expect.any(Number) }]);
   });
 
-  it("nobody elsewhere", async () => {
+  it("no user into another domain", async () => {
     const { status, body } = await refusal(dial(bearer(), "", "/api/v1/users"));
     expect([status, body.type]).toEqual([404, "not-found"]);
   });
@@ -161,8 +161,8 @@ describe("the live feed lets in", () => {
   });
 });
 
-describe("the live feed tells", () => {
-  it("what changed, folded, with the position it belongs to", async () => {
+describe("the live feed sends", () => {
+  it("coalesced changes with their feed position", async () => {
     const admin = await follow(bearer());
     const { id } = await fixture.store.create(users, { name: "Bob" }, fixture.system);
     await fixture.store.update(users, id, { name: "Bobby" }, fixture.system);
@@ -172,7 +172,7 @@ describe("the live feed tells", () => {
     expect(message.seq).toBe(fixture.store.one<{ seq: number }>("SELECT max(seq) AS seq FROM changes")?.seq);
   });
 
-  it("each only what may be read", async () => {
+  it("only readable changes to each client", async () => {
     const ann = await fixture.user("Ann");
     const reader = await fixture.user("Ron", "get /distribution-lists/*");
     fixture.clock.advanceSync(100);
@@ -223,7 +223,7 @@ describe("the live feed tells", () => {
     expect((await follow(bearer(), `?since=${since}`)).messages[0]).toEqual({ seq: since, resync: true });
   });
 
-  it("those who missed too much, or come from another database, to read everything anew", async () => {
+  it("a full reload to clients that missed too much or come from another database", async () => {
     const { seq } = (await follow(bearer())).messages[0] as Message;
     expect((await follow(bearer(), `?since=${seq + 1}`)).messages[0]).toEqual({ seq, resync: true });
     await fixture.store.write((tx) => {
@@ -234,7 +234,7 @@ describe("the live feed tells", () => {
     expect((await follow(bearer(), `?since=${seq + 1}`)).messages[0]?.changes).toHaveLength(2_000);
   });
 
-  it("that it is alive, every 5 s", async () => {
+  it("a heartbeat every 5 s", async () => {
     const { messages, until } = await follow(bearer());
     const first = messages[0] as Message;
     messages.length = 0;
@@ -260,7 +260,7 @@ describe("a connection of the live feed", () => {
     expect(await asUser.closed).toBe(4401);
   });
 
-  it("does not keep its session from idling, and ends with it", async () => {
+  it("does not count as activity of its session, and ends with it", async () => {
     const { closed } = await follow(page());
     for (let minute = 0; minute < 31; minute++) {
       fixture.clock.advanceSync(60_000);
@@ -272,7 +272,7 @@ describe("a connection of the live feed", () => {
     expect(fixture.access.authenticate(cookie.slice(9), "cookie")).toBeNull();
   });
 
-  it("is cut off when nothing comes back", async () => {
+  it("is closed if pings stay unanswered", async () => {
     const { socket, closed } = await follow(bearer());
     socket.pong = () => undefined;
     socket.removeAllListeners("ping");
@@ -281,7 +281,7 @@ describe("a connection of the live feed", () => {
     expect(await closed).toBe(1006);
   });
 
-  it("is cut off when it reads too slowly, while others go on", async () => {
+  it("is closed if it reads too slowly, while others continue", async () => {
     const [slow, fast] = [await follow(bearer()), await follow(bearer())];
     slow.socket.pause();
     let seq = 1_000_000;

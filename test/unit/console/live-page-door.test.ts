@@ -72,7 +72,7 @@ async function speaker(): Promise<{
 const opening = (notification: object, rateHz: unknown = 8_000): string => JSON.stringify({ notification, rateHz });
 const SPOKEN = { subject: "Live", deviceGroupIds: ["g1"], alertTone: "chime", drill: true };
 
-it("hands on what is spoken, tells how it stands and closes at the end", async () => {
+it("forwards the voice, reports the state and closes at the end", async () => {
   const { socket, next, closed } = await speaker();
   socket.send(opening(SPOKEN));
   expect(await next()).toEqual({ state: "calling", notificationId: "n1" });
@@ -91,7 +91,7 @@ it("hands on what is spoken, tells how it stands and closes at the end", async (
   expect(await closed).toBe(1_000);
 });
 
-it("who goes away without a word has finished", async () => {
+it("finishes the page when the connection is lost", async () => {
   const { socket, next } = await speaker();
   socket.send(opening(SPOKEN));
   await next();

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { startSniRouter } from "../../../src/gateway/sni-router.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
-const MOST_SILENT = 500;
+const MAX_SILENT = 500;
 
 it("closes connections of one address with many silent connections, and no others", async () => {
   // Nobody's patience ends.
@@ -18,7 +18,7 @@ it("closes connections of one address with many silent connections, and no other
     return /unrecognized.name/i.test(String(error));
   };
   const silent: Socket[] = [];
-  for (let number = 0; number < MOST_SILENT; number += 1) {
+  for (let number = 0; number < MAX_SILENT; number += 1) {
     const socket = come("127.0.0.2");
     await once(socket, "connect");
     silent.push(socket);

@@ -77,7 +77,7 @@ describe("connections beyond the limit", () => {
     expect(await ask(next, "/quick")).toContain("ok");
   });
 
-  it("never close one of a known client, and are refused if all are known", async () => {
+  it("never close one of a known client, and are refused if all clients are known", async () => {
     await serve(2, (request, response) => {
       limits.markKnown(request.socket);
       response.end("ok");

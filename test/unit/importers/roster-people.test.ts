@@ -12,13 +12,13 @@ const namesOf = async (roster: Parameters<typeof resolveRoster>[0]): Promise<str
   [...(await resolveRoster(roster, days("2026-10-01"), never, systemClock)).lists.values()].map(({ name }) => name);
 
 describe("lists of a roster", () => {
-  it("have the title, where it is the only one", async () => {
+  it("use the title if it is unique", async () => {
     expect(
       await namesOf({ orgs: file({ s1: { name: "North" } }), classes: file({ c1: { title: "Algebra I" } }) }),
     ).toEqual(["North", "Algebra I"]);
   });
 
-  it("have the school, then the term, then the code where several have the title", async () => {
+  it("add the school, then the term, then the code if several share the title", async () => {
     const orgs = file({ s1: { name: "North" }, s2: { name: "South" } });
     const academicSessions = file({ t1: { title: "Autumn" }, t2: { title: "Spring" } });
     const title = "Algebra I";
@@ -88,7 +88,7 @@ describe("members of a roster's lists", () => {
     expect(warnings).toMatchObject([{ file: "enrollments.csv", line: 2, column: "classSourcedId" }]);
   });
 
-  it("have the organisations of users.csv (1.1) and of roles.csv (1.2)", async () => {
+  it("belong to the organisations of users.csv (1.1) and of roles.csv (1.2)", async () => {
     const orgs = file({ s1: { name: "North" }, s2: { name: "South" }, s3: { name: "West" } });
     const roster = {
       orgs,

@@ -23,7 +23,7 @@ const FRENCH = [
   ["Zoë", "Chœur"],
 ];
 
-describe("a table is read as it is written", () => {
+describe("a table is parsed", () => {
   it.each<[string, Uint8Array, TableFormat["encoding"]]>([
     ["UTF-8", Buffer.from(TABLE), "utf-8"],
     ["UTF-8 with a byte order mark", Buffer.from(`\ufeff${TABLE}`), "utf-8"],
@@ -54,7 +54,7 @@ describe("a table is read as it is written", () => {
     expect(new Set(cells.map(({ length }) => length)).size).toBe(1);
   });
 
-  it("as it is told, where it could be read in several ways", async () => {
+  it("with the given options, if it is ambiguous", async () => {
     const text = "name,a;list\nO'Brien,b;A\n";
     expect((await read(Buffer.from(text), { delimiter: "semicolon" })).cells[1]).toEqual(["O'Brien,b", "A"]);
     expect((await read(Buffer.from("'name','list'\n'Ann','A,B'\n"))).cells[1]).toEqual(["Ann", "A,B"]);

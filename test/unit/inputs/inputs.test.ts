@@ -199,7 +199,7 @@ describe("an input", () => {
 });
 
 describe("a call", () => {
-  it("that is redirected sends the notifications of its number and is listed while active", async () => {
+  it("sends the notifications of its number when redirected, and is listed while active", async () => {
     const saying = await room.template("{{callingNumber}} calls {{calledNumber}}");
     const rule = { name: "Emergency", messageTemplateId: saying, numberPattern: "9?911" };
     const { id } = await room.create(callAwareCallRedirects, rule);
@@ -222,7 +222,7 @@ describe("a call", () => {
     expect(outcomes()).toEqual(["started", "nothing", "followed", "followed"]);
   });
 
-  it("that a call manager asks about uses routing requests of this appliance only", async () => {
+  it("uses routing requests of this appliance only", async () => {
     const rule = { name: "Any", messageTemplateId: template, numberPattern: "[0-9]+" };
     const { id: elsewhere } = await room.store.create(
       endpoints,
@@ -241,7 +241,7 @@ describe("a call", () => {
     expect(room.store.find(activeCallawareCalls, {})).toEqual([]);
   });
 
-  it("to a night bell rings until it is answered or expires", async () => {
+  it("rings a night bell until it is answered or expires", async () => {
     const bell = { name: "Gate", number: "7000", messageTemplateId: template, timeout: 45, pause: 3 };
     await room.create(nightBells, { ...bell, deviceGroupIds: [await room.group("Yard", [])] });
     await room.call("ringing", "7000");
@@ -258,7 +258,7 @@ describe("a call", () => {
     expect(room.store.find(activeCallawareCalls, {})).toEqual([]);
   });
 
-  it("to a night bell that has already ended does not ring", async () => {
+  it("does not ring a night bell that has already ended", async () => {
     await room.create(nightBells, { name: "Gate", number: "7000", messageTemplateId: template });
     await room.restart(async () => {
       for (const state of ["ringing", "ended"] as const)

@@ -14,7 +14,7 @@ function run(env: NodeJS.ProcessEnv): { status: number | null; stderr: string } 
 }
 
 describe("compile cache", () => {
-  it("is kept in the cache folder of the service, else of the user", () => {
+  it("uses the cache folder of the service, else of the user", () => {
     const [service, user] = [makeTempDir(), makeTempDir()];
     expect(run({ CACHE_DIRECTORY: service, HOME: user }).status).toBe(0);
     expect(readdirSync(service)).toEqual(["code"]);
@@ -23,7 +23,7 @@ describe("compile cache", () => {
     expect(readdirSync(join(user, ".cache/carillon/code"), { recursive: true }).length).toBeGreaterThan(5);
   });
 
-  it("is emptied when many versions have left their files", () => {
+  it("is emptied when many versions have accumulated", () => {
     const folder = makeTempDir();
     mkdirSync(join(folder, "code/old"), { recursive: true });
     for (let at = 0; at < 1_001; at++) writeFileSync(join(folder, "code/old", String(at)), "");
@@ -31,7 +31,7 @@ describe("compile cache", () => {
     expect(readdirSync(join(folder, "code"))).not.toContain("old");
   });
 
-  it("is left out where there is no folder for it", () => {
+  it("is disabled without a folder", () => {
     const file = join(makeTempDir(), "file");
     writeFileSync(file, "");
     for (const env of [

@@ -17,7 +17,7 @@ function sent(payload: Uint8Array, fromMs: number, toMs: number): number[] {
 }
 
 describe("live audio", () => {
-  it("has its opening, then the voice three packets later, then silence", () => {
+  it("plays its opening, then the voice three packets later, then silence", () => {
     const live = createLiveAudio("a", OPENING, 2_000);
     live.start(1_000);
     expect(live.writeVoice(piece(0.5), 1_099)).toBe(false);
@@ -46,7 +46,7 @@ describe("live audio", () => {
     expect(sent(live.rendered.payload, 700, 3_000)).toEqual([0]);
   });
 
-  it("has its voice in other codecs, too, from the request on, after the opening", async () => {
+  it("encodes the voice in other codecs from the request on, after the opening", async () => {
     const opening = { ...OPENING, rendition: async () => new Uint8Array(800).fill(7) };
     const live = createLiveAudio("a", opening, 2_000);
     const wide = await payloadForCodec(live.rendered, "G722");

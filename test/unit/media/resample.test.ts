@@ -18,7 +18,7 @@ function middle(samples: Float32Array): Float32Array {
 }
 
 describe("resampling to 8 kHz", () => {
-  it.each([11_025, 16_000, 22_050, 44_100, 48_000])("from %i Hz passes speech flat up to 3.3 kHz", (rateHz) => {
+  it.each([11_025, 16_000, 22_050, 44_100, 48_000])("passes speech flat up to 3.3 kHz from %i Hz", (rateHz) => {
     for (const hz of [100, 300, 1000, 2000, 3000, 3300]) {
       const out = middle(resampled(sine(hz, 1, 0.5, rateHz), rateHz));
       expect(Math.abs(db(amplitudeAt(out, hz) / 0.5)), `${hz} Hz`).toBeLessThan(0.2);
@@ -27,7 +27,7 @@ describe("resampling to 8 kHz", () => {
     }
   });
 
-  it.each([16_000, 22_050, 44_100, 48_000, 96_000])("from %i Hz has no aliasing", (rateHz) => {
+  it.each([16_000, 22_050, 44_100, 48_000, 96_000])("causes no aliasing from %i Hz", (rateHz) => {
     for (const hz of [4100, 4700, 5000, 6500, 7900]) {
       const out = middle(resampled(sine(hz, 1, 0.5, rateHz), rateHz));
       expect(db(rms(out) / rms(sine(hz, 1))), `${hz} Hz`).toBeLessThan(-70);

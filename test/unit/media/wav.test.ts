@@ -15,7 +15,7 @@ describe("WAV files", () => {
     [24, false, -130],
     [32, false, -130],
     [32, true, -130],
-  ] as const)("of %i bits (float: %s) are read", (bits, float, noiseDb) => {
+  ] as const)("are read at %i bits (float: %s)", (bits, float, noiseDb) => {
     const file = wavFile({ ...PLAIN, bits, tag: float ? 3 : 1 }, sampleBytes(SECOND, bits, float));
     expect(inspectWav(file)).toMatchObject({ bits, float, channels: 1, frames: 8000, durationMs: 1000 });
     const samples = decodeWav(file);
@@ -23,7 +23,7 @@ describe("WAV files", () => {
     expect(db(rms(error))).toBeLessThan(noiseDb);
   });
 
-  it("in stereo are averaged", () => {
+  it("are averaged if stereo", () => {
     const left = sine(440, 1, 0.6);
     const right = sine(1000, 1, 0.2);
     const samples = decodeWav(wavFile({ ...PLAIN, channels: 2 }, sampleBytes(left, 16, false, right)));
@@ -32,7 +32,7 @@ describe("WAV files", () => {
     expect(db(rms(error))).toBeLessThan(-85);
   });
 
-  it.each([8000, 11_025, 16_000, 22_050, 44_100, 48_000, 96_000])("of %i Hz keep pitch, level and length", (rateHz) => {
+  it.each([8000, 11_025, 16_000, 22_050, 44_100, 48_000, 96_000])("keep pitch, level and length at %i Hz", (rateHz) => {
     const file = wavFile({ ...PLAIN, rateHz }, sampleBytes(sine(1000, 1, 0.5, rateHz), 16));
     const samples = decodeWav(file);
     expect(Math.abs(samples.length - 8000)).toBeLessThanOrEqual(1);

@@ -157,7 +157,7 @@ describe("a text message", () => {
 });
 
 describe("an unsubscribe link", () => {
-  it("removes its own subscription, once", async () => {
+  it("cancels its subscription, once", async () => {
     const list = await listWith({ welcomeMessage: "Hi" });
     await campaigns.joinList(list.id, person({ email: "leaver@example.org" }), null);
     await campaigns.joinList(list.id, person({ email: "stayer@example.org" }), null);

@@ -199,7 +199,7 @@ describe("scopes", () => {
     expect(fixture.store.get(users, three?.id as string, scope)).toBeNull();
   });
 
-  it("of temporary tokens keep the restriction of the original token", async () => {
+  it("keep the restriction of the original token for temporary tokens", async () => {
     const { id } = await fixture.user("Quy", "put /users/*", "post /sites");
     const narrow = fixture.access.issueTemporaryToken({ userId: id, scopes: ["urn:service:sites:write"] }, ALL);
     const whole = fixture.access.issueTemporaryToken({ userId: id, scopes: null }, ALL);
@@ -215,7 +215,7 @@ describe("scopes", () => {
     expect(fixture.access.authenticate(narrow.token)).toBeNull();
   });
 
-  it("of users who act through an appliance hold in its domains, and are never super rights", async () => {
+  it("limit users who act through an appliance to its domains, never with super permissions", async () => {
     const { store, system, adminId, access } = fixture;
     const root = system.scope.domainId as string;
     const make = async (name: string, parentId: string) => (await store.create(domains, { name, parentId }, system)).id;

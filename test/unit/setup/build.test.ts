@@ -38,7 +38,7 @@ function run(folder: string, program: string): string {
 }
 
 describe("build", () => {
-  it("bundles what is started, copies manifests and is current until a source changes", () => {
+  it("bundles entry points, copies manifests and stays current until a source changes", () => {
     const folder = makeRepository(PRODUCT);
     expect(built(folder, "main")).toBe(false);
     expect(build(folder, "main")).toBe(true);

@@ -32,7 +32,7 @@ describe("programs for the tests", () => {
     expect(peers()).toContainEqual({ package: "ffmpeg", command: "ffmpeg" });
   });
 
-  it("are found along the PATH when they can be run", () => {
+  it("are found on the PATH if executable", () => {
     const folder = makeTempDir();
     symlinkSync(process.execPath, join(folder, "runs"));
     writeFileSync(join(folder, "does-not"), "");
@@ -40,7 +40,7 @@ describe("programs for the tests", () => {
     expect(["runs", "does-not", "absent"].map(present)).toEqual([true, false, false]);
   });
 
-  it("are installed by root, after an update, without waiting for ever on another apt", () => {
+  it("are installed by root after an update, without waiting for another apt for ever", () => {
     const apt = stubPath(true);
     vi.spyOn(process, "getuid").mockReturnValue(0);
     expect(installPeers()).toEqual([]);
@@ -49,7 +49,7 @@ describe("programs for the tests", () => {
     expect(install).toMatch(/^install -y --no-install-recommends -oDPkg::Lock::Timeout=400 .*ffmpeg/);
   });
 
-  it("are named as missing when apt could not bring them, and to a user without rights", () => {
+  it("are reported as missing if apt could not install them, and to users without root", () => {
     stubPath(false);
     const uid = vi.spyOn(process, "getuid").mockReturnValue(0);
     expect(installPeers()).toEqual(peers());
@@ -58,7 +58,7 @@ describe("programs for the tests", () => {
     expect(remedy(peers())).toMatch(/^apt-get install .*ffmpeg/);
   });
 
-  it("are a must under CI only", () => {
+  it("are required under CI only", () => {
     for (const [value, expected] of [
       ["true", true],
       ["1", true],

@@ -77,7 +77,7 @@ describe("install", () => {
     expect(calls(folder)).toMatch(/^ci /);
   });
 
-  it("does not empty a folder of packages that is only linked to", () => {
+  it("keeps a linked package folder", () => {
     const folder = makeFolder({ "node_modules/a": { version: "0.9.0" } });
     renameSync(join(folder, "node_modules"), join(folder, "theirs"));
     symlinkSync(join(folder, "theirs"), join(folder, "node_modules"));
@@ -91,7 +91,7 @@ describe("install", () => {
     expect(installed(folder)).toBe(false);
   });
 
-  it("is not done when a native module does not load", () => {
+  it("fails when a native module does not load", () => {
     const folder = makeFolder(null);
     writeFileSync(join(folder, "package-lock.json"), JSON.stringify(NATIVE_LOCK));
     const words = vi.spyOn(process.stderr, "write").mockReturnValue(true);

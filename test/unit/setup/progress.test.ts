@@ -30,7 +30,7 @@ describe("progress of the set-up", () => {
     expect(text.endsWith("\r\x1b[2Ktimed-out\n")).toBe(true);
   });
 
-  it("says nothing of what is quick", () => {
+  it("prints nothing for quick steps", () => {
     expect(report(false, 60_000)).toBe("timed-out\n");
   });
 });

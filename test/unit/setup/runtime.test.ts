@@ -31,7 +31,7 @@ describe("Node of the set-up", () => {
     vi.restoreAllMocks();
   });
 
-  it("is the machine's own from Node 22.13 on, as package.json, set-up and daemon agree", () => {
+  it("is the machine's from Node 22.13 on, as package.json, set-up and daemon agree", () => {
     const { engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     expect(engines.node).toBe("^22.13 || >=24");
     for (const [version, fits] of [
@@ -67,7 +67,7 @@ describe("Node of the set-up", () => {
     expect(readFileSync(join(folder, "calls"), "utf8")).toMatch(/^ci .*--ignore-scripts.*\n$/);
   });
 
-  it("is missing, with the reason, where npm fails, it does not run, or there is none for the machine", () => {
+  it("is missing, with the reason, if npm fails, the binary does not run, or none exists for the machine", () => {
     const words = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     expect(sideNode(makeClone({ works: false }))).toBeNull();
     expect(words.mock.calls.join("")).toContain("npm could not install Node");

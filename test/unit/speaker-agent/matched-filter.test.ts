@@ -25,7 +25,7 @@ describe("matched filter of the room microphone", () => {
     expect(isHeard(listenInRoom(room))).toBe(true);
   });
 
-  it("does not take a chord of another tone for its own one", () => {
+  it("does not match a chord of another tone", () => {
     const toneOf = (tone: string) => Float32Array.from(renderTone(tone), (sample) => sample / 32_768);
     const roomOf = (tone: string): SyntheticRoom =>
       syntheticRoom(8, {
@@ -66,7 +66,7 @@ describe("matched filter of the room microphone", () => {
     expect(Math.abs((filter.detection?.delayMs ?? 0) - 150)).toBeLessThanOrEqual(10);
   });
 
-  it("is not fooled by a room that gets loud", () => {
+  it("does not match when a room becomes loud", () => {
     const { played, recorded } = syntheticRoom(5, { ...quietRoom, plays: false, snrDb: 0 });
     const talk = speech(played.length / 8_000, seededRandom(11));
     const louder = recorded.map((sample, n) =>
@@ -77,7 +77,7 @@ describe("matched filter of the room microphone", () => {
   });
 
   // The speech after a tone begins near the end of the first segment, where a door slams.
-  it.each([2_000_685, 2_001_811])("is not fooled by a bang while little of the audio sounds, in room %i", (seed) => {
+  it.each([2_000_685, 2_001_811])("does not match a bang while little of the audio plays, in room %i", (seed) => {
     const room = syntheticRoom(seed);
     expect(room.plays).toBe(false);
     expect(listenInRoom(room)?.pValue).toBeGreaterThan(1e-3);

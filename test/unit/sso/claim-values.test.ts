@@ -41,7 +41,7 @@ describe("groups in claims", () => {
 });
 
 describe("missing groups", () => {
-  it("are a reason of health until they are sent, and for a day at most", () => {
+  it("degrade health until they are sent, for a day at most", () => {
     const clock = createFakeClock();
     const missing = createMissingGroups(clock);
     const campus = { id: "p1", name: "Campus" };

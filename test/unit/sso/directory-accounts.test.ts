@@ -42,7 +42,7 @@ describe("an account of a directory", () => {
     expect(isClosedAccount(entry, NOW)).toBe(false);
   });
 
-  it("is no computer's", () => {
+  it("excludes computer accounts", () => {
     expect(isComputer({ objectClass: ["top", "person", "user", "Computer"] })).toBe(true);
     expect(isComputer({ objectClass: ["top", "person", "user"] })).toBe(false);
   });

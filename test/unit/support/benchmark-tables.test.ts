@@ -4,7 +4,7 @@ import { withTable } from "../../support/benchmark-tables.ts";
 describe("tables of the benchmarks", () => {
   const text = "# Title\n<!-- a: begin (by hand) -->\nold\n<!-- a: end -->\n<!-- b: begin -->\n<!-- b: end -->\nrest\n";
 
-  it("replace what is between the marks of their name", () => {
+  it("replace the text between the markers of their name", () => {
     expect(withTable(text, "a", "new")).toBe(text.replace("old", "new"));
     expect(withTable(text, "b", "| 1 |")).toBe(text.replace("<!-- b: begin -->\n", "<!-- b: begin -->\n| 1 |\n"));
   });

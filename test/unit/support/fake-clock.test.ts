@@ -3,7 +3,7 @@ import { sleep } from "../../../src/lib/clock.ts";
 import { createFakeClock, FAKE_CLOCK_START } from "../../support/fake-clock.ts";
 
 describe("fake clock", () => {
-  it("stands still until it is moved", async () => {
+  it("stops until it is advanced", async () => {
     const clock = createFakeClock();
     await new Promise((resolve) => setImmediate(resolve));
     expect([clock.now(), clock.monotonicMs()]).toEqual([FAKE_CLOCK_START, 0]);
@@ -11,7 +11,7 @@ describe("fake clock", () => {
     expect([clock.now(), clock.monotonicMs()]).toEqual([FAKE_CLOCK_START + 1_500, 1_500]);
   });
 
-  it("runs due timers in order of time, equal times in order of making, and shows each its own moment", () => {
+  it("runs due timers in order of time, then of creation, each at its due time", () => {
     const clock = createFakeClock(0);
     const seen: string[] = [];
     const note = (name: string) => () => seen.push(`${name}@${clock.now()}`);
@@ -44,7 +44,7 @@ describe("fake clock", () => {
     expect(clock.pendingTimers()).toBe(0);
   });
 
-  it("never runs a cancelled timer, though cancelled by one of the same moment", () => {
+  it("never runs a cancelled timer, even if one of the same time cancelled it", () => {
     const clock = createFakeClock();
     const seen: string[] = [];
     clock.after(10, () => second.cancel());
@@ -75,7 +75,7 @@ describe("fake clock", () => {
     expect(seen).toEqual([10]);
   });
 
-  it("gives what a timer throws to whoever moves the clock", async () => {
+  it("throws errors of timers to the caller that advances the clock", async () => {
     const clock = createFakeClock();
     clock.after(1, () => {
       throw new RangeError("from the timer");

@@ -138,7 +138,7 @@ describe("a password of the cloud", () => {
     ]);
   });
 
-  it("that was here before the cloud sent marks counts as the same", async () => {
+  it("counts as equal if it is older than the marks", async () => {
     const { id } = await cloud.create(callmgrClusters, CLUSTER, by);
     await site.create(callmgrClusters, CLUSTER, by, { id });
     await serve(id, true);

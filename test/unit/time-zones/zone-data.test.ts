@@ -107,7 +107,7 @@ describe("the choice of time zone data", () => {
 });
 
 describe("names", () => {
-  it("are found in any case, and stand for what schedules mean by them", () => {
+  it("are found in any case, with the meaning that schedules expect", () => {
     expect(
       ["Europe/Berlin", "europe/berlin", "US/PACIFIC", "EST", "Nowhere/None", "../x"].map(canonicalZoneName),
     ).toEqual([...["Europe/Berlin", "Europe/Berlin", "US/Pacific", "Etc/GMT+5", null, null]]);

@@ -103,7 +103,7 @@ describe("the search", () => {
     expect(found("ports bells")).toEqual([]);
   });
 
-  it("finds a page by its title, and a section by the title and a word of its own", () => {
+  it("finds a page by its title, and a section by the title and a word of the section", () => {
     expect(found("networks")).toEqual(["a#networks"]);
     expect(found("networks multicast")).toEqual(["a#ports"]);
   });
@@ -260,7 +260,7 @@ describe("docs/admin", () => {
   const pages = [...texts].map(([name, text]) => parseHandbookPage(name, text));
   const anchorsOf = ({ text }: { text: string }) => [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
 
-  it("has a title, an order of its own and one first heading on each page", () => {
+  it("has a title, an order and one first heading on each page", () => {
     expect(new Set(pages.map(({ order }) => order)).size).toBe(pages.length);
     for (const { name, title, order, sections } of pages) {
       expect([name, Number.isSafeInteger(order), sections.filter(({ level }) => level === 1).length]).toEqual([
@@ -272,7 +272,7 @@ describe("docs/admin", () => {
     }
   });
 
-  it("has only links that lead somewhere", () => {
+  it("has only valid links", () => {
     const targets = new Set(
       pages.flatMap(({ name, content }) => [
         handbookPath(name),

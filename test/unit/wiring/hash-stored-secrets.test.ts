@@ -69,7 +69,7 @@ describe("PINs", () => {
     expect(storedPin((await store.clone(doors, a.id, everybody)).id)).toBe(storedPin(a.id));
   });
 
-  it("are kept by a change of something else, and removed by null or an empty text", async () => {
+  it("are kept by a change of other fields, and removed by null or an empty text", async () => {
     const { id } = await store.create(doors, { name: "A", pin: "4711" }, everybody);
     await store.update(doors, id, { name: "B" }, everybody);
     expect(await isPin(id, "4711")).toBe(true);
@@ -118,7 +118,7 @@ describe("PINs of an earlier release", () => {
     expect(store.secrets.open(store.get(doors, other)?.key ?? "")).toBe("a long key");
   });
 
-  it("of shared rows are sent, those of other rows are not", async () => {
+  it("are replicated for shared rows only", async () => {
     const [shared, local] = [await oldDoor("Shared", "4711"), await oldDoor("Local", "4711")];
     captured.length = 0;
     await run((type, id) => type === doors.name && id === shared.id);
@@ -129,7 +129,7 @@ describe("PINs of an earlier release", () => {
     expect(storedPin(local.id)).toMatch(HASH);
   });
 
-  it("that cannot be decrypted do not hold up the others", async () => {
+  it("do not block others if they cannot be decrypted", async () => {
     const { id: broken } = await store.create(doors, { name: "A" }, everybody, { pin: "v1:bm90IHNlYWxlZCBhdCBhbGw=" });
     const { id } = await oldDoor("B", "4711");
     await run();
@@ -162,7 +162,7 @@ describe("a replicated row", () => {
     expect(storedPin(id)).toBeNull();
   });
 
-  it("without a PIN keeps one that was never sent, as it is not hashed yet", async () => {
+  it("keeps a PIN that was never sent, because it is not hashed yet", async () => {
     const { id } = await oldDoor("A", "4711");
     await apply(id, { name: "B", "hash:pin": null });
     expect([store.get(doors, id)?.name, await isPin(id, "4711")]).toEqual(["B", true]);

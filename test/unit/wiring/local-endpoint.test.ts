@@ -36,7 +36,7 @@ const link = (endpoint: string) => {
 };
 
 describe("the endpoint of this appliance", () => {
-  it("is the one that init created, whatever arrives", () => {
+  it("is the one that init created, whichever endpoints arrive", () => {
     expect(readLocalEndpoint(data.store)).toBe(first);
   });
 
@@ -50,13 +50,13 @@ describe("the endpoint of this appliance", () => {
     local.stop();
   });
 
-  it("of data of an earlier release is that of the link", async () => {
+  it("comes from the link in data of an earlier release", async () => {
     await forget();
     await link(second);
     expect(readLocalEndpoint(data.store)).toBe(second);
   });
 
-  it("of data of an earlier release without a link is the only one, or the first", async () => {
+  it("is the only one, or the first, in data of an earlier release without a link", async () => {
     await forget();
     expect(readLocalEndpoint(data.store)).toBe(first);
     await link(second);

@@ -47,7 +47,7 @@ describe("network monitor", () => {
     expect([monitor.healthSource(), monitor.state().multicast.address]).toEqual([[], "10.77.0.1"]);
   });
 
-  it("moves the streams, tells all modules and checks at once after a change", async () => {
+  it("moves the streams, notifies all modules and checks at once after a change", async () => {
     const { clock, machine, events, monitor, change } = openMonitor();
     machine.multicast = FOUND;
     await monitor.start();

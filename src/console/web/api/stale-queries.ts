@@ -31,7 +31,7 @@ const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
 /** Minimum interval between two reads of a resource: a notification to thousands changes hundreds of rows a second. */
 const PAUSE_MS = 1_000;
 /** A read that takes longer than this many intervals is abandoned for the next one. */
-const MOST_PAUSES = 10;
+const MAX_PAUSES = 10;
 
 /**
  * Reports at most once per interval which resources are stale, the first time at once and never losing the last
@@ -59,7 +59,7 @@ export function createStaleQueries(
     refresh(resource, changes).then(done, done);
     let pauses = 0;
     const look = (): void => {
-      if (!isRead && ++pauses < MOST_PAUSES) {
+      if (!isRead && ++pauses < MAX_PAUSES) {
         clock.after(PAUSE_MS, look);
         return;
       }

@@ -22,14 +22,14 @@ interface Scroll {
 /** Characters per second; easy to read on a wall display. */
 const USUAL_SPEED = 8;
 /** Characters per second; a faster text flickers. */
-const MOST_SPEED = 50;
+const MAX_SPEED = 50;
 
 /** How long one run of so many characters takes, and how many there are; the last may be a part of one. */
 export function runsOf(
   { speed, durationMs, repetitions }: Scroll,
   characters: number,
 ): { eachMs: number; runs: number } {
-  const eachMs = (Math.max(1, characters) * 1_000) / Math.min(MOST_SPEED, speed ?? USUAL_SPEED);
+  const eachMs = (Math.max(1, characters) * 1_000) / Math.min(MAX_SPEED, speed ?? USUAL_SPEED);
   const inTime = durationMs === null ? Number.POSITIVE_INFINITY : durationMs / eachMs;
   return { eachMs, runs: Math.min(inTime, repetitions ?? Number.POSITIVE_INFINITY) };
 }

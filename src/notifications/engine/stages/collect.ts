@@ -1,4 +1,4 @@
-import { abortable } from "../../../lib/abortable.ts";
+import { abortable } from "../../../lib/waits.ts";
 import type { EngineDeps } from "../broadcast-activator.ts";
 import { advanceStage, type PipelineStage } from "../pipeline-stage.ts";
 

@@ -1,4 +1,4 @@
-import { abortable } from "../../../lib/abortable.ts";
+import { abortable } from "../../../lib/waits.ts";
 import notificationActivities from "../../../resources/notifications/notification-activities.ts";
 import notifications from "../../../resources/notifications/notifications.ts";
 import { writePendingRecipients } from "../../recipients/deferred-recipients.ts";

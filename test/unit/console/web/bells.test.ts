@@ -80,7 +80,7 @@ describe("the year of bells", () => {
     expect(combinedDayMarker([], "2026-03-16")).toEqual({ mark: "outside", why: null });
   });
 
-  it("tells which days ring which list", () => {
+  it("maps days to lists", () => {
     expect(cycleDayTypes(SCHEDULE)).toEqual([
       { ringListId: "normal", weeks: [{ week: 0, days: [0, 2] }] },
       { ringListId: "short", weeks: [{ week: 1, days: [2] }] },
@@ -96,7 +96,7 @@ describe("a change of a day", () => {
     expect(dayChangeRequest(draft)).toEqual({ isLasting: false, body });
   });
 
-  it("is nothing while something is missing", () => {
+  it("is empty while incomplete", () => {
     expect(dayChangeRequest({ ...draft, minutes: 0 })).toBeNull();
     expect(dayChangeRequest({ ...draft, kind: "mute", until: "" })).toBeNull();
     expect(dayChangeRequest({ ...draft, kind: "other-day" })).toBeNull();

@@ -56,7 +56,7 @@ describe("the client", () => {
     expect(calls[1]?.headers.get("content-type")).toBe("application/json");
   });
 
-  it("says of what it reads on its own account that nobody asked for it", async () => {
+  it("marks automatic requests", async () => {
     const { client, calls, leave } = scene(() => Response.json({}));
     await client.get("users");
     leave();
@@ -79,7 +79,7 @@ describe("the client", () => {
     expect(error).toMatchObject({ type: "required", faults: [{ field: "name" }] });
   });
 
-  it("tells that the session ended, but not at a refused log-in", async () => {
+  it("reports the end of the session, but not a refused log-in", async () => {
     const { client, loggedOut } = scene(fault(401, "unauthorized"));
     await expect(client.get("users")).rejects.toMatchObject({ type: "unauthorized" });
     expect(loggedOut()).toBe(1);
@@ -103,7 +103,7 @@ describe("the client", () => {
     ]);
   });
 
-  it("tells no answer from a refusal; a proxy's own page is no answer", async () => {
+  it("distinguishes a lost response from a refusal, and ignores error pages of proxies", async () => {
     const broken = createClient({
       fetch: () => Promise.reject(new TypeError("failed")),
       isUnattended: () => false,

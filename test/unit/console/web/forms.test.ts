@@ -36,7 +36,7 @@ describe("a broadcast", () => {
   const AT_EIGHT = "2026-01-01T08:00:00.000Z";
   const now = Date.parse(AT_EIGHT);
 
-  it("has one word for where it stands", () => {
+  it("has one word for its state", () => {
     expect(notificationState({ abortedAt: null, progress }, now)).toBe("going");
     expect(notificationState({ abortedAt: null, approval: "waiting", progress }, now)).toBe("waiting");
     expect(notificationState({ abortedAt: null, approval: "expired", progress }, now)).toBe("stopped");
@@ -49,7 +49,7 @@ describe("a broadcast", () => {
     expect(notificationState({ abortedAt: "2026-01-01T00:00:00.000Z", progress }, now)).toBe("stopped");
   });
 
-  it("does not sound as a preview", () => {
+  it("does not play in a preview", () => {
     expect(activeNotifications([{ draft: true, abortedAt: null, progress } as never], now)).toEqual([]);
   });
 
@@ -94,7 +94,7 @@ describe("the ledger as CSV", () => {
 describe("a group's definition", () => {
   const filter = { attribute: "Name", comparison: "EQUALS", value: "x" };
 
-  it("explains what is wrong with an expression, and where", () => {
+  it("explains errors of an expression with their position", () => {
     const draft = { ...groupDraftOf(null), filterType: "LOGICAL_EXPRESSION", filters: [filter, filter] };
     expect(expressionError({ ...draft, logicalExpression: "(1 AND 2) OR NOT 1" })).toBeNull();
     expect(expressionError({ ...draft, logicalExpression: "1 AND (2" })).toBe("The ( at position 7 is not closed.");
@@ -109,14 +109,14 @@ describe("a group's definition", () => {
     expect(body).toMatchObject({ logicalExpression: null, additionIds: ["SEP1"], filterType: "AND" });
   });
 
-  it("is complete when each filter says what it compares", () => {
+  it("is complete when each filter has a value", () => {
     expect(isGroupComplete({ ...groupDraftOf(null), filters: [filter] })).toBe(true);
     expect(isGroupComplete({ ...groupDraftOf(null), filters: [{ ...filter, value: "" }] })).toBe(false);
   });
 });
 
 describe("a new device", () => {
-  it("is a zone of its name", () => {
+  it("becomes a zone of its name", () => {
     expect(deviceBody({ ...NEW_DEVICE, description: "Main hall!", group: " 239.1.2.3 " })).toMatchObject({
       type: "speakers",
       deviceIdentifier: "zone:Main-hall-",
@@ -124,14 +124,14 @@ describe("a new device", () => {
     });
   });
 
-  it("is a phone in capitals", () => {
+  it("becomes a phone in capitals", () => {
     const phone = { ...NEW_DEVICE, kind: "phone" as const, phoneName: "sep001122334455", address: "10.1.2.3" };
     expect(deviceBody(phone)).toMatchObject({ type: "phones", deviceIdentifier: "SEP001122334455" });
   });
 });
 
 describe("a form", () => {
-  it("is drawn from a JSON Schema", () => {
+  it("is generated from a JSON Schema", () => {
     const fields = fieldsOf({
       properties: {
         user: { type: "string", maxLength: 64, description: "Who." },
@@ -169,14 +169,14 @@ describe("a form", () => {
     ]);
   });
 
-  it("sends only what was changed, empty texts as null", () => {
+  it("sends only changed fields, empty texts as null", () => {
     expect(changedValues({ a: "x", b: null, c: ["1"] }, { a: "", b: "", c: ["1"], d: false })).toEqual({
       a: null,
       d: false,
     });
   });
 
-  it("takes over what somebody else has changed meanwhile, but not over what is typed", () => {
+  it("takes over changes of other users, but keeps typed values", () => {
     const before = { name: "Ann", phone: null, email: "a@example.org" };
     const after = { name: "Anna", phone: "1", email: "b@example.org" };
     const values = mergedValues({ ...before, phone: "", email: "typed" }, before, after);
@@ -186,7 +186,7 @@ describe("a form", () => {
 });
 
 describe("words", () => {
-  it("stand in every language for each entry of a diary, step of an incident, outcome and verdict", () => {
+  it("exist in every language for each activity, incident step, outcome and result", () => {
     const { type } = incidentActivities.fields;
     const wanted = [
       ...NOTIFICATION_ACTIVITY_TYPES.map((value) => `activity.${value}`),
@@ -211,13 +211,13 @@ describe("words", () => {
     expect([0, 1, 2].map((count) => t("table.count", { count }))).toEqual(["0 entries", "1 entry", "2 entries"]);
   });
 
-  it("tell elapsed time", () => {
+  it("format elapsed time", () => {
     expect(elapsedText(-5)).toBe("0:00");
     expect(elapsedText(67_900)).toBe("1:07");
     expect(elapsedText(3_723_000)).toBe("1:02:03");
   });
 
-  it("tell moments: near ones relative, others by date", () => {
+  it("format times: near ones relative, others by date", () => {
     const now = Date.parse("2026-01-12T08:00:00.000Z");
     expect(dateFormats("en").short(now - 5 * 60_000, now)).toBe("5 minutes ago");
     expect(dateFormats("en").short(now - 26 * 3_600_000, now)).toContain("Jan 11, 2026");

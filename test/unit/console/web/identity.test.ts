@@ -32,7 +32,7 @@ const THINGS = {
 };
 const ID = "01a1ff94-585e-71dd-95b4-807707d03648";
 
-describe("a permission in words", () => {
+describe("the name of a permission", () => {
   it.each([
     ["get", "/users/*", "See people"],
     ["post", "/users", "Add people"],
@@ -47,7 +47,7 @@ describe("a permission in words", () => {
     expect(permissionText({ verb, spec }, THINGS, translator)).toBe(sentence);
   });
 
-  it("is made from a verb and a thing, and known whatever its spelling", () => {
+  it("consists of a verb and an object, and accepts every spelling", () => {
     expect(permissionFor("get", "/users/{userId}/devices")).toEqual({ verb: "get", spec: "/users/*/devices/*" });
     expect(permissionFor("post", "/users")).toEqual({ verb: "post", spec: "/users" });
     expect(permissionKey({ verb: "post", spec: "/users/*" })).toBe(permissionKey({ verb: "post", spec: "/users" }));
@@ -90,8 +90,8 @@ describe("a plugin's state in words", () => {
   });
 });
 
-describe("what an audit entry changed", () => {
-  it("are the members that differ, without the row's books", () => {
+describe("the changes of an audit entry", () => {
+  it("lists changed fields without internal ones", () => {
     const before = { id: "1", name: "Choir", updatedAt: "a", isShared: false, note: null };
     const after = { id: "1", name: "Big choir", updatedAt: "b", isShared: false, note: "", tags: ["x"] };
     expect(auditDiff(before, after)).toEqual([
@@ -103,7 +103,7 @@ describe("what an audit entry changed", () => {
     expect(auditDiff(null, null)).toEqual([]);
   });
 
-  it("is read as text, moments as people write them", () => {
+  it("formats values as text and times in local form", () => {
     const moment = (at: number) => `at ${at}`;
     expect(["x", 1, false, null, ["a"]].map((value) => valueText(value, moment))).toEqual([
       "x",
@@ -133,8 +133,8 @@ describe("moments in fields", () => {
   });
 });
 
-describe("addresses as they are pasted", () => {
-  it("are found whatever stands between them, each once", () => {
+describe("pasted addresses", () => {
+  it("are found with any separator, without duplicates", () => {
     expect(parseEmailAddresses('Anna <anna@example.org>; "ben@example.org",\tanna@example.org\nno address')).toEqual([
       ...["anna@example.org", "ben@example.org"],
     ]);

@@ -43,7 +43,7 @@ function scene() {
 }
 
 describe("the pages of a list", () => {
-  it("are those in sight and a little more", () => {
+  it("are the visible ones and a few more", () => {
     expect(pagesAround(0, 0, 1)).toEqual([0]);
     expect(pagesAround(0, 30, 100_000)).toEqual([0]);
     expect(pagesAround(70, 110, 100_000)).toEqual([0, 1]);

@@ -35,7 +35,7 @@ function scene() {
 }
 
 describe("the live feed", () => {
-  it("reads everything anew at its first word, then only what changed", () => {
+  it("reloads everything after its first frame, then only changes", () => {
     const { feed, tell, changes, states, resyncs } = scene();
     feed.start();
     tell({ seq: 7 });
@@ -92,7 +92,7 @@ describe("the live feed", () => {
     expect(opened).toHaveLength(before + 1);
   });
 
-  it("reads everything anew when it was away too long", () => {
+  it("reloads everything after a long disconnection", () => {
     const { feed, tell, resyncs } = scene();
     feed.start();
     tell({ seq: 1 });

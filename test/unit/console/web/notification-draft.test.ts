@@ -31,7 +31,7 @@ const template = {
 } as unknown as TemplateRow;
 
 describe("a message", () => {
-  it("is sendable with words and somebody to send them to", () => {
+  it("is sendable with a text and recipients", () => {
     expect(missingPart(EMPTY_DRAFT)).toBe("send.missing");
     expect(missingPart({ ...EMPTY_DRAFT, subject: "  ", deviceGroupIds: ["g"] })).toBe("send.missing");
     expect(missingPart({ ...EMPTY_DRAFT, subject: "x" })).toBe("send.missing");
@@ -80,7 +80,7 @@ describe("a message", () => {
     expect(form.get("audio")).toBeInstanceOf(File);
   });
 
-  it("is touched when somebody has put work into it", () => {
+  it("is dirty once the user has edited it", () => {
     expect(isDraftDirty(EMPTY_DRAFT, null)).toBe(false);
     expect(isDraftDirty({ ...EMPTY_DRAFT, drill: true, deviceGroupIds: ["g"] }, null)).toBe(false);
     expect(isDraftDirty({ ...EMPTY_DRAFT, subject: "x" }, null)).toBe(true);
@@ -90,7 +90,7 @@ describe("a message", () => {
   });
 });
 
-describe("a continuation", () => {
+describe("a follow-up", () => {
   const before = {
     id: "n",
     drill: true,
@@ -98,7 +98,7 @@ describe("a continuation", () => {
     distributionLists: [{ id: "staff", name: "Staff" }],
   } as unknown as NotificationRow;
 
-  it("is a drill where that was one, and goes to the same unless its template names others", () => {
+  it("is a drill after a drill, and keeps the recipients unless its template names others", () => {
     const free = followUpDraft(before, EMPTY_DRAFT);
     expect(free).toMatchObject({ drill: true, deviceGroupIds: ["all"], distributionListIds: ["staff"] });
     expect(notificationBody({ ...free, subject: "x" }, null, false)).toMatchObject({
@@ -111,7 +111,7 @@ describe("a continuation", () => {
 });
 
 describe("a mark", () => {
-  it("stands in a field's object beside whatever else is there", () => {
+  it("is added to a field's object without changing other members", () => {
     const marked = withValueAtPath({ other: 1, console: { colour: "red" } }, EMERGENCY_FLAG, true);
     expect(marked).toEqual({ other: 1, console: { colour: "red", emergency: true } });
     expect(valueAtPath(marked, EMERGENCY_FLAG)).toBe(true);

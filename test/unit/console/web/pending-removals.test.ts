@@ -38,7 +38,7 @@ describe("a removal", () => {
     expect([...removals.gone()]).toEqual(["a"]);
   });
 
-  it("can be taken back until then", async () => {
+  it("can be undone until then", async () => {
     plan("a");
     plan("b");
     removals.undo("a");
@@ -50,7 +50,7 @@ describe("a removal", () => {
     expect(changes).toBe(3);
   });
 
-  it("is carried out when the page goes, once", async () => {
+  it("is carried out once when the page closes", async () => {
     plan("a");
     page.dispatchEvent(new Event("pagehide"));
     await clock.advance(UNDO_MS);

@@ -28,8 +28,8 @@ import { graticuleOf, latitudeText, longitudeText } from "../../../../src/consol
 
 const MEASURES = { longitude: 9.75, latitude: 47.5, widthM: 120, heightM: 80, turnedBy: 30 };
 
-describe("a plan on the ground", () => {
-  it("lies as it was measured, however it is turned", () => {
+describe("a georeferenced plan", () => {
+  it("keeps its measured size at any rotation", () => {
     for (const turnedBy of [-135, 0, 30, 90, 179]) {
       const ground = parseGeoreference(cornersOf({ ...MEASURES, turnedBy }));
       const found = ground && measuresOf(ground);
@@ -37,7 +37,7 @@ describe("a plan on the ground", () => {
     }
   });
 
-  it("has its top to the north when it is not turned, and to the east after a quarter", () => {
+  it("points north without rotation, and east after a quarter turn", () => {
     const [topLeft, topRight, , bottomLeft] = cornersOf({ ...MEASURES, turnedBy: 0 });
     expect([topLeft?.[1], (topLeft?.[0] ?? 0) < (topRight?.[0] ?? 0)]).toEqual([topRight?.[1], true]);
     expect((topLeft?.[1] ?? 0) > (bottomLeft?.[1] ?? 0)).toBe(true);
@@ -106,8 +106,8 @@ describe("a plan on the ground", () => {
   });
 });
 
-describe("a place in the address", () => {
-  it("names its kind, its ids and all that it lies in", () => {
+describe("a place in the URL", () => {
+  it("has a type, ids and all its ancestors", () => {
     const path = parsePlacePath("s/b/f");
     expect([placeLevelOf(path), placeRouteParams(path)]).toEqual([
       "floor",
@@ -119,7 +119,7 @@ describe("a place in the address", () => {
 });
 
 describe("a graticule", () => {
-  it("has round degrees, as many digits as they need, and no line beyond the poles", () => {
+  it("has round degrees with as many digits as needed, and no line beyond the poles", () => {
     expect(graticuleOf({ west: 9.7431, south: 47.494, east: 9.7549, north: 47.502 }, 8)).toEqual({
       longitudes: [9.744, 9.746, 9.748, 9.75, 9.752, 9.754],
       latitudes: [47.494, 47.496, 47.498, 47.5, 47.502],
@@ -139,7 +139,7 @@ describe("a graticule", () => {
 describe("a drawn area", () => {
   const draft = { name: "Yard", latitude: 1, longitude: 2, radiusInM: 30, syncedDeviceTypes: ["mobile"] };
 
-  it("is sent as it was read", () => {
+  it("is sent unchanged", () => {
     expect(areaDraftOf(areaBody(draft) as never)).toEqual(draft);
   });
 
@@ -155,7 +155,7 @@ describe("a drawn area", () => {
 });
 
 describe("the organisation's colours", () => {
-  it("are worn where they can be read", () => {
+  it("are used where the contrast suffices", () => {
     expect(brandedColors({ primaryColor: "#0a5c36", secondaryColor: "#e3f3ea" })).toMatchObject({
       "--accent": "#0a5c36",
       "--accent-soft": "#e3f3ea",
@@ -197,7 +197,7 @@ describe("a form of rows within rows", () => {
 });
 
 describe("a zone's rectangle", () => {
-  it("is kept in parts of the plan, within its edges", () => {
+  it("is stored relative to the plan, within its edges", () => {
     const box = { left: 2, top: 3, width: 31, height: 42 };
     const outline = boundaryOf(box).map(([x, y]) => ({ x, y }));
     expect(outline[2]).toEqual({ x: 0.33, y: 0.45 });

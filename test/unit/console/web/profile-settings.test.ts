@@ -5,7 +5,7 @@ import { settingBody, settingFields } from "../../../../src/console/web/features
 const words: Record<string, string> = { "setting.volume": "Lautstärke", "setting-value.Low": "Leise" };
 const name = (family: string, value: string): string => words[`${family}.${value}`] ?? value;
 
-it("a channel's settings have the reader's words, and those of others their own hints", () => {
+it("shows translated texts for known channels, and the plugin's hints for others", () => {
   const schema = {
     properties: {
       volume: { type: "string", enum: ["Low", "Max"], description: "Volume of the devices." },
@@ -27,7 +27,7 @@ it("a channel's settings have the reader's words, and those of others their own 
   expect(settingFields(undefined, { name })).toEqual([]);
 });
 
-it("what was changed joins what the profile says, what was emptied leaves it", () => {
+it("merges changed settings into the profile and removes emptied ones", () => {
   const before = { volume: "Low", repetitions: 3 };
   expect(settingBody({ volume: "Max" }, before)).toEqual({ value: { volume: "Max", repetitions: 3 } });
   expect(settingBody({ volume: null }, before)).toEqual({ value: { repetitions: 3 } });

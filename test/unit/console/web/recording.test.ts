@@ -12,14 +12,14 @@ describe("a recording", () => {
     expect(decoded.length).toBe(1_600);
   });
 
-  it("is cut at full scale instead of turned over", () => {
+  it("clips at full scale instead of wrapping", () => {
     const view = new DataView(encodeWav(Float32Array.of(2, -2, 0), RECORDING_HZ));
     expect([view.getInt16(44, true), view.getInt16(46, true), view.getInt16(48, true)]).toEqual([32_767, -32_768, 0]);
   });
 });
 
 describe("the picture of a recording", () => {
-  it("has the loudest sample of each piece, and its length", () => {
+  it("shows the peak of each segment, and the length", () => {
     const samples = Float32Array.of(0.1, -0.5, 0.2, 0, 0.3, -0.1, 0, 0);
     const seen = waveformOf(samples, 4, 4);
     expect(seen.peaks.map((peak) => Math.round(100 * peak))).toEqual([50, 20, 30, 0]);

@@ -61,7 +61,7 @@ describe("a start", () => {
     expect(answersOf(scenario({ fields }), told)).toEqual([{ fieldId: "a", answer: "North" }]);
   });
 
-  it("is ready once what is required is answered, the place is told and the PIN is whole", () => {
+  it("is ready once required questions, location and PIN are complete", () => {
     const row = scenario({ fields: [question({})], locationEnabled: true, confirmationType: "pin" });
     expect(canStart(row, EMPTY_START)).toBe(false);
     expect(unansweredQuestions(row, EMPTY_START)).toEqual(["Which door?"]);
@@ -72,7 +72,7 @@ describe("a start", () => {
     expect(canStart(scenario({}), EMPTY_START)).toBe(true);
   });
 
-  it("sends the narrowest place alone, and no PIN or place that nobody asked for", () => {
+  it("sends only the narrowest location, and no unrequested PIN or location", () => {
     const place = { site: { id: "1", name: "North" }, floor: { id: "3", name: "Ground" } };
     const told = { answers: {}, place, pin: "1234" };
     expect(startBody(scenario({}), told, true)).toEqual({ scenarioId: "s", drill: true, fields: [] });
@@ -95,7 +95,7 @@ describe("a start", () => {
 });
 
 describe("tiles", () => {
-  it("have ink that can be read on any colour", () => {
+  it("have readable text on any colour", () => {
     expect(textColorOn("#ffffff")).toBe("#000000");
     expect(textColorOn("#000000")).toBe("#ffffff");
     expect(textColorOn("#b01d24")).toBe("#ffffff");
@@ -103,7 +103,7 @@ describe("tiles", () => {
     expect(textColorOn("red")).toBe("#000000");
   });
 
-  it("stand with emergencies first, without what other systems start", () => {
+  it("show emergencies first, without scenarios that other systems start", () => {
     const row = (name: string, part: object) => ({ name, type: "standard" as const, emergency: false, ...part });
     const rows = [
       row("Storm", {}),
@@ -124,7 +124,7 @@ describe("the time line of an incident", () => {
     ...part,
   });
 
-  it("tells what happened in words, devices and people by number and name", () => {
+  it("describes events in words, devices and people by number and name", () => {
     const devices = entry({ kind: "devices", what: "failed", count: 5, names: ["Hall", "Gym"] });
     expect([entryTone(devices), entryLabel(devices, translator), entrySentence(devices, translator)]).toEqual([
       ...["bad", "Not reached", "5 devices: Hall, Gym …"],
@@ -153,7 +153,7 @@ describe("uploads and loads", () => {
     expect(uploadPace({ ...upload, startedAt: null }, now)).toBeNull();
   });
 
-  it("are under way from their file to their end", () => {
+  it("are active from their file to their end", () => {
     expect(isUploadActive({ status: "PENDING", fileId: null })).toBe(false);
     expect(isUploadActive({ status: "PENDING", fileId: "x" })).toBe(true);
     expect(isUploadActive({ status: "COMPLETE", fileId: "x" })).toBe(false);
@@ -170,7 +170,7 @@ describe("uploads and loads", () => {
     ]);
   });
 
-  it("tell what a load did, and nothing of one that stopped", () => {
+  it("show the results of a load, and nothing for a stopped one", () => {
     const run = { state: "complete", peopleRead: 8, usersCreated: 0, usersChanged: 2, usersRemoved: 1 } as LoadRunRow;
     expect(runCounts(run)).toEqual([
       { key: "load.people-read", n: 8 },
@@ -206,7 +206,7 @@ describe("licence filters", () => {
   });
 });
 
-it("a message says in brackets what is still open", () => {
+it("shows open placeholders of a message in brackets", () => {
   const questions = [{ variable: "which_door", name: "Which door?" }];
   expect(withPlaceholders("Go to {{ which_door }} of {{main_hall}}", questions)).toBe(
     "Go to [Which door?] of [main hall]",

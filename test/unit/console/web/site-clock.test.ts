@@ -21,7 +21,7 @@ describe("the clock of the site", () => {
     expect(VANCOUVER.dayAt(Date.parse("2026-12-02T06:59:00Z"))).toBe("2026-12-01");
   });
 
-  it("is the browser's before the appliance is known", () => {
+  it("is the browser's until the appliance is known", () => {
     const at = Date.parse("2026-07-01T12:00:00Z");
     expect(siteClockOf(null).localMsAt(at)).toBe(at - new Date(at).getTimezoneOffset() * 60_000);
   });

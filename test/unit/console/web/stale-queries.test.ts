@@ -29,13 +29,13 @@ function scene() {
 }
 
 describe("stale queries", () => {
-  it("are told at once, with those that show the same rows", () => {
+  it("refetch at once, with queries of the same rows", () => {
     const { told, change } = scene();
     change("devices");
     expect(told).toEqual(["devices", "device-groups"]);
   });
 
-  it("are told by which changes, also those of the pause; an id that means another row is none", async () => {
+  it("receive the changes, also those of the pause; another row's id does not match", async () => {
     const { tick, byResource, change } = scene();
     for (const id of ["n1", "n2", "n3"]) change("deliveries", id);
     await tick(1_000);
@@ -44,7 +44,7 @@ describe("stale queries", () => {
     expect(byResource.get("devices")).toEqual(["*", "*", "*"]);
   });
 
-  it("are told once a second in a storm, and the last change is not left out", async () => {
+  it("refetch once a second in a storm, including the last change", async () => {
     const { clock, told, change, tick } = scene();
     for (let i = 0; i < 50; i++) {
       change("users");

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { watchUserActivity } from "../../../../src/console/web/user-activity.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
-it("a page is left alone fifteen seconds after the last touch", () => {
+it("ends fifteen seconds after the last interaction", () => {
   const clock = createFakeClock();
   const page = new EventTarget();
   const { isIdle, inBackground } = watchUserActivity(page, clock);

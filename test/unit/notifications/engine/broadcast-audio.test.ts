@@ -174,5 +174,5 @@ it("opens no stream any more when the audio is over before the former one has en
   sound.closeStream(GYM);
   const again = sound.openStream(GYM);
   sound.stop();
-  await expect(again).rejects.toThrow("The audio of the message is over.");
+  await expect(again).rejects.toThrow("The audio of the message has ended.");
 });

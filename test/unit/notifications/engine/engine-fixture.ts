@@ -42,7 +42,7 @@ export interface FakeChannels extends DeliveryProviders {
   given: { provider: string; items: DeliveryItem[]; at: number }[];
   stopped: { provider: string; request: StopRequest }[];
   /** Most items without a word at once. */
-  mostOut: number;
+  maxOut: number;
   /** Devices asked, by identifier in order. */
   asked(): string[];
   /** Cuts the line to the notificationService: what devices say is lost, as in a crash. */
@@ -87,7 +87,7 @@ function fakeChannels(clock: Clock): FakeChannels {
     manners: new Map(),
     given: [],
     stopped: [],
-    mostOut: 0,
+    maxOut: 0,
     state: (provider) => channels.states.get(provider) ?? "running",
     window: (provider) => channels.windows.get(provider) ?? 1_024,
     placesCalls: (provider) => provider === "calls",
@@ -102,7 +102,7 @@ function fakeChannels(clock: Clock): FakeChannels {
         out.add(item.deliveryId);
         calledOff.delete(item.deliveryId);
       }
-      if (out.size > channels.mostOut) channels.mostOut = out.size;
+      if (out.size > channels.maxOut) channels.maxOut = out.size;
       for (const item of items) reach(provider, item);
     },
     stop(provider, request) {

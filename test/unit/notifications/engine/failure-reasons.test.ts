@@ -46,7 +46,7 @@ describe("a device that failed while there was audio", () => {
     },
   );
 
-  it("has failed for the reason of the last attempt", async () => {
+  it("reports the reason of the last attempt", async () => {
     stories.manners(ONE, { fails: { reason: "no response", retryable: true, times: 1 } });
     const id = await stories.play({}, 8_000);
     await stories.fixture.clock.advance(500);
@@ -67,7 +67,7 @@ describe("a device that failed while there was audio", () => {
     expect(stories.row(id, TWO)).toMatchObject({ level: "failed", reason: "no response" });
   });
 
-  it("is reached by a later attempt, without the reason", async () => {
+  it("counts as reached after a later attempt, without the reason", async () => {
     stories.manners(ONE, { fails: { reason: "no response", retryable: true, times: 1 } });
     const id = await stories.play();
     await stories.air.untilSettled(id);
@@ -97,7 +97,7 @@ describe("a device that the appliance did not contact in time", () => {
     return { row: stories.row(id, ONE), device: stories.device(ONE) };
   };
 
-  it("is not taken for silent", async () => {
+  it("does not count as unresponsive", async () => {
     const { row, device } = await play({
       level: "expired",
       details: { reason: "the message expired before the call", inconclusive: true },
@@ -132,20 +132,20 @@ it.each([
 });
 
 describe("text only", () => {
-  it("is a phone that shows a message without audio", async () => {
+  it("means a phone that shows a message without audio", async () => {
     const id = await stories.air.send({ subject: "Text", deviceGroupIds: [stories.everywhere] });
     await stories.air.untilSettled(id);
     expect(rowOf(id, ONE)).toMatchObject({ level: "accepted", textOnly: true });
   });
 
-  it("is not a phone that plays, nor a zone that got our packets", async () => {
+  it("excludes phones that play and zones that received packets", async () => {
     const id = await stories.play();
     await stories.air.untilSettled(id);
     expect(rowOf(id, ONE)).toMatchObject({ level: "playing", textOnly: false });
     expect(rowOf(id, "zone:gym1")).toMatchObject({ level: "sent", textOnly: false });
   });
 
-  it("is a phone that answered after the audio", async () => {
+  it("includes phones that answered after the audio", async () => {
     stories.manners(ONE, { fails: { reason: "no response", retryable: true, times: 2 } });
     const id = await stories.air.send({ subject: "Bell", ...sounding(500), deviceGroupIds: [stories.phonesOnly] });
     await stories.air.untilSettled(id);

@@ -60,7 +60,7 @@ describe("10,000 phones", () => {
     await air.untilSettled(id, 120_000);
     expect(levels()).toEqual({ failed: DEAD, playing: PHONES - DEAD });
     expect(fixture.store.one("SELECT count(*) AS n FROM deliveries WHERE ended_at IS NULL")).toEqual({ n: 0 });
-    expect(air.channels.mostOut).toBeLessThanOrEqual(1_024);
+    expect(air.channels.maxOut).toBeLessThanOrEqual(1_024);
     expect(Math.max(...air.channels.given.map(({ items }) => items.length))).toBeLessThanOrEqual(200);
     const seconds = (fixture.clock.now() - began) / 1_000;
     // Some 30,000 reports: at most one transaction per 50 ms, or per 200 rows.

@@ -35,7 +35,7 @@ describe("a zone without a network", () => {
     expect((stream?.t0Ms ?? 0) - before).toBeLessThan(100);
   });
 
-  it("is tried again without a notice of the change", async () => {
+  it("is retried without a change event", async () => {
     const { air, fixture } = scene;
     const id = await send();
     await fixture.clock.advance(5_000);
@@ -44,7 +44,7 @@ describe("a zone without a network", () => {
     expect(air.ledger(id)).toEqual({ [ZONE]: "sent" });
   });
 
-  it("goes on waiting when a change did not bring the network", async () => {
+  it("keeps waiting when a change did not restore the network", async () => {
     const { air, fixture } = scene;
     const id = await send();
     await fixture.clock.advance(1_000);
@@ -56,7 +56,7 @@ describe("a zone without a network", () => {
     expect(air.ledger(id)).toEqual({ [ZONE]: "sent" });
   });
 
-  it("has not been reached when the message expires", async () => {
+  it("counts as not reached when the message expires", async () => {
     const { air } = scene;
     const id = await send({ expiration: 30 });
     await air.untilSettled(id, 40_000);

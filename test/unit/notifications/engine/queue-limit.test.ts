@@ -57,7 +57,7 @@ describe("a message that waits for its devices", () => {
     expect(rows(id).find(({ identifier }) => identifier === "SEP001")).toMatchObject({ level: "planned" });
   });
 
-  it("notifies the group at the deadline without a limit, and nobody where nothing waited", async () => {
+  it("notifies the group at the deadline without a limit, and no one if no device waited", async () => {
     const id = await waiting({ queuedFailureRecipientGroup: office });
     await pass(58_000);
     const direct = await scene.air.send({

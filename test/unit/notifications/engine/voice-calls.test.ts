@@ -126,7 +126,7 @@ describe("speech in calls", () => {
     expect(again).toEqual(first);
     voiceCalls.close("calls", target);
     expect(air.streamer.streams.at(-1)?.ended).toBe("stopped");
-    await expect(voiceCalls.say("calls", target, parts, id)).rejects.toThrow("The call is over.");
+    await expect(voiceCalls.say("calls", target, parts, id)).rejects.toThrow("The call has ended.");
   });
 
   it("ends with the channel that placed the call", async () => {

@@ -115,7 +115,7 @@ describe("a text message", () => {
     expect(at.store.find(userDevices, { userId: bob })[0]).toMatchObject({ disabled: true });
   });
 
-  it("is an answer rather than a keyword, except for STOP, and a list rather than HELP", async () => {
+  it("counts as an answer rather than a keyword, except for STOP, and as a list rather than HELP", async () => {
     const campaign = { subscribeTag: "INFO" };
     await at.create(distributionLists, { name: "News", isSubscribable: true, campaign });
     expect(await say("help")).toEqual({ kind: "help" });

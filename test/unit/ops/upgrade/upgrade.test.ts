@@ -295,7 +295,10 @@ describe("a remote upgrade", () => {
   const still = {
     ...systemClock,
     monotonicMs: () => 0,
-    after: (_: number, work: () => void) => void setImmediate(work),
+    after(_: number, work: () => void) {
+      const immediate = setImmediate(work);
+      return { cancel: () => clearImmediate(immediate) };
+    },
   };
   const hash = (): string => createHash("sha256").update(readFileSync(bundle)).digest("hex");
   const order = { id: "order-1" };

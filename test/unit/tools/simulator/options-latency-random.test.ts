@@ -72,7 +72,7 @@ describe("latency", () => {
     expect(Math.abs((even[2000] ?? 0) - 110)).toBeLessThan(6);
   });
 
-  it("has a log-normal's median and long tail within its ends", () => {
+  it("has a log-normal's median and long tail within its limits", () => {
     const drawn = draws("lognormal:60:5:2000");
     expect(Math.abs((drawn[2000] ?? 0) - 60)).toBeLessThan(6);
     expect(drawn[0]).toBeGreaterThanOrEqual(5);
@@ -136,7 +136,7 @@ describe("RTP URIs", () => {
 describe("RTP packets", () => {
   const packet = Buffer.from("80800102030405060708090aaabb", "hex");
 
-  it("are read, past contributors, extension and padding", () => {
+  it("are parsed with contributors, extension and padding", () => {
     const expected = { payloadType: 0, marker: true, sequence: 0x102, timestamp: 0x3040506, ssrc: 0x708090a };
     expect(parseRtp(packet)).toEqual({ ...expected, payload: Buffer.from("aabb", "hex") });
     const full = Buffer.from("b1000102030405060708090a11111111beef00012222222255550002", "hex");
@@ -156,7 +156,7 @@ describe("RTP packets", () => {
 describe("credentials", () => {
   const header = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
 
-  it("are a user and a password that may hold colons", () => {
+  it("are a user and a password that may contain colons", () => {
     expect(parseBasicAuthorization(header("anna:a:b"))).toEqual({ user: "anna", password: "a:b" });
     expect(parseBasicAuthorization(header("anna:"))).toEqual({ user: "anna", password: "" });
   });
@@ -167,7 +167,7 @@ describe("credentials", () => {
 });
 
 describe("XML", () => {
-  it("is read with attributes, entities, CDATA and comments", () => {
+  it("is parsed with attributes, entities, CDATA and comments", () => {
     const source =
       "\ufeff<?xml version='1.0'?><!-- x --><a b='1 &lt; 2' c=\"&#x41;&#66;\">t&amp;<d/><![CDATA[<u>]]></a>\n";
     expect(parseXml(source)).toEqual({

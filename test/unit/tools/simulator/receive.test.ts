@@ -65,7 +65,7 @@ describe("reception of the simulator", () => {
     await server.close();
   });
 
-  it("receives a multicast group, shares its socket, and tells late from early listeners", async () => {
+  it("receives a multicast group, shares its socket, and distinguishes late from early listeners", async () => {
     await open("--phones 3");
     const { group, port } = ownGroup(2);
     const talk = sender(group, port);

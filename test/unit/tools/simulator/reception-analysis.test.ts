@@ -53,7 +53,7 @@ function hear(streams: StreamRecord[], stay: Partial<ListeningSession> = {}, los
 }
 
 describe("reception analysis", () => {
-  it("is exact when every byte of the programme came, in any order, across the wrap of sequence numbers", () => {
+  it("is exact when every byte arrived, in any order, across the wrap of sequence numbers", () => {
     const inOrder = hear([streamOf(range(0, FRAMES))]);
     expect(inOrder).toEqual({
       firstPacketAt: T0,
@@ -69,27 +69,27 @@ describe("reception analysis", () => {
     expect(hear([streamOf(swapped)])).toMatchObject({ packets: FRAMES, payloadSha256: sha(payload), exact: true });
   });
 
-  it("is exact for a part that was cut off at its end, and for repetitions", () => {
+  it("is exact for a truncated part, and for repetitions", () => {
     expect(hear([streamOf(range(0, 10))])).toMatchObject({ packets: 10, exact: true });
     expect(hear([streamOf(range(0, FRAMES))], { leftAt: T0 + 20 * 10 })).toMatchObject({ packets: 10, exact: true });
     expect(hear([streamOf(range(0, 3 * FRAMES))])).toMatchObject({ packets: 3 * FRAMES, exact: true });
   });
 
-  it("is exact from where a latecomer joined", () => {
+  it("is exact from the position at which a late listener joined", () => {
     const late = hear([streamOf(range(0, FRAMES))], { joinedAt: T0 + 20 * 15 + 5 });
     expect(late).toMatchObject({ packets: FRAMES - 16, exact: true, payloadSha256: sha(payload.subarray(16 * 160)) });
     // The socket was opened for the latecomer, so that the record itself begins in the middle.
     expect(hear([streamOf(range(16, FRAMES))], { joinedAt: T0 + 20 * 15 + 5 })).toMatchObject({ exact: true });
   });
 
-  it("is exact for a latecomer whose first packets waited for a busy campus", () => {
+  it("is exact for a late listener whose first packets waited for a busy simulator", () => {
     const delayed = createStreamRecord(packet(2), T0 + 20 * 2 + 150);
     for (const frame of range(3, FRAMES)) addPacket(delayed, packet(frame), T0 + Math.max(20 * frame, 20 * 2 + 150));
     expect(hear([delayed], { joinedAt: T0 + 25 })).toMatchObject({ packets: FRAMES - 2, exact: true });
     expect(hear([delayed], { joinedAt: T0 - 5 })).toMatchObject({ packets: FRAMES - 2, exact: false });
   });
 
-  it("goes on at its place after a gap: packets are lost, none is wrong", () => {
+  it("resynchronizes after a gap: packets are lost, none is wrong", () => {
     const heard = hear([streamOf([...range(0, 10), ...range(25, FRAMES)])]);
     expect(heard).toMatchObject({ packets: FRAMES - 15, lost: 15, wrong: 0, exact: false });
     const shifted = (frame: number): RtpPacket => ({ ...packet(frame + 1), sequence: packet(frame).sequence });
@@ -115,14 +115,14 @@ describe("reception analysis", () => {
     expect(hear([spoilt], { joinedAt: T0 + 20 * 30 + 1 })).toMatchObject({ exact: true });
   });
 
-  it("is not exact for who was there in time and missed the beginning", () => {
+  it("is not exact for a listener that was in time and missed the beginning", () => {
     expect(hear([streamOf(range(3, FRAMES))])).toMatchObject({ packets: FRAMES - 3, exact: false });
     const marked = (frame: number): RtpPacket => ({ ...packet(frame), marker: frame === 3 });
     expect(hear([streamOf(range(3, FRAMES), marked)])).toMatchObject({ exact: false });
     expect(hear([streamOf(range(3, FRAMES), marked)], { joinedAt: T0 + 45 })).toMatchObject({ exact: false });
   });
 
-  it("is not judged without a programme, and nothing when nothing came", () => {
+  it("is skipped without expected audio, and empty without packets", () => {
     const source: RtpEndpoint = { address: "239.1.1.1", port: 20_480, streams: [streamOf([0, 1])], discarded: 0 };
     const listening = { source, joinedAt: 0, leftAt: null };
     expect(analyzeReception(listening, NO_LOSS, null, createAnalysisCache())).toMatchObject({
@@ -135,7 +135,7 @@ describe("reception analysis", () => {
     expect(hear([streamOf(range(0, 10))], { leftAt: T0 - 1 })).toEqual(NOTHING_RECEIVED);
   });
 
-  it("is the newest of several streams", () => {
+  it("uses the newest of several streams", () => {
     const second = streamOf(range(0, 5), (frame) => packet(frame, 10));
     expect(hear([streamOf(range(0, 10)), second])).toMatchObject({ ssrc: 10, packets: 5 });
     const source: RtpEndpoint = {

@@ -6,7 +6,7 @@ import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
 import { weekdayNames } from "./calendar-dates.ts";
 import { useRingLists } from "./use-bells.ts";
 
-const MOST_WEEKS = 52;
+const MAX_WEEKS = 52;
 const DAYS = 7;
 const WORKDAYS = [0, 1, 2, 3, 4];
 
@@ -15,7 +15,7 @@ export function CycleEditor({ values, change }: CustomFieldProps) {
   const { t } = useTranslation();
   const lists = useRingLists();
   const cycle = (values.bellScheduleEntries ?? []) as readonly CycleDay[];
-  const weeks = Math.min(MOST_WEEKS, Math.max(1, Number(values.numWeeks) || 1));
+  const weeks = Math.min(MAX_WEEKS, Math.max(1, Number(values.numWeeks) || 1));
   // A list that is beyond the first page, or may not be seen, must not fall out of the field.
   const held = cycle.flatMap(({ ringListId, ringListName }) => (ringListId ? [[ringListId, ringListName ?? "…"]] : []));
   const options = new Map([...held, ...(lists.data?.data.map(({ id, name }) => [id, name]) ?? [])] as [

@@ -11,7 +11,7 @@ import type { ScheduleRing } from "./week-layout.ts";
 
 /** Maximum number of schedules in the calendar; more would be unreadable. */
 export const MAX_VISIBLE_SCHEDULES = 20;
-const MOST_ROWS = 1_000;
+const MAX_ROWS = 1_000;
 /** The rings of today change their states by themselves, of which the live feed tells nothing. */
 const POLL_INTERVAL_MS = 10_000;
 
@@ -34,7 +34,7 @@ export function useVisibleSchedules() {
 export function useRings(schedules: readonly BellScheduleRow[], first: string, last: string) {
   const { client } = useConsole();
   // A day is up to 14 hours away from its date in UTC.
-  const query = { from: addDays(first, -1), to: addDays(last, 2), limit: MOST_ROWS, includeTotal: false };
+  const query = { from: addDays(first, -1), to: addDays(last, 2), limit: MAX_ROWS, includeTotal: false };
   const route = "bell-schedules/{bellScheduleId}/rings";
   return useQueries({
     queries: schedules.map(({ id: bellScheduleId }) => ({
@@ -62,7 +62,7 @@ export function useTemplateNames(ids: readonly (string | null)[]): ReadonlyMap<s
   const found = useRows<TemplateRow>(
     "message-templates",
     {},
-    { ids: wanted, limit: MOST_ROWS },
+    { ids: wanted, limit: MAX_ROWS },
     { enabled: wanted.length > 0 },
   );
   return new Map(found.data?.data.map((row) => [row.id, row.name ?? row.subject ?? ""]) ?? []);
@@ -74,7 +74,7 @@ export function useScheduleNames(ids: readonly string[]): ReadonlyMap<string, st
   const found = useRows<BellScheduleRow>(
     "bell-schedules",
     {},
-    { ids: wanted, limit: MOST_ROWS },
+    { ids: wanted, limit: MAX_ROWS },
     { enabled: wanted.length > 0 },
   );
   return new Map(found.data?.data.map((row) => [row.id, row.name]) ?? []);
@@ -82,5 +82,5 @@ export function useScheduleNames(ids: readonly string[]): ReadonlyMap<string, st
 
 /** All ring lists by name, as far as one page holds them. */
 export function useRingLists() {
-  return useRows<RingListRow>("ring-lists", {}, { sort: "name", limit: MOST_ROWS });
+  return useRows<RingListRow>("ring-lists", {}, { sort: "name", limit: MAX_ROWS });
 }

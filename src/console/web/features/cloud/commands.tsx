@@ -13,7 +13,7 @@ import { commandResultText } from "./command-text.ts";
 import "../../ui/input-styles.ts";
 
 const ROUTE = "extensions/{extensionId}/endpoints/{endpointId}/activities";
-const MOST_SHOWN = 30;
+const MAX_SHOWN = 30;
 /** Where a UUID says what it was made of. @source RFC 9562 4.2 */
 const VERSION_AT = 14;
 
@@ -26,7 +26,7 @@ export function ApplianceCommands({ row: { endpointId, link } }: { row: Applianc
   const found = useRows<EndpointActivityRow>(
     ROUTE,
     params,
-    { types: [...ENDPOINT_COMMAND_TYPES], sort: "-createdAt", limit: MOST_SHOWN },
+    { types: [...ENDPOINT_COMMAND_TYPES], sort: "-createdAt", limit: MAX_SHOWN },
     { enabled: params.extensionId !== "" },
   );
   const giving = useRowMutation<void, void>("endpoint-activities", async () => {

@@ -17,7 +17,7 @@ const SIGNS: Readonly<Record<StepState, string>> = {
 };
 /** More appliances are shown as a number. */
 const MAX_DRAWN = 60;
-const MOST_WAVES = 12;
+const MAX_WAVES = 12;
 
 /** Waves side by side, each appliance as a square with an icon; the same as text. */
 export function UpgradeProgress({ upgrade, turns }: { upgrade: UpgradeRow; turns: readonly UpgradeStepRow[] }) {
@@ -26,7 +26,7 @@ export function UpgradeProgress({ upgrade, turns }: { upgrade: UpgradeRow; turns
   const told = new Map<number, UpgradeStepRow[]>();
   for (const turn of turns) if (turn.wave !== null) told.set(turn.wave, [...(told.get(turn.wave) ?? []), turn]);
   const waves = [...told].sort(([a], [b]) => a - b);
-  const sizes = isOpen ? remainingWaves(upgrade, upgrade.wave, upgrade.counts?.waiting ?? 0, MOST_WAVES) : [];
+  const sizes = isOpen ? remainingWaves(upgrade, upgrade.wave, upgrade.counts?.waiting ?? 0, MAX_WAVES) : [];
   const coming = sizes.map((size, at) => ({ wave: upgrade.wave + at + 1, size }));
   return (
     <ol className="plain waves" aria-label={t("upgrade.waves")}>

@@ -23,7 +23,7 @@ const TONES: Readonly<Record<UpgradeRow["state"] & string, string>> = {
 const DONE_TONES: Readonly<Record<string, string>> = { done: "good", failed: "bad", skipped: "warn" };
 /** The counts change without a change of the row. */
 const POLL_INTERVAL_MS = 5_000;
-const MOST_TURNS = 1_000;
+const MAX_STEPS = 1_000;
 /** Maximum number of steps that are listed. */
 const MAX_SHOWN = 20;
 
@@ -65,7 +65,7 @@ function Progress({ upgrade }: { upgrade: UpgradeRow }) {
   const { t, name } = useTranslation();
   const { id: applianceUpgradeId, state, counts } = upgrade;
   const route = "appliance-upgrades/{applianceUpgradeId}/turns";
-  const found = useRows<UpgradeStepRow>(route, { applianceUpgradeId }, { limit: MOST_TURNS, sort: "-wave" });
+  const found = useRows<UpgradeStepRow>(route, { applianceUpgradeId }, { limit: MAX_STEPS, sort: "-wave" });
   const turns = found.data?.data ?? [];
   const total = Object.values(counts ?? {}).reduce((sum, n) => sum + n, 0);
   return (

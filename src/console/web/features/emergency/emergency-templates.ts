@@ -7,7 +7,7 @@ import type { ScenarioRow } from "../../api/scenario-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 
-const MOST_ROWS = 1_000;
+const MAX_ROWS = 1_000;
 
 /**
  * The marked templates by name; read before anybody asks, since then nothing may have to be waited for. A domain has 3,500
@@ -34,7 +34,7 @@ async function readMarked(client: ApiClient): Promise<TemplateRow[]> {
     const page: RowPage<TemplateRow> = await client.get(
       "message-templates",
       {},
-      { sort: "name", limit: MOST_ROWS, ...(start ? { start } : {}) },
+      { sort: "name", limit: MAX_ROWS, ...(start ? { start } : {}) },
     );
     marked.push(...page.data.filter(({ metadata }) => hasEmergencyFlag(metadata)));
     start = page.next;

@@ -9,14 +9,14 @@ interface TilesProps {
   onChoose(template: TemplateRow | null): void;
 }
 
-const MOST_TILES = 11;
+const MAX_TILES = 11;
 
 /** Templates to begin with, or free text. */
 export function TemplateTiles({ rows, chosen, onChoose }: TilesProps) {
   const { t } = useTranslation();
   if (rows.length === 0) return null;
-  const shown = rows.slice(0, MOST_TILES);
-  const rest = rows.slice(MOST_TILES);
+  const shown = rows.slice(0, MAX_TILES);
+  const rest = rows.slice(MAX_TILES);
   return (
     <section className="stack" aria-label={t("send.templates")}>
       <div className="tiles">

@@ -2,7 +2,7 @@ import type { ExtensionRow } from "../../api/rows.ts";
 import type { Translator } from "../../i18n/translator.ts";
 
 /** Failures within 10 minutes that disable a plugin. @source docs/decisions/0018-plugin-api.md */
-const MOST_FAILURES = 5;
+const MAX_FAILURES = 5;
 
 /** The sign of a plugin's state: "good", "warn", "bad", or "" for one that is meant to be off. */
 export function pluginTone({ status }: Pick<ExtensionRow, "status">): string {
@@ -31,10 +31,10 @@ export function pluginStatusText(
     case "restarting": {
       if (!nextTryAt) return reason ? t("plugin.starting-after", { reason }) : t("plugin.starting");
       const seconds = Math.max(0, Math.ceil((Date.parse(nextTryAt) - now) / 1_000));
-      return t("plugin.next-try", { reason: reason ?? "–", seconds, failures, most: MOST_FAILURES });
+      return t("plugin.next-try", { reason: reason ?? "–", seconds, failures, most: MAX_FAILURES });
     }
     case "stopped":
-      return t("plugin.given-up", { reason: reason ?? "–", most: MOST_FAILURES });
+      return t("plugin.given-up", { reason: reason ?? "–", most: MAX_FAILURES });
     case "disabled":
       return row.disabled || !reason ? t("plugin.switched-off") : t("plugin.unable", { reason });
     default:

@@ -23,7 +23,7 @@ import "./launch.css";
 const IDLE_MS = 120_000;
 /** A started scenario stays longer: someone may follow its steps. */
 const STARTED_IDLE_MS = 600_000;
-const MOST_TILES = 200;
+const MAX_TILES = 200;
 
 /** Wall tablet: choose a tile, answer its questions, start it. */
 export default function LaunchPage() {
@@ -32,7 +32,7 @@ export default function LaunchPage() {
   const [drill, setDrill] = useState(false);
   const [told, setTold] = useState<StartDraft>(EMPTY_START);
   const [started, setStarted] = useState<StartedScenarioRow | null>(null);
-  const list = useRows<ScenarioRow>("scenarios", {}, { limit: MOST_TILES, sort: "name" });
+  const list = useRows<ScenarioRow>("scenarios", {}, { limit: MAX_TILES, sort: "name" });
   const tiles = launchOrder(list.data?.data ?? []);
   const chosen = tiles.find(({ id }) => id === open);
   const back = () => {

@@ -12,7 +12,7 @@ import { commandResultText, sizeInMib } from "../cloud/command-text.ts";
 import "../../ui/lines.css";
 
 const ROUTE = "extensions/{extensionId}/endpoints/{endpointId}/activities";
-const MOST_SHOWN = 50;
+const MAX_SHOWN = 50;
 
 /** What became of the backups that were ordered here. */
 export default function BackupsPage() {
@@ -20,7 +20,7 @@ export default function BackupsPage() {
   const { client, notify } = useConsole();
   const appliance = useAppliance();
   const params = { extensionId: appliance?.extensionId ?? "", endpointId: appliance?.id ?? "" };
-  const query = { type: "backup", sort: "-createdAt", limit: MOST_SHOWN };
+  const query = { type: "backup", sort: "-createdAt", limit: MAX_SHOWN };
   const found = useRows<EndpointActivityRow>(ROUTE, params, query, { enabled: appliance !== undefined });
   const order = useRowMutation<void, void>("endpoint-activities", async () => {
     await client.post(ROUTE, params, { type: "backup" });

@@ -9,8 +9,8 @@ import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { isRunActive, progressText, runCounts, runTone } from "./load-run-text.ts";
 
-const MOST_RUNS = 20;
-const MOST_UNFOLDED = 5;
+const MAX_RUNS = 20;
+const MAX_LINES_UNFOLDED = 5;
 
 interface RunsProps {
   loadDefinitionId: string;
@@ -18,7 +18,7 @@ interface RunsProps {
 }
 
 /** Loads from a source, newest first, and the ways to begin one: to try it, or in earnest. */
-export function LoadRuns({ loadDefinitionId, most = MOST_RUNS }: RunsProps) {
+export function LoadRuns({ loadDefinitionId, most = MAX_RUNS }: RunsProps) {
   const { t } = useTranslation();
   const { client } = useConsole();
   const params = { loadDefinitionId };
@@ -125,7 +125,7 @@ function RunLines({ lines, word }: { lines: readonly LoadRunMessage[] | null; wo
       : t("load.file-line", { file, line, message: text });
   };
   return (
-    <details open={lines.length <= MOST_UNFOLDED}>
+    <details open={lines.length <= MAX_LINES_UNFOLDED}>
       <summary>{t(word, { count: lines.length })}</summary>
       <ul className="plain">
         {lines.map(({ file, line, column, message }, at) => (

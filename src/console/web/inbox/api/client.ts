@@ -94,7 +94,7 @@ export interface Location {
 }
 
 /** Messages shown at a time. */
-const MOST_SHOWN = 50;
+const MAX_SHOWN = 50;
 
 /** Creates the client. The browser sends the cookies. */
 export function createInboxClient(fetch: (address: string, init: RequestInit) => Promise<Response>): InboxClient {
@@ -122,12 +122,12 @@ export function createInboxClient(fetch: (address: string, init: RequestInit) =>
     accept: async (code, name) => void (await ask("POST", "/api/invitation", { code, name })),
     logOut: async () => void (await ask("DELETE", "/api/v1/session")),
     messages: async (userId) =>
-      (await read<{ data: OwnMessage[] }>(`${own(userId)}/notifications?sort=-createdAt&limit=${MOST_SHOWN}`)).data,
+      (await read<{ data: OwnMessage[] }>(`${own(userId)}/notifications?sort=-createdAt&limit=${MAX_SHOWN}`)).data,
     imageOf: (userId, messageId) => `${own(userId)}/notifications/${messageId}/image`,
     setRead: (userId, messageId) => act(userId, messageId, "set-read-status", { readStatus: "read" }),
     answer: (userId, messageId, confirmationOption) => act(userId, messageId, "confirmation", { confirmationOption }),
     optOuts: async (userId) =>
-      (await read<{ data: OwnOptOut[] }>(`${own(userId)}/opt-outs?sort=-createdAt&limit=${MOST_SHOWN}`)).data,
+      (await read<{ data: OwnOptOut[] }>(`${own(userId)}/opt-outs?sort=-createdAt&limit=${MAX_SHOWN}`)).data,
     decline: async (userId, notificationId) => void (await ask("POST", `${own(userId)}/opt-outs`, { notificationId })),
     takeBack: async (userId, optOutId) => void (await ask("DELETE", `${own(userId)}/opt-outs/${optOutId}`)),
     devices: async (userId) => (await read<{ data: OwnDevice[] }>(`${own(userId)}/devices?limit=100`)).data,

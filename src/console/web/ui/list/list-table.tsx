@@ -27,7 +27,7 @@ interface ListTableProps<T> {
 const NARROW = "(max-width: 48rem)";
 const LINE_PX = { wide: 45, narrow: 100 };
 /** Maximum search results: reading any page requires all earlier ones, and more results are not useful. */
-const MOST_FOUND = 2_000;
+const MAX_FOUND = 2_000;
 const NO_PARAMS: RouteParams = {};
 
 /** A table of any length: only the rows on the screen are in the page, only the pages in sight are read. */
@@ -49,7 +49,7 @@ export function ListTable<T extends { id: string }>(props: ListTableProps<T>) {
     ...{ route, params, query: asked },
     ...{ first: items[0]?.index ?? 0, last: items.at(-1)?.index ?? 0 },
   });
-  const most = query.q ? MOST_FOUND : Number.POSITIVE_INFINITY;
+  const most = query.q ? MAX_FOUND : Number.POSITIVE_INFINITY;
   const shown = Math.min(list.total ?? 0, most);
   if (shown !== count) setCount(shown);
   const name = JSON.stringify([route, params, asked]);

@@ -16,7 +16,7 @@ export interface BaseMap {
   remove(): void;
 }
 
-const MOST_ZOOM = 22;
+const MAX_ZOOM = 22;
 /** What a line needs beside its label. */
 const LABEL_PX = 90;
 /** All of the earth, where nothing says otherwise. */
@@ -27,7 +27,7 @@ const WORLD: L.LatLngBoundsLiteral = [
 
 /** Draws a map into `place`: a background, and a graticule over nothing. No tile is asked for of anybody. */
 export function createBaseMap(place: HTMLElement, words: BaseMapLabels): BaseMap {
-  const map = L.map(place, { attributionControl: false, zoomControl: false, maxZoom: MOST_ZOOM, worldCopyJump: true });
+  const map = L.map(place, { attributionControl: false, zoomControl: false, maxZoom: MAX_ZOOM, worldCopyJump: true });
   L.control.zoom({ position: "topright", zoomInTitle: words.zoomIn, zoomOutTitle: words.zoomOut }).addTo(map);
   L.control.scale().addTo(map);
   map.fitBounds(WORLD);
