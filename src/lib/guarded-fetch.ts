@@ -8,8 +8,8 @@ import type { ResolvedAddress, SsrfGuard } from "./ssrf-guard.ts";
 /** Timeout of a call that does not set one. */
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 30_000;
-/** Maximum size of a response body. */
-const MAX_BYTES = 1_048_576;
+/** Maximum size of a response body of a call that does not set one. */
+const DEFAULT_MAX_BYTES = 1_048_576;
 
 /** Request options; GET without a body by default. */
 export interface FetchOptions {
@@ -24,6 +24,11 @@ export interface FetchResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
+}
+
+/** A response with its body as it was sent. */
+export interface FetchedBytes extends Omit<FetchResponse, "body"> {
+  body: Buffer;
 }
 
 export interface GuardedFetchDeps {
@@ -58,6 +63,16 @@ export function createConnectionPool(): ConnectionPool {
  * URL.
  */
 export async function guardedFetch(url: string, options: FetchOptions, deps: GuardedFetchDeps): Promise<FetchResponse> {
+  const response = await guardedFetchBytes(url, options, deps);
+  return { ...response, body: response.body.toString("utf8") };
+}
+
+/** As `guardedFetch`, for a body that may be larger or not UTF-8. */
+export async function guardedFetchBytes(
+  url: string,
+  { maxBytes = DEFAULT_MAX_BYTES, ...options }: FetchOptions & { maxBytes?: number },
+  deps: GuardedFetchDeps,
+): Promise<FetchedBytes> {
   const target = URL.canParse(url) ? new URL(url) : null;
   if (!target || !/^https?:$/.test(target.protocol))
     throw new UpstreamError("upstream", "The URL must be http or https.");
@@ -86,7 +101,7 @@ export async function guardedFetch(url: string, options: FetchOptions, deps: Gua
         send();
       });
       call.on("response", (response) => {
-        readResponse(response).then(
+        readResponse(response, maxBytes).then(
           (fetched) => {
             settle();
             resolve(fetched);
@@ -114,21 +129,21 @@ function open(
   return send(target, { method: options.method ?? "GET", headers: options.headers ?? {}, agent, lookup });
 }
 
-function readResponse(response: IncomingMessage): Promise<FetchResponse> {
+function readResponse(response: IncomingMessage, maxBytes: number): Promise<FetchedBytes> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let length = 0;
     response.on("data", (part: Buffer) => {
       parts.push(part);
       length += part.length;
-      if (length > MAX_BYTES) reject(new UpstreamError("upstream", `the response is longer than ${MAX_BYTES} bytes`));
+      if (length > maxBytes) reject(new UpstreamError("upstream", `the response is longer than ${maxBytes} bytes`));
     });
     response.on("error", reject);
     response.on("end", () => {
       const headers = Object.fromEntries(
         Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(", ")]),
       );
-      resolve({ status: response.statusCode ?? 0, headers, body: Buffer.concat(parts).toString("utf8") });
+      resolve({ status: response.statusCode ?? 0, headers, body: Buffer.concat(parts) });
     });
   });
 }

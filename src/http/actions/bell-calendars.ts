@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
-import iconv from "iconv-lite";
 import { generateToken, hashToken } from "../../auth/tokens.ts";
 import type { BellScheduleRow } from "../../bells/bell-schedule-hooks.ts";
+import { decodeCalendar } from "../../bells/calendar-encoding.ts";
 import {
   addHolidays,
   createFeed,
@@ -130,17 +130,4 @@ async function calendarIn(request: ApiRequest): Promise<string> {
     chunks.push(chunk);
   }
   return decodeCalendar(Buffer.concat(chunks));
-}
-
-/** UTF-8 or, with a byte order mark, UTF-16; otherwise Windows-1252, in which older programs write. */
-function decodeCalendar(bytes: Buffer): string {
-  const mark = bytes.subarray(0, 2).toString("hex");
-  if (mark === "fffe" || mark === "feff")
-    return new TextDecoder(mark === "fffe" ? "utf-16le" : "utf-16be").decode(bytes);
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    // Some builds of Node decode windows-1252 as Latin-1.
-    return iconv.decode(bytes, "windows-1252");
-  }
 }
