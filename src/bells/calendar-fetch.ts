@@ -103,7 +103,7 @@ function interpretResponse({ status, headers, body }: FetchedBytes): FetchedCale
       kind: "failed",
       reason: "The address returns a web page instead of a calendar. It may have moved, or ask for a login.",
     };
-  if (!/^BEGIN:VCALENDAR/i.test(start))
+  if (!/^BEGIN:(VCALENDAR|VEVENT)/i.test(start))
     return { kind: "failed", reason: "The address does not return a calendar (iCalendar)." };
   if (!/^BEGIN:VEVENT/im.test(text)) return { kind: "failed", reason: "The calendar has no events." };
   return { kind: "calendar", text, etag: validator(headers.etag), lastModified: validator(headers["last-modified"]) };

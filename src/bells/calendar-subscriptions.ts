@@ -470,7 +470,7 @@ const SELECT_DAYS = "SELECT days FROM calendar_subscription_days WHERE subscript
 const UPSERT_DAYS = "INSERT OR REPLACE INTO calendar_subscription_days (subscription, schedule, days) VALUES (?, ?, ?)";
 /** A row whose attempt lies in the future was fetched before the clock was set back. */
 const SELECT_DUE = `SELECT id FROM calendar_subscriptions WHERE disabled IS NOT 1
-  AND (fetched_at IS NULL OR abs(?1 - fetched_at) >= refresh_minutes * 60000) ORDER BY fetched_at`;
+  AND (fetched_at IS NULL OR abs(? - fetched_at) >= refresh_minutes * 60000) ORDER BY fetched_at`;
 const SELECT_NOTICES = `SELECT id, name, state, reason, failing_since AS since FROM calendar_subscriptions
   WHERE disabled IS NOT 1 AND state IN ('waiting', 'held', 'failed', 'unreachable') ORDER BY pk`;
 

@@ -26,6 +26,12 @@
  * `npm run faults -- time-zones`: compares every time zone that schedules may name with Python's zoneinfo on the same database
  * (the machine's), from 1972 to 2060, in about five minutes, and lists the names that stand for another zone here, since the
  * database lacks them or means something else.
+ * `npm run faults -- calendars [FOLDER] [--fuzz N] [--seed S]`: brings the written inputs, and all .ics, .xml (CAP), .csv and .zip
+ * (rosters) files below FOLDER, to a daemon by its API, with `--fuzz` also N files made from them by small damage: none hangs
+ * or is answered 5xx, no turn of the daemon's loop takes more than 20 ms of the processor. Prints what was read, skipped and
+ * refused, and why.
+ * `npm run faults -- rosters [NUMBER]`: loads a roster of NUMBER people (100000) with two classes each, twice, and measures the
+ * daemon's loop by processor time: no turn takes more than 20 ms.
  * `npm run faults -- bells [NUMBER]`: changes and takes back a day of NUMBER bell schedules (3500) at once while a bell rings
  * every few seconds: no turn of the daemon's loop takes more than 20 ms of the processor, each bell is heard once.
  * `npm run faults -- phones [NUMBER]`: reads NUMBER phones (20000) of a call manager, changes 500 of them, and lets its
@@ -78,6 +84,7 @@
  */
 
 import { loadavg } from "node:os";
+import { writtenInputs } from "../fixtures/calendar-inputs.ts";
 import { writeBenchmarkTable } from "../support/benchmark-tables.ts";
 import { readArguments } from "../support/harness-arguments.ts";
 import { timeZoneAliases } from "../support/time-zone-oracle.ts";
@@ -85,6 +92,7 @@ import { flapAlarms } from "./alarm-flaps.ts";
 import { backupUnderLoad } from "./backup.ts";
 import { changeManySchedules } from "./bulk-schedule-changes.ts";
 import { interruptBulkUpload } from "./bulk-upload.ts";
+import { corpusTable, mutatedFiles, readCorpus, runCorpus } from "./calendars.ts";
 import { CLOCK_STORIES, libfaketime, playClockStories } from "./clock.ts";
 import { injectDiskFailures } from "./disk-failures.ts";
 import { fillDisk } from "./disk-full.ts";
@@ -105,6 +113,7 @@ import { MAX_TURN_MS } from "./loop-monitor.ts";
 import { changeNetwork, NETWORK_SCENES, networkTable } from "./network.ts";
 import { exhaustOpenFiles } from "./open-files.ts";
 import { maxResponseRate, runResponseStorm } from "./response-storm.ts";
+import { loadRoster } from "./roster-load.ts";
 import { runAll } from "./run-all.ts";
 import { callMany } from "./sip-calls.ts";
 import { underSystemd } from "./systemd.ts";
@@ -119,11 +128,12 @@ const say = (progress: string): void => void process.stderr.write(`${progress}\n
 const { values, positionals } = readArguments("faults", {
   seed: { type: "string", default: "1" },
   bug: { type: "string" },
+  fuzz: { type: "string" },
   write: { type: "boolean", default: false },
 });
 const [what, number, rows] = positionals;
 const seed = Number(values.seed);
-const given = what === "flood" ? [number] : [number, rows];
+const given = what === "calendars" ? [values.fuzz] : what === "flood" ? [number] : [number, rows];
 if (!/^\d{1,9}$/.test(values.seed) || given.some((each) => each !== undefined && !/^\d{1,7}$/.test(each))) usage();
 
 if (what === undefined) {
@@ -209,6 +219,23 @@ if (what === undefined) {
   for (const difference of differences.slice(0, 100)) say(difference);
   process.stdout.write(`${JSON.stringify({ ...figures, differences: differences.length })}\n`);
   process.exitCode = differences.length === 0 && figures.times > 0 ? 0 : 1;
+} else if (what === "calendars") {
+  const files = [...writtenInputs(), ...(number === undefined ? [] : await readCorpus(number))];
+  const mutated = mutatedFiles(files, Number(values.fuzz ?? 0), seed);
+  const { verdicts, ...figures } = await runCorpus(concatenate(files, mutated), say);
+  process.stdout.write(`${corpusTable(verdicts)}\n`);
+  for (const { verdict, name, reason } of verdicts) if (verdict === "fault") say(`FAULT: ${name}: ${reason}`);
+  for (const turn of figures.longTurns) say(`LONG: ${turn}`);
+  process.stdout.write(
+    `${JSON.stringify({ files: verdicts.length, ...figures, longTurns: figures.longTurns.length })}\n`,
+  );
+  const { alive, hangs, serverErrors, pulse } = figures;
+  process.exitCode = alive && hangs + serverErrors === 0 && pulse.turnMaxMs <= MAX_TURN_MS ? 0 : 1;
+} else if (what === "rosters") {
+  const { first, again, machineTurnMaxMs } = await loadRoster(Number(number ?? 100_000), say);
+  process.stdout.write(`${JSON.stringify({ first, again, machineTurnMaxMs })}\n`);
+  const kept = [first, again].every(({ state, pulse }) => state === "complete" && pulse.turnMaxMs <= MAX_TURN_MS);
+  process.exitCode = kept ? 0 : 1;
 } else if (what === "bells") {
   const { broken, ...figures } = await changeManySchedules(Number(number ?? 3_500), say);
   process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
@@ -319,9 +346,13 @@ async function playInField<T extends { broken: string[] }>(
   process.exitCode = run.broken.length === 0 && isWhole(run) ? 0 : 1;
 }
 
+function* concatenate<T>(...all: readonly Iterable<T>[]): Generator<T> {
+  for (const each of all) yield* each;
+}
+
 function usage(): never {
   fail(
-    "Usage: npm run faults [-- inputs|disk|files|kills|fuzz|answers|emergency|calls|bulk|bells|flaps|failover|phones|clock|time-zones|systemd|disk-full|backup|cloud|cover|catch-up|network|hub-nodes|flood|heard [NUMBER] [--seed S]]\nSee: npm run faults -- --help",
+    "Usage: npm run faults [-- inputs|disk|files|kills|fuzz|answers|emergency|calls|bulk|bells|flaps|failover|phones|clock|time-zones|calendars|rosters|systemd|disk-full|backup|cloud|cover|catch-up|network|hub-nodes|flood|heard [NUMBER] [--seed S]]\nSee: npm run faults -- --help",
   );
 }
 

@@ -75,6 +75,13 @@ export const bellCalendarActions: readonly Action[] = [
             message: text("What is wrong.", { required: true, max: 1_000 }),
           },
         }),
+        unknownZones: computed(
+          "Unknown time zones of events, at most 10; the zone of the schedule was used.",
+          "array",
+          {
+            of: text("Name of a zone.", { max: 250 }),
+          },
+        ),
       },
     },
     supportsDryRun: true,
@@ -82,14 +89,16 @@ export const bellCalendarActions: readonly Action[] = [
       const { deps, by } = request;
       const found = requireVisibleRow(request, bellSchedules, request.params.bellScheduleId ?? "");
       const ringListId = ringListIn(request);
-      const { holidays, rejected } = await parseHolidays(await calendarIn(request), found, deps.clock, {
+      const { holidays, rejected, unknownZones } = await parseHolidays(await calendarIn(request), found, deps.clock, {
         zones: deps.bells.zones,
         timeZone: found.timeZone ?? deps.bells.ownZone(),
       });
       const row = await deps.store.write((tx) => {
         return addHolidays(tx, { id: found.id, holidays, ringListId }, by) as Sync<BellScheduleRow>;
       });
-      return addMembers(await request.respondWithRow(bellSchedules, row), { imported: holidays.length, rejected });
+      return addMembers(await request.respondWithRow(bellSchedules, row), {
+        ...{ imported: holidays.length, rejected, unknownZones },
+      });
     },
   },
 ];
