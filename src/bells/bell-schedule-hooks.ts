@@ -37,7 +37,7 @@ export const bellScheduleHooks: ResourceHooks<typeof bellSchedules> = {
       assertReferencesVisible(cycleEntriesOf(after), REFERENCES, { field: ENTRIES, before, reader: tx, by });
     }
     if (isGiven(EXCEPTIONS)) {
-      after.bellScheduleExceptions = parseExceptions(after.bellScheduleExceptions ?? []).map(preserveDayChange(before));
+      after.bellScheduleExceptions = parseExceptions(after.bellScheduleExceptions ?? []).map(preserveOrigin(before));
       assertReferencesVisible(scheduleExceptionsOf(after), REFERENCES, { field: EXCEPTIONS, before, reader: tx, by });
     }
     assertEntriesWithinCycle(after, isGiven(ENTRIES));
@@ -96,15 +96,15 @@ function parseExceptions(input: unknown): BellScheduleException[] {
   return sortByDate(parts.map((part) => ({ ...part, ringListChanges: part.ringListChanges.map(normalizeChange) })));
 }
 
-/** An exception that is written back unchanged keeps the reference to its day change. */
-function preserveDayChange(
-  before: BellScheduleRow | null,
-): (exception: BellScheduleException) => BellScheduleException {
+/** An exception that is written back unchanged keeps the reference to its day change or its calendar. */
+function preserveOrigin(before: BellScheduleRow | null): (exception: BellScheduleException) => BellScheduleException {
   const held = new Map(before ? scheduleExceptionsOf(before).map((exception) => [exception.id, exception]) : []);
   return (exception) => {
     const known = held.get(exception.id);
-    if (!known?.dayChangeId || exceptionFingerprint(known) !== exceptionFingerprint(exception)) return exception;
-    return { ...exception, dayChangeId: known.dayChangeId, instead: known.instead ?? null };
+    if (!known || exceptionFingerprint(known) !== exceptionFingerprint(exception)) return exception;
+    const { dayChangeId, calendarSubscriptionId } = known;
+    if (dayChangeId) return { ...exception, dayChangeId, instead: known.instead ?? null };
+    return calendarSubscriptionId ? { ...exception, calendarSubscriptionId } : exception;
   };
 }
 

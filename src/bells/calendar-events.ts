@@ -24,12 +24,14 @@ export class CalendarSyntaxError extends Error {}
 
 /** Others, such as alarms and attendees, are not read. */
 const READ_PROPERTIES = /^(UID|DTSTART|DTEND|DURATION|RRULE|EXRULE|RDATE|EXDATE|RECURRENCE-ID|SUMMARY|STATUS)\s*[;:]/i;
+/** Properties that count as absent if they are empty. */
+const MAY_BE_EMPTY = /^(DTEND|DURATION|RDATE|EXDATE|RECURRENCE-ID|STATUS)$/;
 /** An event with more is no holiday. @source docs/decisions/0451-calendars.md, Limits */
 const MAX_EVENT_LENGTH = 262_144;
 
 /**
  * Reads the events of an iCalendar text one by one, so that a large calendar can be read in slices. A byte order mark,
- * other line ends and folded lines are accepted. Throws CalendarSyntaxError. @source RFC 5545, section 3.1
+ * other line ends, folded lines and events without VCALENDAR are accepted. Throws CalendarSyntaxError. @source RFC 5545, section 3.1
  */
 export function* readCalendarEvents(text: string): Generator<CalendarEvent> {
   const body = text.replace(/^\uFEFF/, "").trim();
@@ -43,7 +45,7 @@ export function* readCalendarEvents(text: string): Generator<CalendarEvent> {
     const [, mark, named = ""] = /^(BEGIN|END):\s*([A-Za-z0-9-]+)\s*$/i.exec(line) ?? [];
     const name = named.toUpperCase();
     if (mark?.toUpperCase() === "BEGIN") {
-      if (open.length === 0 && name !== "VCALENDAR")
+      if (open.length === 0 && name !== "VCALENDAR" && name !== "VEVENT")
         throw new CalendarSyntaxError(name === "" ? INVALID : "Must contain a VCALENDAR component.");
       hasCalendar = true;
       open.push(name);
@@ -83,24 +85,39 @@ function parseEvent(number: number, lines: readonly string[]): CalendarEvent {
   const unreadable = lines
     .filter((_, index) => properties[index] === null)
     .map((line) => line.split(/[;:]/, 1)[0] ?? "");
-  return { number, unreadable, properties: properties.filter((property) => property !== null) };
+  const isKept = (property: CalendarProperty | null): property is CalendarProperty =>
+    property !== null && !(property.value === "" && MAY_BE_EMPTY.test(property.name));
+  return { number, unreadable, properties: properties.filter(isKept) };
 }
 
 /** Null for a line that does not follow RFC 5545. */
-function parseProperty(line: string): CalendarProperty | null {
+function parseProperty(written: string): CalendarProperty | null {
+  const at = valueStart(written);
+  const value = withoutDashes(written.slice(at));
+  // ical.js refuses a rule in small letters.
+  const given = /^RRULE/i.test(written) ? value.toUpperCase() : value;
+  const line = /^(UID|SUMMARY)/i.test(written) ? written : written.slice(0, at) + given;
   let parsed: unknown;
   try {
     parsed = ICAL.parse.property(line);
   } catch {
     return null;
   }
-  const [name, { tzid, range }, type, value] = parsed as [string, Record<string, unknown>, string, unknown];
+  const [name, { tzid, range }, type, content] = parsed as [string, Record<string, unknown>, string, unknown];
   return {
     name: name.toUpperCase(),
     tzid: typeof tzid === "string" ? tzid : null,
     hasRange: range !== undefined,
-    value: type === "text" ? String(value) : line.slice(valueStart(line)).trim(),
+    value: type === "text" ? String(content) : line.slice(valueStart(line)).trim(),
   };
+}
+
+/** Dates such as 2026-12-23 or 2026-12-23T08:00:00Z, which some programs write, in the form of RFC 5545. */
+function withoutDashes(value: string): string {
+  return value.replace(/(?<!\d)(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d))?/g, (_, year, month, day, ...time) => {
+    const [hour, minute, second] = time;
+    return hour === undefined ? `${year}${month}${day}` : `${year}${month}${day}T${hour}${minute}${second}`;
+  });
 }
 
 /** Position after the first colon outside quotes. */

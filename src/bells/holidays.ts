@@ -4,6 +4,7 @@ import { invalidValue } from "../lib/errors.ts";
 import { createTimeSlice, type TimeSlice } from "../lib/time-slice.ts";
 import { isTimeZone } from "../resources/bells/time-zones.ts";
 import { DEFAULT_CLOCK_RULES } from "../time-zones/time-zones.ts";
+import { zoneOfWindowsName } from "../time-zones/windows-zones.ts";
 import {
   type CalendarEvent,
   type CalendarProperty,
@@ -33,10 +34,13 @@ export interface RejectedEvent {
 export interface ParsedHolidays {
   holidays: Holiday[];
   rejected: RejectedEvent[];
+  /** Zones of times that are unknown, at most 10; the zone of the schedule was used. */
+  unknownZones: string[];
 }
 
 /** @source docs/decisions/0452-calendar-events.md */
 const MAX_REJECTED = 100;
+const MAX_UNKNOWN_ZONES = 10;
 /** @source docs/decisions/0451-calendars.md, Limits */
 const MAX_EVENTS = 5_000;
 const MAX_OCCURRENCES = 20_000;
@@ -79,6 +83,7 @@ export async function parseHolidays(
 ): Promise<ParsedHolidays> {
   const slice = createTimeSlice(clock);
   const rejected: RejectedEvent[] = [];
+  const unknownZones = new Set<string>();
   const rejectIfUnreadable = (error: unknown): void => {
     if (!(error instanceof EventError)) throw error;
     rejected.push(error.event);
@@ -88,7 +93,7 @@ export async function parseHolidays(
   for (const event of readEvents(text)) {
     if (++count > MAX_EVENTS) throw calendarError(`Must have at most ${MAX_EVENTS} events.`);
     try {
-      events.push(dateEvent(event, zones));
+      events.push(dateEvent({ ...event, properties: event.properties.map(withKnownZone(unknownZones)) }, zones));
     } catch (error) {
       rejectIfUnreadable(error);
     }
@@ -117,7 +122,31 @@ export async function parseHolidays(
   const holidays = mergeHolidays(sortByDate(found));
   if (holidays.length > MAX_HOLIDAYS)
     throw calendarError(`Must have at most ${MAX_HOLIDAYS} holidays within the schedule.`);
-  return { holidays, rejected: rejected.slice(0, MAX_REJECTED) };
+  return { holidays, rejected: rejected.slice(0, MAX_REJECTED), unknownZones: [...unknownZones] };
+}
+
+/** Properties with a zone of the database; those of a time whose zone is unknown are noted. */
+function withKnownZone(unknown: Set<string>): (property: CalendarProperty) => CalendarProperty {
+  return (property) => {
+    const { tzid, value } = property;
+    const zone = tzid === null || isTimeZone(tzid) ? tzid : zoneOfName(tzid);
+    if (tzid === null || zone === tzid) return property;
+    const isTime = /T\d/i.test(value) && !/Z\s*$/i.test(value);
+    if (zone === null && isTime && unknown.size < MAX_UNKNOWN_ZONES) unknown.add(tzid.slice(0, MAX_DESCRIPTION_LENGTH));
+    return { ...property, tzid: zone };
+  };
+}
+
+/** A zone by another name: of Windows, in another case, or at the end of a path such as `/example.org/20260101/Europe/Berlin`. */
+function zoneOfName(tzid: string): string | null {
+  const windows = zoneOfWindowsName(tzid);
+  if (windows !== null) return isTimeZone(windows) ? windows : null;
+  const parts = tzid.split("/").filter(Boolean);
+  for (const length of [3, 2, 1]) {
+    const name = parts.slice(-length).join("/");
+    if (parts.length >= length && isTimeZone(name)) return name;
+  }
+  return null;
 }
 
 function* readEvents(text: string): Generator<CalendarEvent> {

@@ -48,10 +48,15 @@ const MAX_LISTED_RINGS = 100;
 /** About a school year. @source docs/decisions/0200-bell-engine-limits.md, Limits */
 const LOOKAHEAD_MS = 400 * DAY_MS;
 
-/** Compares the upcoming rings of schedules for 400 days from now, or from their first day; yields to the event loop. */
+/** Compares the upcoming rings of schedules for 400 days (`lookaheadMs`) from now, or from their first day; yields to the event loop. */
 export async function diffRings(
   compared: readonly TimetableChange[],
-  { clock, times, partial }: { clock: Clock; times: LocalTimeContext; partial: boolean },
+  {
+    clock,
+    times,
+    partial,
+    lookaheadMs = LOOKAHEAD_MS,
+  }: { clock: Clock; times: LocalTimeContext; partial: boolean; lookaheadMs?: number },
 ): Promise<RingDiff> {
   const now = clock.now();
   const difference: RingDiff = {
@@ -61,10 +66,9 @@ export async function diffRings(
   };
   for (const { before, after } of compared) {
     const fromMs = comparisonStart([before, after], now);
-    const [old, next] = [before, after].map((each) => ringsByEntry(each, fromMs, times)) as [
-      RingsByEntry,
-      RingsByEntry,
-    ];
+    const [old, next] = [before, after].map((each) =>
+      ringsByEntry(each, { fromMs, toMs: fromMs + lookaheadMs }, times),
+    ) as [RingsByEntry, RingsByEntry];
     for (const [key, ring] of old) {
       const kept = next.get(key);
       if (!kept) addToList(difference.removed, ring);
@@ -96,24 +100,23 @@ function newTimeOf({ at, localTime }: RingDiffEntry): MovedRingDiffEntry["movedT
 }
 
 /** Upcoming rings of a timetable, by entry and day. */
-function ringsByEntry(timetable: Timetable | null, fromMs: number, times: LocalTimeContext): RingsByEntry {
+function ringsByEntry(
+  timetable: Timetable | null,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+  times: LocalTimeContext,
+): RingsByEntry {
   const rings: RingsByEntry = new Map();
   if (!timetable) return rings;
   const bellScheduleId = timetable.schedule.id;
   let [dated, localDate] = [Number.NaN, ""];
-  eachRing(
-    compileTimetable(timetable, times),
-    fromMs,
-    fromMs + LOOKAHEAD_MS,
-    (at, day, { ringListId, entries }, index) => {
-      const entry = entries[index];
-      if (!entry) return;
-      const { id: entryId, messageTemplateId, time: localTime } = entry;
-      if (day !== dated) [dated, localDate] = [day, formatDayNumber(day)];
-      rings.set(`${entryId} ${day}`, {
-        ...{ bellScheduleId, ringListId, entryId, messageTemplateId, at, localDate, localTime },
-      });
-    },
-  );
+  eachRing(compileTimetable(timetable, times), fromMs, toMs, (at, day, { ringListId, entries }, index) => {
+    const entry = entries[index];
+    if (!entry) return;
+    const { id: entryId, messageTemplateId, time: localTime } = entry;
+    if (day !== dated) [dated, localDate] = [day, formatDayNumber(day)];
+    rings.set(`${entryId} ${day}`, {
+      ...{ bellScheduleId, ringListId, entryId, messageTemplateId, at, localDate, localTime },
+    });
+  });
   return rings;
 }

@@ -1,5 +1,6 @@
 import type { InternalTable } from "../store/store.ts";
 import { BULK_CHANGE_STEPS } from "./bulk-change-job.ts";
+import { CALENDAR_SUBSCRIPTION_TABLES } from "./calendar-subscriptions.ts";
 import { ZONE_CHANGE_TABLES } from "./zone-changes.ts";
 
 /**
@@ -57,4 +58,5 @@ export const BELL_TABLES: readonly InternalTable[] = [
   OFFLINE_RINGS,
   BULK_CHANGE_STEPS,
   ...ZONE_CHANGE_TABLES,
+  ...CALENDAR_SUBSCRIPTION_TABLES,
 ];

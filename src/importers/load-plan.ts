@@ -19,6 +19,8 @@ import { readTableSource } from "./table-source.ts";
 
 /** Rows read per turn of the event loop. */
 const READ_ROWS = 500;
+/** Keys compared per turn of the event loop: about 1 ms. */
+const COMPARED_KEYS = 10_000;
 /** Steps between two reports of progress, and lines. */
 const PROGRESS_STEPS = 200;
 const PROGRESS_LINES = 20_000;
@@ -321,10 +323,17 @@ function planSubscriptionChanges(
 async function planRemovals(loading: LoadContext, { source, known, lists, lost, removedLists }: Plan): Promise<void> {
   const { deps, definition, counts, steps } = loading;
   const removal = { op: "remove", input: null, file: null, line: 0 } as const;
-  const present = new Set(source.people.map(({ key }) => key));
-  const gone = [...known.users].flatMap(([key, user]) =>
-    present.has(key) || source.keptPeople.has(key) ? [] : [user],
-  );
+  const present = new Set<string>();
+  const gone: KnownUser[] = [];
+  for (const [at, { key }] of source.people.entries()) {
+    present.add(key);
+    if (at % COMPARED_KEYS === 0) await yieldToEventLoop(deps.clock);
+  }
+  let compared = 0;
+  for (const [key, user] of known.users) {
+    if (!present.has(key) && !source.keptPeople.has(key)) gone.push(user);
+    if (++compared % COMPARED_KEYS === 0) await yieldToEventLoop(deps.clock);
+  }
   const memberships = `SELECT l.id AS list FROM subscriptions s JOIN distribution_lists l ON l.pk = s.distribution_list_pk
     WHERE s.user_pk = ? AND s.load_source = ? AND (s.subscription_end_date IS NULL OR s.subscription_end_date > ?)`;
   for (const [at, { id, pk }] of [...gone, ...known.surplusUsers].entries()) {

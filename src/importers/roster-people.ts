@@ -17,6 +17,8 @@ export type Roster = Readonly<Record<string, RosterRecords>>;
 
 /** Records resolved per turn of the event loop: about 1 ms. */
 const RECORDS_PER_TURN = 1_000;
+/** Names compared per turn: about 1 ms. */
+const NAMES_PER_TURN = 500;
 /** Longest name of a list, as in the declaration of distribution lists. */
 const MAX_LIST_NAME = 140;
 
@@ -33,7 +35,7 @@ export async function resolveRoster(
   warn: (message: SourceMessage) => void,
   clock: Pick<Clock, "defer">,
 ): Promise<{ people: SourcePerson[]; lists: Map<string, SourceList> }> {
-  const lists = nameLists(roster);
+  const lists = await nameLists(roster, clock);
   const memberships = new Map<string, Map<string, number | null>>();
   const add = (user: string, list: string, lastDay: string | null): void => {
     const own = memberships.get(user) ?? new Map<string, number | null>();
@@ -133,16 +135,22 @@ function terms(
  * Names of the lists of schools and classes: the title; where several have it, with the school, then with the term, then with
  * code or id. Names are compared by `foldName`.
  */
-function nameLists(roster: Roster): Map<string, SourceList> {
+async function nameLists(roster: Roster, clock: Pick<Clock, "defer">): Promise<Map<string, SourceList>> {
   interface Draft extends Omit<SourceList, "name" | "formerKey"> {
     title: string;
     details: readonly string[];
   }
   const drafts: Draft[] = [];
+  let seen = 0;
+  const rest = async (): Promise<void> => {
+    if (++seen % NAMES_PER_TURN === 0) await yieldToEventLoop(clock);
+  };
   for (const [id, { line, record }] of roster.orgs ?? []) {
+    await rest();
     drafts.push({ key: listKey("org", id), title: record.name ?? id, details: [id], file: "orgs.csv", line });
   }
   for (const [id, { line, record }] of roster.classes ?? []) {
+    await rest();
     const school = roster.orgs?.get(record.schoolSourcedId ?? "")?.record.name ?? "";
     const sessions = splitIds(record.termSourcedIds).flatMap(
       (term) => roster.academicSessions?.get(term)?.record.title ?? [],
@@ -158,14 +166,21 @@ function nameLists(roster: Roster): Map<string, SourceList> {
   }
   const lists = new Map<string, SourceList>();
   const taken = new Set<string>();
-  let open = drafts.map((draft) => ({ draft, used: [] as string[] }));
+  let open: { draft: Draft; used: string[] }[] = [];
+  for (const draft of drafts) open.push({ draft, used: [] });
   for (let depth = 0; open.length > 0; depth++) {
-    const named = open.map((each) => ({ ...each, name: listName(each.draft.title, each.used) }));
+    const named: { draft: Draft; used: string[]; name: string; folded: string }[] = [];
     const counts = new Map<string, number>();
-    for (const { name } of named) counts.set(foldName(name), (counts.get(foldName(name)) ?? 0) + 1);
-    open = [];
-    for (const { draft, used, name } of named) {
+    for (const { draft, used } of open) {
+      await rest();
+      const name = listName(draft.title, used);
       const folded = foldName(name);
+      named.push({ draft, used, name, folded });
+      counts.set(folded, (counts.get(folded) ?? 0) + 1);
+    }
+    open = [];
+    for (const { draft, used, name, folded } of named) {
+      await rest();
       const isLast = depth >= draft.details.length;
       if (!isLast && ((counts.get(folded) ?? 0) > 1 || taken.has(folded))) {
         const detail = draft.details[depth] ?? "";

@@ -1,3 +1,4 @@
+import { yieldToEventLoop } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
 import type { Store } from "../store/store.ts";
 import { LoadAborted, type LoadSource, type RecordChange, type SourceContext } from "./load-source.ts";
@@ -22,6 +23,8 @@ export interface RosterOptions {
   hasFormerLists: boolean;
 }
 
+/** Changes copied per turn of the event loop: about 1 ms. */
+const COPIED_CHANGES = 20_000;
 /** Files that name lists and their members. */
 const LIST_FILES = ["orgs", "classes", "enrollments"] as const;
 
@@ -70,7 +73,10 @@ export async function readRosterSource(
         context.warn({ file: `${file}.csv`, line: 0, column: "dateLastModified", message });
       }
       roster[file] = read.records;
-      for (const change of read.changes) changes.push(change);
+      for (const [at, change] of read.changes.entries()) {
+        if (at % COPIED_CHANGES === COPIED_CHANGES - 1) await yieldToEventLoop(clock);
+        changes.push(change);
+      }
       if (states.get(file) !== "given") changes.push({ file: MANIFEST, id: file, data: "given" });
     }
     const isKnown = (file: string): boolean =>

@@ -49,6 +49,8 @@ export interface EventMap {
    * missed at once.
    */
   "bell.missed": { ringId: string; scheduleId: string; at: number };
+  /** Somebody created or changed the subscription of a calendar. */
+  "calendar.edited": { calendarSubscriptionId: string };
   /** The bell plan was recalculated; this comes some time after the change that caused it. */
   "rings.planned": Record<string, never>;
   /** A change that the other side of replication must get was recorded. */

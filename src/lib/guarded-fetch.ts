@@ -8,8 +8,8 @@ import type { ResolvedAddress, SsrfGuard } from "./ssrf-guard.ts";
 /** Timeout of a call that does not set one. */
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 30_000;
-/** Maximum size of a response body. */
-const MAX_BYTES = 1_048_576;
+/** Maximum size of a response body of a call that does not set one. */
+const DEFAULT_MAX_BYTES = 1_048_576;
 /** A body that is not wanted is read up to this size, so that the connection can be used again. */
 const MAX_DISCARDED_BYTES = 65_536;
 const MAX_DISCARD_MS = 5_000;
@@ -31,6 +31,11 @@ export interface FetchResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
+}
+
+/** A response with its body as it was sent. */
+export interface FetchedBytes extends Omit<FetchResponse, "body"> {
+  body: Buffer;
 }
 
 export interface GuardedFetchDeps {
@@ -65,6 +70,16 @@ export function createConnectionPool(maxIdle: number): ConnectionPool {
  * URL.
  */
 export async function guardedFetch(url: string, options: FetchOptions, deps: GuardedFetchDeps): Promise<FetchResponse> {
+  const response = await guardedFetchBytes(url, options, deps);
+  return { ...response, body: response.body.toString("utf8") };
+}
+
+/** As `guardedFetch`, for a body that may be larger or not UTF-8. */
+export async function guardedFetchBytes(
+  url: string,
+  { maxBytes = DEFAULT_MAX_BYTES, ...options }: FetchOptions & { maxBytes?: number },
+  deps: GuardedFetchDeps,
+): Promise<FetchedBytes> {
   const target = URL.canParse(url) ? new URL(url) : null;
   if (!target || !/^https?:$/.test(target.protocol))
     throw new UpstreamError("upstream", "The URL must be http or https.");
@@ -94,7 +109,7 @@ export async function guardedFetch(url: string, options: FetchOptions, deps: Gua
       });
       call.on("response", (response) => {
         if (options.discardBody) discard(response, deps.clock);
-        const read = options.discardBody ? Promise.resolve(headOf(response)) : readResponse(response);
+        const read = options.discardBody ? Promise.resolve(headOf(response)) : readResponse(response, maxBytes);
         read.then(
           (fetched) => {
             settle();
@@ -124,9 +139,9 @@ function open(
   return send(target, { method, headers, agent, lookup, ...(ca === undefined ? {} : { ca }) });
 }
 
-function headOf({ statusCode, headers }: IncomingMessage): FetchResponse {
+function headOf({ statusCode, headers }: IncomingMessage): FetchedBytes {
   const joined = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(", ")]);
-  return { status: statusCode ?? 0, headers: Object.fromEntries(joined), body: "" };
+  return { status: statusCode ?? 0, headers: Object.fromEntries(joined), body: Buffer.alloc(0) };
 }
 
 /** Reads the rest of a response if it is short, otherwise closes its connection. */
@@ -141,16 +156,16 @@ function discard(response: IncomingMessage, clock: Clock): void {
   response.on("close", () => timer.cancel());
 }
 
-function readResponse(response: IncomingMessage): Promise<FetchResponse> {
+function readResponse(response: IncomingMessage, maxBytes: number): Promise<FetchedBytes> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let length = 0;
     response.on("data", (part: Buffer) => {
       parts.push(part);
       length += part.length;
-      if (length > MAX_BYTES) reject(new UpstreamError("upstream", `the response is longer than ${MAX_BYTES} bytes`));
+      if (length > maxBytes) reject(new UpstreamError("upstream", `the response is longer than ${maxBytes} bytes`));
     });
     response.on("error", reject);
-    response.on("end", () => resolve({ ...headOf(response), body: Buffer.concat(parts).toString("utf8") }));
+    response.on("end", () => resolve({ ...headOf(response), body: Buffer.concat(parts) }));
   });
 }

@@ -5,6 +5,7 @@ import { createAreas } from "../areas/areas.ts";
 import { createNewPasswords } from "../auth/new-passwords.ts";
 import { createOAuthService } from "../auth/oauth.ts";
 import { createBellPlanner, createBells } from "../bells/bells.ts";
+import { createCalendarSubscriptions } from "../bells/calendar-subscriptions.ts";
 import { createRingPlans, type RingPlans } from "../bells/offline-ring-plans.ts";
 import { canRingOffline } from "../bells/offline-rings.ts";
 import { areMissedRingsResolved } from "../bells/ring-repository.ts";
@@ -266,6 +267,10 @@ async function startModules(
   let zoneChanges: ZoneChanges;
   const scheduleLint = createScheduleLint({ reader: store, clock, events, log, times: bellTimes });
   const missingGroups = createMissingGroups(clock);
+  const ssrfGuard = createSsrfGuard(settings.network);
+  const calendars = createCalendarSubscriptions({
+    ...{ store, clock, events, log, ssrfGuard, times: bellTimes, by: access.systemContext("bells") },
+  });
   const healthSources = [
     ...[
       measurements.healthSource,
@@ -290,6 +295,7 @@ async function startModules(
     () => readiness?.healthReasons() ?? [],
     () => zoneDataReasons(zoneData, clock.now()),
     () => zoneChanges.healthReasons(),
+    calendars.healthReasons,
     loopGuard.healthReasons,
     ...(options.source ? [options.source] : []),
   ];
@@ -368,7 +374,6 @@ async function startModules(
   });
   onStop("offline ring plans", ringPlans.stop);
   const { files } = store;
-  const ssrfGuard = createSsrfGuard(settings.network);
   const planner = createBellPlanner({ store, clock, times: bellTimes });
   zoneChanges = createZoneChanges({
     ...{ store, clock, log, endpointId, planner },
@@ -434,6 +439,8 @@ async function startModules(
   runAs("time zones", () => zoneChanges.start());
   // Each appliance rings the bells of the devices that it has. @source docs/decisions/0025-one-active-side.md
   if (!options.isHub) runAs("bells", () => bellRinger.start());
+  onStop("subscribed calendars", calendars.stop);
+  runAs("subscribed calendars", () => calendars.start());
   onStop("schedule lint", scheduleLint.stop);
   runAs("schedule check", () => scheduleLint.start());
   const onLicenceError = (error: unknown): void =>
@@ -522,6 +529,7 @@ async function startModules(
       ...publicResponses,
       areas,
       bells: bellTimes,
+      calendars,
       baseUrl,
       alarms: monitoring.alarms,
       licence: operations.licence,

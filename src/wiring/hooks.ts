@@ -147,7 +147,7 @@ export function bindHooks(deps: HookDeps): Record<string, ResourceHooks> {
   const claims = () => plugins.manifests.flatMap((manifest) => manifest.claims);
   return hooksByResource([
     ...accessHooks(clock, deps.catalogue),
-    ...withReplanning(bellHooks({ clock, times: deps.bells }), deps.planner),
+    ...withReplanning(bellHooks({ clock, times: deps.bells, policy: deps.policy }), deps.planner),
     bind(userDevices, withPresenceHooks(userDeviceHooks, clock, deps.systemBy)),
     bind(areasOfInterest, areaHooks),
     bind(boundaryTriggers, boundaryTriggerHooks),

@@ -10,6 +10,7 @@ import { ensureBuiltInProvider } from "../../src/auth/identity-providers.ts";
 import { createNewPasswords } from "../../src/auth/new-passwords.ts";
 import { createOAuthService } from "../../src/auth/oauth.ts";
 import { createToken } from "../../src/auth/tokens.ts";
+import { createCalendarSubscriptions } from "../../src/bells/calendar-subscriptions.ts";
 import { BELL_TABLES } from "../../src/bells/schema.ts";
 import { createLocalTimeContext } from "../../src/bells/timetables.ts";
 import { createClusterReader } from "../../src/call-manager/cluster-reader.ts";
@@ -237,6 +238,7 @@ export async function openApi(
     ...{ store, clock, log, events, by: system, reader, endpointId, schedule: () => () => undefined },
     times: { full: null, delta: null, partial: null },
   });
+  const calendars = createCalendarSubscriptions({ store, clock, events, log, by: system, times: bells, ssrfGuard });
   const scenarios = createScenarios({
     ...{ store, catalogue, clock, notificationService },
     reportsSite: (options.needs?.settings ?? defaultSettings()).scenarios.syntheticSiteQuestion,
@@ -298,6 +300,7 @@ export async function openApi(
     phoneCache,
     areas,
     bells,
+    calendars,
     baseUrl: () => "http://localhost",
     readiness: { list: () => [] },
     alarms,
@@ -370,6 +373,7 @@ export async function openApi(
       telling.stop();
       await telling.webhooks.stop();
       await Promise.all([areas.stop(), alarms.stop(), identity.stop()]);
+      await calendars.stop();
       await bulkUploads.stop();
       await loaders.stop();
       await phoneCache.stop();

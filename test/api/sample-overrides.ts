@@ -59,6 +59,7 @@ export const SAMPLE_OVERRIDES = {
   "bell-schedules-day-changes.allBellSchedules": false,
   "bell-schedules-day-changes.from": "08:00:00",
   "bell-schedules-day-changes.until": "12:00:00",
+  "calendar-subscriptions.url": "https://192.0.2.9/holidays.ics",
   "scheduled-notifications.schedule": "0 30 7 ? * MON-FRI",
   "scheduled-notifications.timeZone": "America/Chicago",
   "clear-devices-schedules.cronExpression": "0 0 18 * * ?",

@@ -25,6 +25,11 @@
  * recorded as missed.
  * `npm run faults -- time-zones`: compares every time zone of schedules from 1972 to 2060 with Python's zoneinfo on the same
  * database (five minutes), and lists the names that this machine's database lacks or defines differently.
+ * `npm run faults -- calendars [FOLDER] [--fuzz N] [--seed S]`: imports the written inputs and all .ics, .xml (CAP), .csv and
+ * .zip (roster) files below FOLDER through the API, with `--fuzz` also N mutated files: no import hangs or is answered with 5xx,
+ * and no event loop turn uses more than 20 ms of CPU time. Prints what was read, skipped and refused, and why.
+ * `npm run faults -- rosters [NUMBER]`: loads a roster of NUMBER (100000) people with two classes each, twice: no event loop
+ * turn uses more than 20 ms of CPU time.
  * `npm run faults -- bells [NUMBER]`: changes one day of NUMBER (3500) bell schedules in one request and reverts it, while a
  * bell rings every few seconds: no event loop turn uses more than 20 ms of CPU time, each bell is heard once.
  * `npm run faults -- phones [NUMBER]`: imports NUMBER (20000) phones from a call manager, changes 500 of them, and makes its
@@ -75,6 +80,7 @@
  */
 
 import { loadavg } from "node:os";
+import { writtenInputs } from "../fixtures/calendar-inputs.ts";
 import { writeBenchmarkTable } from "../support/benchmark-tables.ts";
 import { readArguments } from "../support/harness-arguments.ts";
 import { timeZoneAliases } from "../support/time-zone-oracle.ts";
@@ -82,6 +88,7 @@ import { flapAlarms } from "./alarm-flaps.ts";
 import { backupUnderLoad } from "./backup.ts";
 import { changeManySchedules } from "./bulk-schedule-changes.ts";
 import { interruptBulkUpload } from "./bulk-upload.ts";
+import { corpusTable, mutatedFiles, readCorpus, runCorpus } from "./calendars.ts";
 import { CLOCK_STORIES, libfaketime, playClockStories } from "./clock.ts";
 import { injectDiskFailures } from "./disk-failures.ts";
 import { fillDisk } from "./disk-full.ts";
@@ -102,6 +109,7 @@ import { MAX_TURN_MS } from "./loop-monitor.ts";
 import { changeNetwork, NETWORK_SCENES, networkTable } from "./network.ts";
 import { exhaustOpenFiles } from "./open-files.ts";
 import { maxResponseRate, runResponseStorm } from "./response-storm.ts";
+import { loadRoster } from "./roster-load.ts";
 import { runAll } from "./run-all.ts";
 import { callMany } from "./sip-calls.ts";
 import { underSystemd } from "./systemd.ts";
@@ -116,11 +124,12 @@ const say = (progress: string): void => void process.stderr.write(`${progress}\n
 const { values, positionals } = readArguments("faults", {
   seed: { type: "string", default: "1" },
   bug: { type: "string" },
+  fuzz: { type: "string" },
   write: { type: "boolean", default: false },
 });
 const [what, number, rows] = positionals;
 const seed = Number(values.seed);
-const given = what === "flood" ? [number] : [number, rows];
+const given = what === "calendars" ? [values.fuzz] : what === "flood" ? [number] : [number, rows];
 if (!/^\d{1,9}$/.test(values.seed) || given.some((each) => each !== undefined && !/^\d{1,7}$/.test(each))) usage();
 
 if (what === undefined) {
@@ -206,6 +215,23 @@ if (what === undefined) {
   for (const difference of differences.slice(0, 100)) say(difference);
   process.stdout.write(`${JSON.stringify({ ...figures, differences: differences.length })}\n`);
   process.exitCode = differences.length === 0 && figures.times > 0 ? 0 : 1;
+} else if (what === "calendars") {
+  const files = [...writtenInputs(), ...(number === undefined ? [] : await readCorpus(number))];
+  const mutated = mutatedFiles(files, Number(values.fuzz ?? 0), seed);
+  const { verdicts, ...figures } = await runCorpus(concatenate(files, mutated), say);
+  process.stdout.write(`${corpusTable(verdicts)}\n`);
+  for (const { verdict, name, reason } of verdicts) if (verdict === "fault") say(`FAULT: ${name}: ${reason}`);
+  for (const turn of figures.longTurns) say(`LONG: ${turn}`);
+  process.stdout.write(
+    `${JSON.stringify({ files: verdicts.length, ...figures, longTurns: figures.longTurns.length })}\n`,
+  );
+  const { alive, hangs, serverErrors, pulse } = figures;
+  process.exitCode = alive && hangs + serverErrors === 0 && pulse.turnMaxMs <= MAX_TURN_MS ? 0 : 1;
+} else if (what === "rosters") {
+  const { first, again, machineTurnMaxMs } = await loadRoster(Number(number ?? 100_000), say);
+  process.stdout.write(`${JSON.stringify({ first, again, machineTurnMaxMs })}\n`);
+  const kept = [first, again].every(({ state, pulse }) => state === "complete" && pulse.turnMaxMs <= MAX_TURN_MS);
+  process.exitCode = kept ? 0 : 1;
 } else if (what === "bells") {
   const { broken, ...figures } = await changeManySchedules(Number(number ?? 3_500), say);
   process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
@@ -316,9 +342,13 @@ async function playInField<T extends { broken: string[] }>(
   process.exitCode = run.broken.length === 0 && isWhole(run) ? 0 : 1;
 }
 
+function* concatenate<T>(...all: readonly Iterable<T>[]): Generator<T> {
+  for (const each of all) yield* each;
+}
+
 function usage(): never {
   fail(
-    "Usage: npm run faults [-- inputs|disk|files|kills|fuzz|answers|emergency|calls|bulk|bells|flaps|failover|phones|clock|time-zones|systemd|disk-full|backup|cloud|cover|catch-up|network|hub-nodes|flood|heard [NUMBER] [--seed S]]\nSee: npm run faults -- --help",
+    "Usage: npm run faults [-- inputs|disk|files|kills|fuzz|answers|emergency|calls|bulk|bells|flaps|failover|phones|clock|time-zones|calendars|rosters|systemd|disk-full|backup|cloud|cover|catch-up|network|hub-nodes|flood|heard [NUMBER] [--seed S]]\nSee: npm run faults -- --help",
   );
 }
 

@@ -17,6 +17,7 @@ export const CONSOLE_PAGES = [
   "/broadcasts",
   "/bells?view=year&open=change",
   "/bell-schedules?open=new",
+  "/subscribed-calendars?open=new",
   "/scheduled-messages?open=new",
   "/bell-print",
   "/devices",

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Terminal } from "../../lib/terminal.ts";
+import { addCalendars } from "./calendars.ts";
 import { addCertify } from "./certify.ts";
 import { addPreview } from "./preview.ts";
 
@@ -11,4 +12,5 @@ export function addBells(program: Command, terminal: Terminal, finish: (exitCode
     .addHelpText("after", "\nExample:\n  carillon bells preview --day 2026-09-01");
   addCertify(bells, terminal, finish);
   addPreview(bells, terminal, finish);
+  addCalendars(bells, terminal);
 }

@@ -179,6 +179,10 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./features/bells/ring-lists-page.tsx")),
     ),
     at(
+      "/subscribed-calendars",
+      lazyRouteComponent(() => import("./features/bells/subscribed-calendars-page.tsx")),
+    ),
+    at(
       "/scheduled-messages",
       lazyRouteComponent(() => import("./features/notifications/scheduled-notifications-page.tsx")),
     ),

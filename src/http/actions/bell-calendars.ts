@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
-import iconv from "iconv-lite";
 import { generateToken, hashToken } from "../../auth/tokens.ts";
 import type { BellScheduleRow } from "../../bells/bell-schedule-hooks.ts";
+import { decodeCalendar } from "../../bells/calendar-encoding.ts";
 import {
   addHolidays,
   createFeed,
@@ -75,6 +75,13 @@ export const bellCalendarActions: readonly Action[] = [
             message: text("What is wrong.", { required: true, max: 1_000 }),
           },
         }),
+        unknownZones: computed(
+          "Unknown time zones of events, at most 10; the zone of the schedule was used.",
+          "array",
+          {
+            of: text("Name of a zone.", { max: 250 }),
+          },
+        ),
       },
     },
     supportsDryRun: true,
@@ -82,14 +89,16 @@ export const bellCalendarActions: readonly Action[] = [
       const { deps, by } = request;
       const found = requireVisibleRow(request, bellSchedules, request.params.bellScheduleId ?? "");
       const ringListId = ringListIn(request);
-      const { holidays, rejected } = await parseHolidays(await calendarIn(request), found, deps.clock, {
+      const { holidays, rejected, unknownZones } = await parseHolidays(await calendarIn(request), found, deps.clock, {
         zones: deps.bells.zones,
         timeZone: found.timeZone ?? deps.bells.ownZone(),
       });
       const row = await deps.store.write((tx) => {
         return addHolidays(tx, { id: found.id, holidays, ringListId }, by) as Sync<BellScheduleRow>;
       });
-      return addMembers(await request.respondWithRow(bellSchedules, row), { imported: holidays.length, rejected });
+      return addMembers(await request.respondWithRow(bellSchedules, row), {
+        ...{ imported: holidays.length, rejected, unknownZones },
+      });
     },
   },
 ];
@@ -130,17 +139,4 @@ async function calendarIn(request: ApiRequest): Promise<string> {
     chunks.push(chunk);
   }
   return decodeCalendar(Buffer.concat(chunks));
-}
-
-/** UTF-8 or, with a byte order mark, UTF-16; otherwise Windows-1252, in which older programs write. */
-function decodeCalendar(bytes: Buffer): string {
-  const mark = bytes.subarray(0, 2).toString("hex");
-  if (mark === "fffe" || mark === "feff")
-    return new TextDecoder(mark === "fffe" ? "utf-16le" : "utf-16be").decode(bytes);
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    // Some builds of Node decode windows-1252 as Latin-1.
-    return iconv.decode(bytes, "windows-1252");
-  }
 }

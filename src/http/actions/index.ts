@@ -13,6 +13,7 @@ import { authorizeActions } from "./authorize.ts";
 import { bellCalendarActions } from "./bell-calendars.ts";
 import { bellRingActions } from "./bell-rings.ts";
 import { bulkUploadActions } from "./bulk-uploads.ts";
+import { calendarSubscriptionActions } from "./calendar-subscriptions.ts";
 import { callmgrClusterActions } from "./callmgr-clusters.ts";
 import { campaignActions } from "./campaigns.ts";
 import { certificateActions } from "./certificate.ts";
@@ -102,6 +103,7 @@ const FIXED: readonly Action[] = [
   ...userProfileActions,
   ...bellRingActions,
   ...bellCalendarActions,
+  ...calendarSubscriptionActions,
   ...notificationActivityActions,
   ...incidentActions,
   ...incidentReportActions,

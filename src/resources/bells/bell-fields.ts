@@ -78,5 +78,7 @@ export interface BellScheduleException {
   ringListChanges: string[];
   /** Day change that created it; the replaced exception is restored when the day change is reverted. */
   dayChangeId?: string;
+  /** Subscribed calendar that it follows. */
+  calendarSubscriptionId?: string;
   instead?: BellScheduleException | null;
 }

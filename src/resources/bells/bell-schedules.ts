@@ -40,7 +40,7 @@ export default defineResource({
       { maxBytes: 65_536, default: [], items: BELL_SCHEDULE_ENTRY_FIELDS },
     ),
     bellScheduleExceptions: json(
-      "Days that differ from the cycle: `[{id, startDate, endDate, ringListId, description, ringListChanges}]`; both dates inclusive, null ringListId for no bells, no overlaps, at most 1000. Returned in chronological order with `ringListName`. ringListChanges (`delay 60`, `earlier 30`, `end 12:30:00`, `mute 08:00:00 11:00:00`, `move <ring of the list> 08:05:00`) modify the ring list on these days only. Exceptions of a day change carry its dayChangeId.",
+      "Days that differ from the cycle: `[{id, startDate, endDate, ringListId, description, ringListChanges}]`; both dates inclusive, null ringListId for no bells, no overlaps, at most 1000. Returned in chronological order with `ringListName`. ringListChanges (`delay 60`, `earlier 30`, `end 12:30:00`, `mute 08:00:00 11:00:00`, `move <ring of the list> 08:05:00`) modify the ring list on these days only. Exceptions of a day change carry its dayChangeId, those of a subscribed calendar its calendarSubscriptionId.",
       { maxBytes: 1_048_576, default: [], items: BELL_SCHEDULE_EXCEPTION_FIELDS },
     ),
     ringListIds: many("Ring lists in use; these cannot be deleted.", "ring-lists", {

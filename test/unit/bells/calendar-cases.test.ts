@@ -141,7 +141,8 @@ const KINDS: Readonly<Record<string, readonly Case[]>> = {
     ["DTSTART;VALUE=DATE:20261200", BERLIN, "Event 1: DTSTART is not a valid date."],
     ["DTSTART;VALUE=DATE:20270229", BERLIN, "Event 1: DTSTART is not a valid date."],
     ["DTSTART:20261201T250000", BERLIN, "Event 1: DTSTART is not a valid date."],
-    ["DTSTART:2026-12-01", BERLIN, "Event 1: DTSTART is not a valid date."],
+    ["DTSTART:2026-12-1", BERLIN, "Event 1: DTSTART is not a valid date."],
+    ["DTSTART:2026-13-01", BERLIN, "Event 1: DTSTART is not a valid date."],
     ["DTSTART:", BERLIN, "Event 1: DTSTART is not a valid date."],
     [
       "DTSTART;VALUE=DATE:20261201 | DTSTART;VALUE=DATE:20261202 DTEND;VALUE=DATE:20261232",

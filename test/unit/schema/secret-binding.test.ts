@@ -80,6 +80,8 @@ describe("a secret", () => {
 const NOT_SENT = new Set([
   ...["scenarios.confirmationPin", "inputs.pin", "triggers.secret", "triggers.previousSecret"],
   "second-factors.secret",
+  // It is the target.
+  "calendar-subscriptions.url",
   ...["dialcast-dialing-configurations.pin", "identity-providers.spPrivateKey"],
   ...["android-push.serviceAccount", "apple-push.key", "cap-out.feedToken", "cap-out.signingKey", "chat.webhooks"],
   ...[

@@ -1,4 +1,5 @@
 import type { components } from "#client";
+import type { DateSpan } from "../../../bells/date-span.ts";
 import type { BellScheduleEntry, BellScheduleException } from "../../../resources/bells/bell-fields.ts";
 import type { ReachVerdict } from "../../../resources/notifications/device-outcomes.ts";
 import type { Named, RowOf } from "./rows.ts";
@@ -73,6 +74,33 @@ export type OverlapRow = RingChanges["overlaps"]["first"][number];
 
 /** A calendar subscription of a schedule; `url` is returned once, when it is created. */
 export type CalendarFeedRow = RowOf<"BellScheduleFeed"> & { url?: string };
+
+/** Days that a calendar adds or removes, and the bells that this silences. */
+export interface CalendarChanges {
+  schedules: readonly {
+    bellScheduleId: string;
+    name: string;
+    added: readonly CalendarSpan[];
+    removed: readonly CalendarSpan[];
+  }[];
+  rings: {
+    silenced: number;
+    moved: number;
+    first: readonly { bellScheduleId: string; localDate: string; localTime: string }[];
+  };
+}
+
+type CalendarSpan = DateSpan & { description: string | null };
+
+/** A calendar of others that schedules follow. */
+export type CalendarSubscriptionRow = Omit<
+  RowOf<"CalendarSubscription">,
+  "pendingChanges" | "lastChanges" | "rejected"
+> & {
+  pendingChanges: CalendarChanges | null;
+  lastChanges: CalendarChanges | null;
+  rejected: readonly { number: number; summary: string | null; message: string }[];
+};
 
 /** A message that is sent at the times of a rule. */
 export type ScheduledNotificationRow = RowOf<"ScheduledNotification"> & {

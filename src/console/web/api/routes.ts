@@ -298,6 +298,16 @@ export const ROUTES = {
   "bell-schedules-bulk-exceptions": { resource: "bell-schedules", methods: ["post"] },
   "bell-schedules-day-changes": { resource: "bell-schedules-day-changes", methods: ["get", "post"] },
   "bell-schedules-day-changes/{dayChangeId}": { resource: "bell-schedules-day-changes", methods: ["delete"] },
+  "calendar-subscriptions": { resource: "calendar-subscriptions", methods: ["get", "post"] },
+  "calendar-subscriptions/{calendarSubscriptionId}": {
+    resource: "calendar-subscriptions",
+    methods: ["get", "put", "delete"],
+  },
+  "calendar-subscriptions/{calendarSubscriptionId}/refresh": { resource: "calendar-subscriptions", methods: ["post"] },
+  "calendar-subscriptions/{calendarSubscriptionId}/confirmation": {
+    resource: "calendar-subscriptions",
+    methods: ["post"],
+  },
   "ring-lists": { resource: "ring-lists", methods: ["get", "post"] },
   "ring-lists/{ringListId}": { resource: "ring-lists", methods: ["get", "put", "delete"] },
   "ring-lists/{ringListId}/clone": { resource: "ring-lists", methods: ["post"] },

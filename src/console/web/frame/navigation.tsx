@@ -16,7 +16,14 @@ export const NAVIGATION = [
     to: "/bells",
     word: "nav.bells",
     icon: "M6 17h12l-1.500-3V10a4.500 4.500 0 00-9 0v4zM10 20h4M12 3v2.500",
-    also: ["/bell-schedules", "/ring-lists", "/scheduled-messages", "/clearings", "/bell-print"],
+    also: [
+      "/bell-schedules",
+      "/ring-lists",
+      "/subscribed-calendars",
+      "/scheduled-messages",
+      "/clearings",
+      "/bell-print",
+    ],
   },
   {
     to: "/people",

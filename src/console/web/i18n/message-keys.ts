@@ -52,6 +52,7 @@ export const MESSAGE_FAMILIES = [
   "link-state",
   "load-column",
   "load-delimiter",
+  "calendar-state",
   "load-encoding",
   "load-phase",
   "load-quote",

@@ -19,6 +19,7 @@ export const SECTION_TABS = {
     { to: "/bells", word: "bells.title" },
     { to: "/bell-schedules", word: "schedules.title" },
     { to: "/ring-lists", word: "ring-lists.title" },
+    { to: "/subscribed-calendars", word: "subscribed.title" },
     { to: "/scheduled-messages", word: "scheduled.title" },
     { to: "/clearings", word: "screen-clearing.title" },
     { to: "/bell-print", word: "print.title" },

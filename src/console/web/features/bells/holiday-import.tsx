@@ -14,7 +14,11 @@ import { DRY_RUN, useDryRunDiff } from "./use-ring-diff.ts";
 const CALENDAR = "text/calendar";
 
 type Imported = BellScheduleRow &
-  DryRunResult & { imported: number; rejected: { number: number; summary: string | null; message: string }[] };
+  DryRunResult & {
+    imported: number;
+    unknownZones: string[];
+    rejected: { number: number; summary: string | null; message: string }[];
+  };
 
 /** Imports holidays from a calendar file as exceptions, with a preview. */
 export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
@@ -76,6 +80,11 @@ export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
             ofMany={false}
           />
           <RejectedEvents rejected={difference.answer?.rejected ?? []} />
+          {(difference.answer?.unknownZones ?? []).length > 0 && (
+            <p role="status">
+              {t("holidays.unknown-zones", { zones: difference.answer?.unknownZones.join(", ") ?? "" })}
+            </p>
+          )}
           <div>
             <Button
               loading={take.isPending}
