@@ -8,8 +8,9 @@ import type { ResolvedAddress, SsrfGuard } from "./ssrf-guard.ts";
 /** Timeout of a call that does not set one. */
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 30_000;
-/** Maximum size of a response body. */
-const MAX_BYTES = 1_048_576;
+/** Maximum size of a response body of a call that does not set one, and of any. */
+const DEFAULT_MAX_BYTES = 1_048_576;
+const MAX_BYTES = 64 * 1_048_576;
 
 /** Request options; GET without a body by default. */
 export interface FetchOptions {
@@ -17,6 +18,10 @@ export interface FetchOptions {
   headers?: Record<string, string>;
   body?: string | Uint8Array;
   timeoutMs?: number;
+  /** Maximum size of the response's body. */
+  maxBytes?: number;
+  /** Returns the body as `bytes` as well, for a caller that knows its encoding. */
+  binary?: boolean;
 }
 
 /** The response, whatever its status; redirects are not followed. Repeated headers are joined by a comma. */
@@ -24,6 +29,8 @@ export interface FetchResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
+  /** Of a call with `binary`; then `body` is empty. */
+  bytes?: Uint8Array;
 }
 
 export interface GuardedFetchDeps {
@@ -86,7 +93,7 @@ export async function guardedFetch(url: string, options: FetchOptions, deps: Gua
         send();
       });
       call.on("response", (response) => {
-        readResponse(response).then(
+        readResponse(response, options).then(
           (fetched) => {
             settle();
             resolve(fetched);
@@ -114,21 +121,27 @@ function open(
   return send(target, { method: options.method ?? "GET", headers: options.headers ?? {}, agent, lookup });
 }
 
-function readResponse(response: IncomingMessage): Promise<FetchResponse> {
+function readResponse(
+  response: IncomingMessage,
+  { maxBytes = DEFAULT_MAX_BYTES, binary = false }: FetchOptions,
+): Promise<FetchResponse> {
+  const most = Math.min(maxBytes, MAX_BYTES);
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let length = 0;
     response.on("data", (part: Buffer) => {
       parts.push(part);
       length += part.length;
-      if (length > MAX_BYTES) reject(new UpstreamError("upstream", `the response is longer than ${MAX_BYTES} bytes`));
+      if (length > most) reject(new UpstreamError("upstream", `the response is longer than ${most} bytes`));
     });
     response.on("error", reject);
     response.on("end", () => {
       const headers = Object.fromEntries(
         Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(", ")]),
       );
-      resolve({ status: response.statusCode ?? 0, headers, body: Buffer.concat(parts).toString("utf8") });
+      const bytes = Buffer.concat(parts);
+      const status = response.statusCode ?? 0;
+      resolve(binary ? { status, headers, body: "", bytes } : { status, headers, body: bytes.toString("utf8") });
     });
   });
 }

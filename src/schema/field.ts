@@ -117,6 +117,8 @@ export interface JsonField extends Base {
   items?: Readonly<Record<string, Field>>;
   /** True if it is an object that is also accepted as a string with JSON text. */
   fromText?: boolean;
+  /** Elements that a form offers to begin with, if it is a list. */
+  presets?: readonly { title: string; value: object }[];
   /** Query flags that include the field; the `present` hook omits it otherwise. */
   when?: string | readonly string[];
   /** Query flag that omits the field when false, by the same hook. */
