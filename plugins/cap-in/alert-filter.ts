@@ -137,11 +137,12 @@ export function worstFirst(infos: readonly AssessedInfo[]): AssessedInfo[] {
 /** What a message says: of an `info`, or of the earlier alert that a cancellation without one refers to. */
 export interface AlertContent {
   values: Readonly<Record<string, string>>;
-  areaOfInterestIds: readonly string[];
+  /** Null for the whole site: by a geocode without an area, or by policy for an area that is not understood. */
+  areaOfInterestIds: readonly string[] | null;
 }
 
 /** Content of infos that passed the filter, the worst first. */
-export function contentOf(passed: readonly AssessedInfo[]): AlertContent {
+export function contentOf(passed: readonly AssessedInfo[], { onlyHere }: Pick<FeedConfig, "onlyHere">): AlertContent {
   const [worst] = passed;
   if (!worst) return { values: {}, areaOfInterestIds: [] };
   const { event, urgency, severity, certainty, categories, expiresAt } = worst.info;
@@ -155,7 +156,9 @@ export function contentOf(passed: readonly AssessedInfo[]): AlertContent {
       areaDesc: [...new Set(areas)].join("; ").slice(0, MAX_TEXT),
       placement: passed.every(({ here, isPlaced }) => here === null && !isPlaced) ? AREA_NOT_UNDERSTOOD : "",
     },
-    areaOfInterestIds: [...new Set(passed.flatMap(({ here }) => (here ?? []).map(({ id }) => id)))],
+    areaOfInterestIds: passed.some(({ here }) => (here === null ? onlyHere : here.length === 0))
+      ? null
+      : [...new Set(passed.flatMap(({ here }) => (here ?? []).map(({ id }) => id)))],
   };
 }
 
@@ -179,7 +182,7 @@ export function alertInput(
       ...{ identifier, sender, sent, status, msgType, references },
       ...values,
       state: outcome === "end" ? "Cancel" : msgType,
-      areaOfInterestIds: [...areaOfInterestIds],
+      ...(areaOfInterestIds === null ? {} : { areaOfInterestIds: [...areaOfInterestIds] }),
     },
   };
 }

@@ -79,21 +79,21 @@ function decide(
   assessed: readonly AssessedInfo[],
   earlier: AlertContent | null,
 ): Decision {
-  const ignored = (reason: string): Decision => ({ outcome: null, content: contentOf([]), reason });
+  const ignored = (reason: string): Decision => ({ outcome: null, content: contentOf([], feed), reason });
   const rejection = alertRejection(alert, feed);
   if (rejection !== null) return ignored(rejection);
   const passed = worstFirst(assessed.filter((each) => each.rejection === null));
   const isCancel = alert.msgType === "Cancel";
   const given = (outcome: AlertOutcome, content: AlertContent): Decision => ({ outcome, content, reason: "" });
-  if (passed.length > 0) return given(isCancel ? "end" : "alert", contentOf(passed));
+  if (passed.length > 0) return given(isCancel ? "end" : "alert", contentOf(passed, feed));
   // Without own areas it concerns the areas of the alert that it refers to.
   const refersOnly = alert.infos.length === 0 || isCancel;
   if (refersOnly && earlier) return given(isCancel ? "end" : "alert", earlier);
-  if (alert.infos.length === 0 && isCancel && !feed.onlyHere) return given("end", contentOf([]));
+  if (alert.infos.length === 0 && isCancel && !feed.onlyHere) return given("end", contentOf([], feed));
   const isOverHere = assessed.some(({ isEnded }) => isEnded);
   if (earlier && isOverHere) return given("end", earlier);
   const unplaced = worstFirst(assessed.filter((each) => each.rejection === AREA_NOT_UNDERSTOOD && !each.isEnded));
-  if (unplaced.length > 0 && !isCancel) return given("unplaced", contentOf(unplaced));
+  if (unplaced.length > 0 && !isCancel) return given("unplaced", contentOf(unplaced, feed));
   return ignored(assessed[0]?.rejection ?? "it says nothing about an alert known here");
 }
 

@@ -94,6 +94,11 @@ export interface ManyField extends Base {
   maxItems: number;
   /** `refuse`: a referenced target cannot be deleted; otherwise it is removed from the list. */
   onDelete?: "refuse";
+  /**
+   * Integer field of the row that counts the targets that were removed from the list since it was last set, where an empty list
+   * means more than a full one. @source docs/decisions/0547-lost-references.md
+   */
+  lostIn?: string;
 }
 /** Ordered values of one type. */
 export interface ListField extends Base {
