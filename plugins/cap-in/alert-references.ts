@@ -5,16 +5,29 @@ export function alertKey({ status, sender, identifier, sent }: ReceivedAlert): s
   return keyFromReference(status, [sender, identifier, sent]);
 }
 
+/** Key of an alert in references that do not say when it was sent. */
+export function timelessAlertKey({ status, sender, identifier }: ReceivedAlert): string {
+  return keyFromReference(status, [sender, identifier]);
+}
+
 /** Keys of the alerts that an alert replaces or cancels. @source CAP 1.2 §3.2.1: msgType, references */
 export function supersededAlertKeys({ status, msgType, references }: ReceivedAlert): string[] {
   if (msgType !== "Update" && msgType !== "Cancel") return [];
+  return parseReferences(references).map((reference) => keyFromReference(status, reference));
+}
+
+/** References as `[sender, identifier, sent]`; some authorities write blanks after the commas. */
+export function parseReferences(references: string): string[][] {
   return references
+    .trim()
+    .replace(/\s*,\s*/g, ",")
     .split(/\s+/)
     .filter((reference) => reference !== "")
-    .map((reference) => keyFromReference(status, reference.split(",")));
+    .map((reference) => reference.split(","));
 }
 
 /** Compares times numerically, since the same time has several spellings. */
 function keyFromReference(status: string, [sender = "", identifier = "", sent = ""]: readonly string[]): string {
-  return `${status} ${sender},${identifier},${Date.parse(sent)}`;
+  const at = Date.parse(sent);
+  return `${status} ${sender},${identifier}${Number.isNaN(at) ? "" : `,${at}`}`;
 }

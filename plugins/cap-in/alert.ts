@@ -1,5 +1,5 @@
 import type { Element } from "@xmldom/xmldom";
-import { childElements, childText, childTexts, parseXml } from "./xml.ts";
+import { childElements, childTexts, parseXml } from "./xml.ts";
 
 export interface ReceivedAlertArea {
   areaDesc: string;
@@ -26,7 +26,7 @@ export interface AlertInfo {
   areas: ReceivedAlertArea[];
 }
 
-/** An alert in one language. @source CAP 1.2 §3.2 */
+/** An alert. @source CAP 1.2 §3.2 */
 export interface ReceivedAlert {
   identifier: string;
   sender: string;
@@ -34,51 +34,105 @@ export interface ReceivedAlert {
   status: string;
   msgType: string;
   references: string;
-  /** Each has its own areas and severity; none in most cancellations. */
+  /** Infos of the preferred language. Each has its own areas and severity; none in most cancellations. */
   infos: AlertInfo[];
+  /** Infos of other languages, which may name areas that those of the preferred one do not. */
+  foreignInfos: AlertInfo[];
 }
 
 /** Versions 1.0 and 1.1 use the same elements. */
 const NAMESPACE = /^(urn:oasis:names:tc:emergency:cap:1\.[12]|http:\/\/www\.incident\.com\/cap\/1\.0)$/;
 const REQUIRED_ELEMENTS = ["identifier", "sender", "sent", "status", "msgType"] as const;
 
+/** An element of a document, in XML or in JSON. */
+interface AlertNode {
+  texts(name: string): string[];
+  children(name: string): AlertNode[];
+}
+
 /**
- * Parses an alert in the language with this prefix, or else in the language of its first `info`. Throws RangeError for an
- * invalid alert.
+ * Parses an alert, in XML or in JSON with the same names. Its language is the one with this prefix, or else that of its first
+ * `info`. Throws RangeError for an invalid alert. @source CAP 1.2 §3.2
  */
-export function parseAlert(xml: string, language: string): ReceivedAlert {
-  const root = parseXml(xml);
-  if (root.localName !== "alert" || !NAMESPACE.test(root.namespaceURI ?? "")) throw new RangeError("not a CAP alert");
-  const missing = REQUIRED_ELEMENTS.find((name) => childText(root, name) === "");
+export function parseAlert(document: string, language: string): ReceivedAlert {
+  const root = isJson(document) ? jsonNode(parseJson(document)) : xmlRoot(document);
+  const missing = REQUIRED_ELEMENTS.find((name) => textOf(root, name) === "");
   if (missing) throw new RangeError(`element ${missing} is missing`);
-  if (Number.isNaN(Date.parse(childText(root, "sent")))) throw new RangeError("element sent must be a time");
+  if (Number.isNaN(Date.parse(textOf(root, "sent")))) throw new RangeError("element sent must be a time");
+  const infos = root.children("info");
+  const isOurs = preferredLanguage(infos, language.trim().toLowerCase());
   return {
-    identifier: childText(root, "identifier"),
-    sender: childText(root, "sender"),
-    sent: childText(root, "sent"),
-    status: childText(root, "status"),
-    msgType: childText(root, "msgType"),
-    references: childText(root, "references"),
-    infos: infosIn(root, language.toLowerCase()).map(parseInfo),
+    identifier: textOf(root, "identifier"),
+    sender: textOf(root, "sender"),
+    sent: textOf(root, "sent"),
+    status: textOf(root, "status"),
+    msgType: textOf(root, "msgType"),
+    references: root.texts("references").join(" "),
+    infos: infos.filter(isOurs).map(parseInfo),
+    foreignInfos: infos.filter((info) => !isOurs(info)).map(parseInfo),
   };
 }
 
-function infosIn(root: Element, language: string): Element[] {
-  const infos = childElements(root, "info");
-  const languageOf = (info: Element): string => (childText(info, "language") || "en-US").toLowerCase();
-  const ours = infos.filter((info) => languageOf(info).startsWith(language));
-  const [first] = infos;
-  return ours.length > 0 || !first ? ours : infos.filter((info) => languageOf(info) === languageOf(first));
+/** Whether a document is JSON. */
+export function isJson(document: string): boolean {
+  return /^\s*[{[]/.test(document);
 }
 
-function parseInfo(info: Element): AlertInfo {
-  const text = (name: string): string => childText(info, name);
+/** Parses JSON. Throws RangeError. */
+export function parseJson(document: string): unknown {
+  try {
+    return JSON.parse(document);
+  } catch (error) {
+    throw new RangeError(`invalid JSON: ${(error as Error).message}`);
+  }
+}
+
+function xmlRoot(xml: string): AlertNode {
+  const root = parseXml(xml);
+  if (root.localName !== "alert" || !NAMESPACE.test(root.namespaceURI ?? "")) throw new RangeError("not a CAP alert");
+  return xmlNode(root);
+}
+
+function xmlNode(element: Element): AlertNode {
+  return {
+    texts: (name) => childTexts(element, name),
+    children: (name) => childElements(element, name).map(xmlNode),
+  };
+}
+
+/** An element that may stand several times is a list, or a single value. */
+function jsonNode(value: unknown): AlertNode {
+  const values = (name: string): unknown[] =>
+    typeof value === "object" && value !== null ? [(value as Record<string, unknown>)[name] ?? []].flat() : [];
+  return {
+    texts: (name) =>
+      values(name)
+        .filter((each) => typeof each === "string" || typeof each === "number")
+        .map((each) => String(each).trim()),
+    children: (name) => values(name).map(jsonNode),
+  };
+}
+
+function textOf(node: AlertNode, name: string): string {
+  return node.texts(name)[0] ?? "";
+}
+
+/** Recognises the infos of a language, or else those of the language of the first one. */
+function preferredLanguage(infos: readonly AlertNode[], language: string): (info: AlertNode) => boolean {
+  const languageOf = (info: AlertNode): string => (textOf(info, "language") || "en-US").toLowerCase();
+  const isWanted = (info: AlertNode): boolean => languageOf(info).startsWith(language);
+  if (infos.some(isWanted)) return isWanted;
+  return (info) => languageOf(info) === languageOf(infos[0] as AlertNode);
+}
+
+function parseInfo(info: AlertNode): AlertInfo {
+  const text = (name: string): string => textOf(info, name);
   const expires = Date.parse(text("expires"));
   return {
-    categories: childTexts(info, "category"),
+    categories: info.texts("category"),
     event: text("event"),
     eventCodes: namedValues(info, "eventCode").map(({ value }) => value),
-    responseTypes: childTexts(info, "responseType"),
+    responseTypes: info.texts("responseType"),
     urgency: text("urgency"),
     severity: text("severity"),
     certainty: text("certainty"),
@@ -91,22 +145,19 @@ function parseInfo(info: Element): AlertInfo {
       web: text("web"),
       contact: text("contact"),
     },
-    areas: childElements(info, "area").map(parseArea),
+    areas: info.children("area").map(parseArea),
   };
 }
 
-function parseArea(area: Element): ReceivedAlertArea {
+function parseArea(area: AlertNode): ReceivedAlertArea {
   return {
-    areaDesc: childText(area, "areaDesc"),
-    polygons: childTexts(area, "polygon"),
-    circles: childTexts(area, "circle"),
+    areaDesc: textOf(area, "areaDesc"),
+    polygons: area.texts("polygon"),
+    circles: area.texts("circle"),
     geocodes: namedValues(area, "geocode").map(({ name, value }) => `${name}=${value}`),
   };
 }
 
-function namedValues(element: Element, name: string): { name: string; value: string }[] {
-  return childElements(element, name).map((each) => ({
-    name: childText(each, "valueName"),
-    value: childText(each, "value"),
-  }));
+function namedValues(node: AlertNode, name: string): { name: string; value: string }[] {
+  return node.children(name).map((each) => ({ name: textOf(each, "valueName"), value: textOf(each, "value") }));
 }

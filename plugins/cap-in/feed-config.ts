@@ -1,11 +1,22 @@
+import type { Region } from "./geometry.ts";
+import { FEED_PRESETS, type FeedPreset } from "./presets.ts";
+
 /** A configured feed. */
 export interface FeedConfig {
   name: string;
-  url: string;
+  /** In order; the next one is asked while one fails. `{since}` stands for the time of the last poll. */
+  urls: string[];
+  /** Where a stream's missed alerts are read, in order. */
+  archives: string[];
   everySeconds: number;
   silentAfterMinutes: number;
   signed: boolean;
   onlyHere: boolean;
+  /** Which alerts pass `onlyHere` although their area is not understood. */
+  unplaced: "all" | "extreme" | "none";
+  /** Prefix of the language; null for the plugin's. */
+  language: string | null;
+  region: Region | null;
   /** Geocodes `name=value` with the name of an area of interest; empty for this site. */
   geocodes: Readonly<Record<string, string>>;
   statuses: string[];
@@ -24,7 +35,9 @@ export interface ConfiguredFeeds {
 }
 
 const MAX_NAME_LENGTH = 140;
+const MAX_URLS = 8;
 const LISTS = ["events", "categories", "urgencies", "severities", "certainties"] as const;
+const UNPLACED = ["all", "extreme", "none"] as const;
 
 /** Parses `feeds`; an invalid entry is reported and skipped. */
 export function parseFeedConfigs(given: unknown): ConfiguredFeeds {
@@ -40,26 +53,77 @@ export function parseFeedConfigs(given: unknown): ConfiguredFeeds {
   return { feeds, errors };
 }
 
+/** Whether a feed is a stream that stays connected. */
+export function isStream({ urls }: Pick<FeedConfig, "urls">): boolean {
+  return /^(tcp|tls):/.test(urls[0] ?? "");
+}
+
 function parseEntry(entry: unknown): FeedConfig | string {
   const given = (entry ?? {}) as Record<string, unknown>;
-  const { name, url, everySeconds = 60, silentAfterMinutes = 15, signed = true, onlyHere = false } = given;
+  const preset = FEED_PRESETS.find(({ id }) => id === given.preset);
+  if (given.preset !== undefined && !preset)
+    return `preset must be one of ${FEED_PRESETS.map(({ id }) => id).join(", ")}`;
+  const { name, everySeconds = preset?.everySeconds ?? 60, silentAfterMinutes = 15, onlyHere = false } = given;
+  const { signed = preset?.signed ?? true, unplaced = "extreme", language = preset?.language ?? null } = given;
   const { geocodes = {}, statuses = ["Actual"] } = given;
   if (typeof name !== "string" || name.trim() !== name || name === "" || name.length > MAX_NAME_LENGTH)
     return `name must be a string of at most ${MAX_NAME_LENGTH} characters without surrounding spaces`;
-  if (typeof url !== "string" || !URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    return "url must be an http or https URL";
+  const urls = urlsOf(given, preset);
+  if (typeof urls === "string") return urls;
+  const archives = given.archives ?? preset?.archives ?? [];
+  if (!isTexts(archives) || archives.length > MAX_URLS || !archives.every(isHttpUrl))
+    return "archives must be a list of http or https URLs";
   if (!isWithin(everySeconds, 15, 86_400)) return "everySeconds must be between 15 and 86400";
   if (!isWithin(silentAfterMinutes, 1, 10_080)) return "silentAfterMinutes must be between 1 and 10080";
   if (typeof signed !== "boolean" || typeof onlyHere !== "boolean") return "signed and onlyHere must be true or false";
-  if (!isTexts(Object.values(geocodes ?? {}))) return "geocodes must be an object of strings";
+  if (!UNPLACED.some((each) => each === unplaced)) return `unplaced must be ${UNPLACED.join(", ")}`;
+  if (language !== null && typeof language !== "string") return "language must be a string";
+  if (typeof geocodes !== "object" || !isTexts(Object.values(geocodes ?? {})))
+    return "geocodes must be an object of strings";
   const wrong = LISTS.find((list) => given[list] !== undefined && !isTexts(given[list]));
   if (wrong || !isTexts(statuses)) return `${wrong ?? "statuses"} must be a list of strings`;
   const lists = Object.fromEntries(LISTS.map((list) => [list, given[list] ?? null])) as Pick<
     FeedConfig,
     (typeof LISTS)[number]
   >;
-  const shown = { name, url, everySeconds, silentAfterMinutes, signed, onlyHere };
-  return { ...shown, geocodes: geocodes as Record<string, string>, statuses, ...lists };
+  return {
+    ...{ name, urls, archives: [...archives], everySeconds, silentAfterMinutes, signed, onlyHere, language, statuses },
+    unplaced: unplaced as FeedConfig["unplaced"],
+    region: preset?.region ?? null,
+    geocodes: (geocodes ?? {}) as Record<string, string>,
+    ...lists,
+  };
+}
+
+/** URLs of an entry or of its preset; an error as text. */
+function urlsOf({ url, values = {} }: Record<string, unknown>, preset: FeedPreset | undefined): string[] | string {
+  const given = url === undefined ? (preset?.urls ?? []) : [url].flat();
+  if (!isTexts(given) || given.length === 0 || given.length > MAX_URLS) return "url must be a URL or a list of URLs";
+  const texts = (values ?? {}) as Record<string, unknown>;
+  if (!isTexts(Object.values(texts))) return "values must be an object of strings";
+  const missing = new Set<string>();
+  const filled = given.map((each) =>
+    each.replace(/\{(\w+)\}/g, (whole, value: string) => {
+      if (value === "since") return whole;
+      const text = texts[value];
+      if (typeof text !== "string" || text === "") missing.add(value);
+      return encodeURIComponent(String(text));
+    }),
+  );
+  const [first] = missing;
+  if (first) return `values.${first} must be set, such as "${preset?.values[first] ?? ""}"`;
+  if (filled.every(isHttpUrl) || filled.every(isStreamUrl)) return filled;
+  return "url must be an http or https URL, or tcp://host:port or tls://host:port";
+}
+
+function isHttpUrl(url: string): boolean {
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+}
+
+function isStreamUrl(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname, port } = new URL(url);
+  return /^(tcp|tls):$/.test(protocol) && hostname !== "" && port !== "";
 }
 
 function isWithin(value: unknown, min: number, max: number): value is number {

@@ -1,5 +1,6 @@
 import { backoffMs, type PluginContext } from "#plugin-api";
 import { createFeedReader, type FeedReaderDeps, ServerBusyError } from "./feed-reader.ts";
+import { createSilenceMonitor } from "./silence-monitor.ts";
 
 export interface FeedPollerDeps extends FeedReaderDeps {
   signal: AbortSignal;
@@ -35,30 +36,4 @@ export function startFeedPoller(deps: FeedPollerDeps): void {
     if (!signal.aborted) clock.after(waitMs, () => void poll());
   };
   void poll();
-}
-
-/** Triggers an input once when a feed has failed for too long, and once when it recovers. */
-function createSilenceMonitor({ feed, clock, trigger }: FeedPollerDeps) {
-  let lastReadAt = clock.monotonicMs();
-  let silentSince: number | null = null;
-  const report = async (state: "silent" | "back", reason: string): Promise<void> => {
-    const source = `${feed.name}/silence`;
-    const at = silentSince ?? clock.now();
-    await trigger({
-      source,
-      dedupeKey: `${source} ${state} ${at}`.slice(-255),
-      values: { state, feed: feed.name, reason },
-    });
-    silentSince = state === "silent" ? at : null;
-  };
-  return {
-    async heard(): Promise<void> {
-      lastReadAt = clock.monotonicMs();
-      if (silentSince !== null) await report("back", "");
-    },
-    async missed(reason: string): Promise<void> {
-      const silentMs = clock.monotonicMs() - lastReadAt;
-      if (silentSince === null && silentMs >= feed.silentAfterMinutes * 60_000) await report("silent", reason);
-    },
-  };
 }

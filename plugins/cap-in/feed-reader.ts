@@ -1,9 +1,11 @@
 import type { Clock, PluginContext } from "#plugin-api";
 import type { ReceivedAlert } from "./alert.ts";
 import { versionHash } from "./alert-filter.ts";
-import { alertKey, supersededAlertKeys } from "./alert-references.ts";
+import { createAlertIntake } from "./alert-intake.ts";
+import { decodeDocument } from "./encoding.ts";
 import type { FeedConfig } from "./feed-config.ts";
 import { type FeedEntry, parseFeed } from "./feed-parser.ts";
+import { createSeenHashes } from "./seen-hashes.ts";
 
 export interface FeedReaderDeps {
   feed: FeedConfig;
@@ -32,11 +34,20 @@ const MAX_POLL_MS = 60_000;
 const MAX_BUSY_RESPONSES = 3;
 /** Polls in which an unreadable document is retried, always after all others. */
 const MAX_ATTEMPTS = 10;
-/** Remembered documents; more than a feed contains. */
-const MAX_SEEN = 2_000;
+/** Indexes of whole countries and lists of alerts are larger than other responses. */
+const MAX_DOCUMENT_BYTES = 16 * 1_048_576;
+/** What `{since}` of a URL goes back, before the last poll that succeeded and at the first one. */
+const SINCE_OVERLAP_MS = 600_000;
+const FIRST_SINCE_MS = 86_400_000;
 const RESPONSE_TIMEOUT_MS = 20_000;
 /** Upper limit of `Retry-After`. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
+
+const FEED_TYPES =
+  "application/atom+xml, application/rss+xml, application/cap+xml, application/geo+json;q=0.9, application/ld+json;q=0.9, application/xml;q=0.9, application/json;q=0.8, */*;q=0.5";
+const DOCUMENT_TYPES = "application/cap+xml, application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8";
+/** Some authorities refuse calls without it. */
+const USER_AGENT = "Carillon (cap-in)";
 
 /** The server asked to retry later. */
 export class ServerBusyError extends RangeError {
@@ -71,25 +82,49 @@ export function createFeedReader({
   onAlert,
 }: FeedReaderDeps): FeedReader {
   const seen = createSeenHashes(`seen:${feed.name}`, state);
-  /** Replaced alerts, so that an older document is not taken for news. */
-  const replaced = createSeenHashes(`replaced:${feed.name}`, state);
+  const intake = createAlertIntake({ feedName: feed.name, state, log, onAlert });
   const failures = new Map<string, DocumentFailure>();
   /** Validators for conditional requests. @source RFC 9110 §13.1 */
   let known: Record<string, string> = {};
+  /** Position in `feed.urls` of the URL that answered last. */
+  let current = 0;
+  let lastReadAt: number | null = null;
 
-  const get = async (url: string, headers: Record<string, string> = {}) => {
-    const isHome = new URL(url).origin === new URL(feed.url).origin;
-    const authorization = token !== null && isHome ? { authorization: `Bearer ${token}` } : {};
-    const accept = "application/cap+xml, application/atom+xml, application/rss+xml, application/xml;q=0.9";
+  const isFeedUrl = (url: string): boolean => feed.urls.some((each) => new URL(each).origin === new URL(url).origin);
+  const get = async (url: string, accept: string, headers: Record<string, string> = {}) => {
+    const authorization = token !== null && isFeedUrl(url) ? { authorization: `Bearer ${token}` } : {};
     const response = await fetch(url, {
-      headers: { accept, ...authorization, ...headers },
-      timeoutMs: RESPONSE_TIMEOUT_MS,
+      headers: { accept, "user-agent": USER_AGENT, ...authorization, ...headers },
+      ...{ timeoutMs: RESPONSE_TIMEOUT_MS, maxBytes: MAX_DOCUMENT_BYTES, binary: true },
     });
-    const { status } = response;
-    if (status === 200 || status === 304) return response;
+    const { status, bytes = new Uint8Array() } = response;
+    if (status === 200) return { ...response, text: decodeDocument(bytes, response.headers["content-type"]) };
+    if (status === 304) return { ...response, text: "" };
     const message = `${new URL(url).host} responded with HTTP ${status}`;
     if (status !== 429 && status !== 503) throw new RangeError(message);
     throw new ServerBusyError(message, Number(response.headers["retry-after"]));
+  };
+
+  /** Reads the feed at the URL that answered last, else at the next ones. Rejects with the error of the first that failed. */
+  const getFeed = async () => {
+    const since = clock.now() - (lastReadAt === null ? FIRST_SINCE_MS : clock.now() - lastReadAt + SINCE_OVERLAP_MS);
+    const time = new Date(since).toISOString().replace(/\.\d+/, "");
+    let failure: unknown = null;
+    for (let tried = 0; tried < feed.urls.length; tried++) {
+      const at = (current + tried) % feed.urls.length;
+      const template = feed.urls[at] as string;
+      const url = template.replaceAll("{since}", time);
+      try {
+        const isSame = at === current && url === template;
+        const response = await get(url, FEED_TYPES, isSame ? known : {});
+        const content = response.status === 304 ? null : parseFeed(response.text, url);
+        current = at;
+        return { url, response, content };
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    throw failure;
   };
 
   /** Records the failure of a document and returns its message. */
@@ -107,7 +142,7 @@ export function createFeedReader({
     return message;
   };
 
-  /** Entries to read, those with the fewest attempts first. */
+  /** Entries to read: those with the fewest attempts first, of these the newest. */
   const newEntries = async (entries: readonly FeedEntry[]): Promise<NewEntry[]> => {
     const before = await seen.all();
     const hashed = entries.map((entry) => ({ ...entry, hash: versionHash(entry.version) }));
@@ -116,7 +151,7 @@ export function createFeedReader({
     const triesOf = ({ hash }: NewEntry): number => failures.get(hash)?.tries ?? 0;
     return hashed
       .filter(({ hash }) => !before.has(hash) && !failures.get(hash)?.abandoned)
-      .sort((a, b) => triesOf(a) - triesOf(b));
+      .sort((a, b) => triesOf(a) - triesOf(b) || b.updatedAt - a.updatedAt);
   };
 
   /** Reads the alerts of documents within the time limit of a poll. */
@@ -142,61 +177,33 @@ export function createFeedReader({
 
   return {
     async poll() {
-      const response = await get(feed.url, known);
-      if (response.status === 304) return [];
-      const content = parseFeed(response.body, feed.url);
+      const { url, response, content } = await getFeed();
+      lastReadAt = clock.now();
+      if (content === null) return [];
       const isInline = "alerts" in content;
-      const entries = isInline ? content.alerts.map((version) => ({ url: feed.url, version })) : content.entries;
+      const entries = isInline
+        ? content.alerts.map((version) => ({ url, version, updatedAt: 0 }))
+        : content.entries.filter(({ expiresAt = null }) => expiresAt === null || expiresAt > clock.now());
       const fresh = await newEntries(entries);
       const now = clock.monotonicMs();
       const due = fresh.filter(({ hash }) => (failures.get(hash)?.notBefore ?? 0) <= now).slice(0, MAX_DOCUMENTS);
       const errors: string[] = [];
-      const alerts = await readAll(
-        due,
-        async ({ url, version }) => (isInline ? version : (await get(url)).body),
-        errors,
-      );
-      await replaced.add(alerts.flatMap(({ alert }) => supersededAlertKeys(alert)).map(versionHash));
-      const old = await replaced.all();
+      const textOf = async (entry: NewEntry): Promise<string> =>
+        isInline ? entry.version : (await get(entry.url, DOCUMENT_TYPES)).text;
+      const alerts = await readAll(due, textOf, errors);
       let taken = 0;
-      for (const { entry, alert } of alerts.sort((a, b) => Date.parse(a.alert.sent) - Date.parse(b.alert.sent))) {
-        try {
-          if (old.has(versionHash(alertKey(alert))))
-            log.info(
-              { event: "cap.alert_superseded", feed: feed.name, identifier: alert.identifier },
-              "alert superseded before it was read",
-            );
-          else await onAlert(alert);
+      await intake.take(alerts, async ({ entry }, error) => {
+        if (error !== null) errors.push(recordFailure(entry, error));
+        else {
           await seen.add([entry.hash]);
           taken++;
-        } catch (error) {
-          errors.push(recordFailure(entry, error));
         }
-      }
+      });
       // If entries are left, the next poll must not be answered with 304.
       const { etag, "last-modified": date } = response.headers;
       const version = { ...(etag ? { "if-none-match": etag } : {}), ...(date ? { "if-modified-since": date } : {}) };
       known = taken === fresh.length ? version : {};
       return errors;
-    },
-  };
-}
-
-/** Persistent set of the latest hashes. */
-function createSeenHashes(key: string, state: PluginContext["state"]) {
-  let hashes: string[] | null = null;
-  const read = async (): Promise<string[]> => {
-    hashes ??= ((await state.get(key)) ?? []) as string[];
-    return hashes;
-  };
-  return {
-    all: async (): Promise<Set<string>> => new Set(await read()),
-    async add(more: readonly string[]): Promise<void> {
-      const before = new Set(await read());
-      const unknown = more.filter((hash) => !before.has(hash));
-      if (unknown.length === 0) return;
-      hashes = [...before, ...unknown].slice(-MAX_SEEN);
-      await state.set(key, hashes);
     },
   };
 }

@@ -6,80 +6,131 @@ export interface Circle {
   radiusM: number;
 }
 
+type Point = readonly [latitude: number, longitude: number];
+type PlanePoint = readonly [x: number, y: number];
+
+/** South, west, north and east ends of what a feed covers. */
+export type Region = readonly [south: number, west: number, north: number, east: number];
+
+/** Shapes of an area as they were read. */
+export interface AreaShapes {
+  rings: Point[][];
+  circles: Circle[];
+  /** False if it has no shape or one that cannot be read. */
+  isReadable: boolean;
+}
+
 /** Metres per degree of latitude, for a mean earth radius of 6,371 km. */
 const DEGREE_M = 111_195;
 const KM_M = 1_000;
 
-type PlanePoint = readonly [x: number, y: number];
+/**
+ * Reads polygons and circles. Pairs that can only be longitude and latitude are swapped: because one of them is no latitude, or
+ * because they lie in the feed's region only so.
+ */
+export function readShapes(
+  { polygons, circles }: Pick<ReceivedAlertArea, "polygons" | "circles">,
+  region: Region | null = null,
+): AreaShapes {
+  const rings = polygons.map((text) => readPoints(pairsIn(text), region));
+  const discs = circles.map((text) => readCircle(text, region));
+  const isRing = ({ points }: { points: Point[] }): boolean => points.length >= 3;
+  return {
+    rings: rings.filter(isRing).map(({ points }) => points),
+    circles: discs.filter((disc) => disc !== null),
+    isReadable:
+      rings.length + discs.length > 0 && rings.every((ring) => ring.isWhole && isRing(ring)) && !discs.includes(null),
+  };
+}
 
 /**
- * True if an alert's polygons or circles intersect a circle. Computed on a plane around the circle's centre: within
- * some hundred km the error is a few thousandths.
+ * True if shapes intersect a circle. Computed on a plane around the circle's centre: within some hundred km the error is a few
+ * thousandths.
  */
-export function intersectsCircle(
-  { polygons, circles }: Pick<ReceivedAlertArea, "polygons" | "circles">,
-  circle: Circle,
-): boolean {
+export function shapesIntersect({ rings, circles }: AreaShapes, circle: Circle): boolean {
   const toPlane = projectionAround(circle);
   return (
-    polygons.some((text) => intersectsRing(parsePoints(text).map(toPlane), circle.radiusM)) ||
-    circles.some((text) => {
-      const { centre, km } = parseCircle(text);
-      return isPoint(centre) && Math.hypot(...toPlane(centre)) <= circle.radiusM + km * KM_M;
-    })
+    rings.some((ring) => intersectsRing(ring.map(toPlane), circle.radiusM)) ||
+    circles.some((each) => Math.hypot(...toPlane([each.latitude, each.longitude])) <= circle.radiusM + each.radiusM)
   );
 }
 
-/** True if all shapes of an area can be read, and it has any. */
-export function hasReadableShapes({ polygons, circles }: Pick<ReceivedAlertArea, "polygons" | "circles">): boolean {
-  const isRing = (text: string): boolean => {
-    const points = pairsIn(text);
-    return points.length >= 3 && points.every(isPoint);
+/** The shapes as if they had been written with longitude first; those that then are no shapes are left out. */
+export function swapped({ rings, circles }: AreaShapes): AreaShapes {
+  return {
+    rings: rings.map((ring) => ring.map(swap).filter(isPoint)).filter((ring) => ring.length >= 3),
+    circles: circles
+      .map(({ latitude, longitude, radiusM }) => ({ latitude: longitude, longitude: latitude, radiusM }))
+      .filter(({ latitude, longitude }) => isPoint([latitude, longitude])),
+    isReadable: true,
   };
-  const isCircle = (text: string): boolean => {
-    const { centre, km } = parseCircle(text);
-    return isPoint(centre) && km >= 0;
-  };
-  return polygons.length + circles.length > 0 && polygons.every(isRing) && circles.every(isCircle);
 }
 
-type Pair = number[];
+type Pair = readonly number[];
 
-/** `lat,lon` pairs; some authorities write blanks around the commas. */
+/** `lat,lon` pairs; some authorities write blanks or line breaks around commas, semicolons between pairs, or blanks only. */
 function pairsIn(text: string): Pair[] {
-  const words = text
-    .trim()
-    .replace(/\s*,\s*/g, ",")
-    .split(/\s+/);
-  return words.map((word) => word.split(",").map((part) => (part === "" ? Number.NaN : Number(part))));
+  const clean = text.trim().replaceAll("\u2212", "-");
+  if (clean === "") return [];
+  if (!/[,;]/.test(clean)) {
+    const numbers = clean.split(/\s+/).map(readNumber);
+    return Array.from({ length: Math.ceil(numbers.length / 2) }, (_, at) => numbers.slice(at * 2, at * 2 + 2));
+  }
+  const words = clean.replace(/\s*,\s*/g, ",").split(/[\s;]+/);
+  return words.filter((word) => word !== "").map((word) => word.split(",").map(readNumber));
 }
 
-function isPoint(pair: Pair): pair is [latitude: number, longitude: number] {
+function readNumber(text: string): number {
+  return /^[+-]?\d/.test(text) || /^[+-]?\.\d/.test(text) ? Number(text) : Number.NaN;
+}
+
+/** Points, and whether all pairs are points. */
+function readPoints(pairs: readonly Pair[], region: Region | null): { points: Point[]; isWhole: boolean } {
+  const [straight, turned] = [pairs.filter(isPoint), pairs.map(swap).filter(isPoint)];
+  const isWhole = straight.length === pairs.length;
+  if (turned.length < pairs.length) return { points: straight, isWhole };
+  const isWithinRegion = (point: Point): boolean => region !== null && isWithin(point, region);
+  const isTurned = !isWhole || (turned.some(isWithinRegion) && !straight.some(isWithinRegion));
+  return { points: isTurned ? turned : straight, isWhole: true };
+}
+
+function readCircle(text: string, region: Region | null): Circle | null {
+  const clean = text
+    .trim()
+    .replaceAll("\u2212", "-")
+    .replace(/\s*,\s*/g, ",");
+  const [centre = "", radius = "", ...more] = clean.split(/\s+/);
+  const [point] = readPoints(pairsIn(centre), region).points;
+  const km = readNumber(radius);
+  if (!point || !(km >= 0) || more.length > 0) return null;
+  const [latitude, longitude] = point;
+  return { latitude, longitude, radiusM: km * KM_M };
+}
+
+function swap(pair: Pair): Pair {
+  return [...pair].reverse();
+}
+
+function isPoint(pair: Pair): pair is Point {
   const [latitude = Number.NaN, longitude = Number.NaN] = pair;
   return pair.length === 2 && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 360;
 }
 
-function parsePoints(text: string): [latitude: number, longitude: number][] {
-  return pairsIn(text).filter(isPoint);
+function isWithin([latitude, longitude]: Point, [south, west, north, east]: Region): boolean {
+  return latitude >= south && latitude <= north && longitude >= west && longitude <= east;
 }
 
-function parseCircle(text: string): { centre: Pair; km: number } {
-  const [centre = [], [km = Number.NaN] = []] = pairsIn(text);
-  return { centre, km };
-}
-
-function projectionAround({ latitude, longitude }: Circle): (point: readonly [number, number]) => PlanePoint {
+function projectionAround({ latitude, longitude }: Circle): (point: Point) => PlanePoint {
   const shrink = Math.cos((latitude * Math.PI) / 180);
   return ([lat, lon]) => {
     // Shortest difference of longitude, also across the antimeridian.
-    const east = ((lon - longitude + 540) % 360) - 180;
+    const east = ((lon - longitude + 900) % 360) - 180;
     return [east * DEGREE_M * shrink, (lat - latitude) * DEGREE_M];
   };
 }
 
 /** True if the centre is inside the ring or an edge is within the radius. */
 function intersectsRing(ring: readonly PlanePoint[], radiusM: number): boolean {
-  if (ring.length < 3) return false;
   let inside = false;
   for (const [at, end] of ring.entries()) {
     const start = ring[(at + ring.length - 1) % ring.length] as PlanePoint;

@@ -3,6 +3,8 @@ import { type ConfigOf, definePlugin, type PluginContext, parseNamedSecrets } fr
 import { parseAlert, type ReceivedAlert } from "./alert.ts";
 import {
   type AlertContent,
+  type AlertOutcome,
+  AREA_NOT_UNDERSTOOD,
   type AreaOfInterest,
   type AssessedInfo,
   alertInput,
@@ -12,10 +14,11 @@ import {
   versionHash,
   worstFirst,
 } from "./alert-filter.ts";
-import { alertKey, supersededAlertKeys } from "./alert-references.ts";
+import { alertKey, supersededAlertKeys, timelessAlertKey } from "./alert-references.ts";
 import config from "./config.ts";
-import { type FeedConfig, parseFeedConfigs } from "./feed-config.ts";
+import { type FeedConfig, isStream, parseFeedConfigs } from "./feed-config.ts";
 import { startFeedPoller } from "./feed-poller.ts";
+import { startFeedStream } from "./feed-stream.ts";
 import { parseCertificates, verifiedContent } from "./signature.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
@@ -31,35 +34,41 @@ export default definePlugin({
       errors.push("trustedCertificates must be set for signed feeds");
     const health = createFeedHealth(feeds, errors, ctx.status);
     for (const feed of feeds) {
-      startFeedPoller({
+      const language = feed.language ?? ctx.config.language;
+      const deps = {
         ...ctx,
         feed,
-        token: tokens.get(feed.name) ?? null,
-        parseAlert: (text) =>
-          parseAlert(feed.signed ? verifiedContent(text, trusted, ctx.clock.now()) : text, ctx.config.language),
-        onAlert: (alert) => handleAlert(alert, feed, ctx),
-        onState: (error) => health(feed.name, error),
-      });
+        parseAlert: (text: string) =>
+          parseAlert(feed.signed ? verifiedContent(text, trusted, ctx.clock.now()) : text, language),
+        onAlert: (alert: ReceivedAlert) => handleAlert(alert, feed, ctx),
+        onState: (error: string | null) => health(feed.name, error),
+      };
+      if (isStream(feed)) startFeedStream({ ...deps, parseHeartbeat: (text) => parseAlert(text, language) });
+      else startFeedPoller({ ...deps, token: tokens.get(feed.name) ?? null });
     }
     if (feeds.length === 0) ctx.status("unconfigured", [...errors, "no feeds are configured"].join("; "));
   },
 });
 
-/** Triggers an input for an alert that passes the filter, and for the end of one that did. */
+/** Triggers an input for an alert that passes the filter, for the end of one that did, and for one that cannot be placed. */
 async function handleAlert(alert: ReceivedAlert, feed: FeedConfig, ctx: Context): Promise<void> {
   const started = createStartedAlerts(feed.name, ctx.state);
   const assessed = assessInfos(alert, feed, await listAreasOfInterest(ctx), ctx.clock.now());
-  const { isEnd, content, reason } = decide(alert, feed, assessed, await started.find(supersededAlertKeys(alert)));
+  const { outcome, content, reason } = decide(alert, feed, assessed, await started.find(supersededAlertKeys(alert)));
   const named = { feed: feed.name, identifier: alert.identifier, alertEvent: alert.infos[0]?.event ?? "" };
-  if (content === null) return ctx.log.info({ event: "cap.alert_ignored", ...named, reason }, "alert ignored");
-  await ctx.trigger(alertInput(alert, feed, content, isEnd));
-  if (!isEnd) await started.add(alertKey(alert), content);
+  if (outcome === "unplaced") {
+    const severity = worstFirst(assessed)[0]?.info.severity ?? "";
+    ctx.log.warn({ event: "cap.area_not_understood", ...named, severity }, "alert ignored: area not understood");
+  }
+  if (outcome === null) return ctx.log.info({ event: "cap.alert_ignored", ...named, reason }, "alert ignored");
+  await ctx.trigger(alertInput(alert, feed, content, outcome));
+  if (outcome === "alert") await started.add(alert, content);
 }
 
 interface Decision {
   /** Null to ignore the alert, for `reason`. */
-  content: AlertContent | null;
-  isEnd: boolean;
+  outcome: AlertOutcome | null;
+  content: AlertContent;
   reason: string;
 }
 
@@ -70,42 +79,49 @@ function decide(
   assessed: readonly AssessedInfo[],
   earlier: AlertContent | null,
 ): Decision {
+  const ignored = (reason: string): Decision => ({ outcome: null, content: contentOf([], feed), reason });
   const rejection = alertRejection(alert, feed);
-  if (rejection !== null) return { content: null, isEnd: false, reason: rejection };
+  if (rejection !== null) return ignored(rejection);
   const passed = worstFirst(assessed.filter((each) => each.rejection === null));
   const isCancel = alert.msgType === "Cancel";
-  if (passed.length > 0) return { content: contentOf(passed), isEnd: isCancel, reason: "" };
+  const given = (outcome: AlertOutcome, content: AlertContent): Decision => ({ outcome, content, reason: "" });
+  if (passed.length > 0) return given(isCancel ? "end" : "alert", contentOf(passed, feed));
   // Without own areas it concerns the areas of the alert that it refers to.
   const refersOnly = alert.infos.length === 0 || isCancel;
-  if (refersOnly && earlier) return { content: earlier, isEnd: isCancel, reason: "" };
-  if (refersOnly && alert.infos.length === 0 && isCancel && !feed.onlyHere)
-    return { content: contentOf([]), isEnd: true, reason: "" };
+  if (refersOnly && earlier) return given(isCancel ? "end" : "alert", earlier);
+  if (alert.infos.length === 0 && isCancel && !feed.onlyHere) return given("end", contentOf([], feed));
   const isOverHere = assessed.some(({ isEnded }) => isEnded);
-  if (earlier && isOverHere) return { content: earlier, isEnd: true, reason: "" };
-  return { content: null, isEnd: false, reason: assessed[0]?.rejection ?? "it says nothing about an alert known here" };
+  if (earlier && isOverHere) return given("end", earlier);
+  const unplaced = worstFirst(assessed.filter((each) => each.rejection === AREA_NOT_UNDERSTOOD && !each.isEnded));
+  if (unplaced.length > 0 && !isCancel) return given("unplaced", contentOf(unplaced, feed));
+  return ignored(assessed[0]?.rejection ?? "it says nothing about an alert known here");
 }
 
 /** Remembered alerts: more than are in force at any time. */
 const MAX_STARTED = 500;
 const MAX_REMEMBERED_TEXT = 500;
 
+/** Its key, what was sent, and its key in references without a time. */
+type StartedAlert = [hash: string, content: AlertContent, timeless?: string];
+
 /** Alerts that have triggered an input, with what was sent; kept across restarts. */
 function createStartedAlerts(feed: string, state: Context["state"]) {
   const key = `started:${feed}`;
-  const read = async (): Promise<[string, AlertContent][]> =>
-    ((await state.get(key)) ?? []) as [string, AlertContent][];
+  const read = async (): Promise<StartedAlert[]> => ((await state.get(key)) ?? []) as StartedAlert[];
   return {
     async find(keys: readonly string[]): Promise<AlertContent | null> {
       if (keys.length === 0) return null;
       const wanted = new Set(keys.map(versionHash));
-      return (await read()).findLast(([hash]) => wanted.has(hash))?.[1] ?? null;
+      const found = (await read()).findLast(([hash, , timeless = ""]) => wanted.has(hash) || wanted.has(timeless));
+      return found?.[1] ?? null;
     },
-    async add(alert: string, { values, areaOfInterestIds }: AlertContent): Promise<void> {
-      const hash = versionHash(alert);
+    async add(alert: ReceivedAlert, { values, areaOfInterestIds }: AlertContent): Promise<void> {
+      const hash = versionHash(alertKey(alert));
       const others = (await read()).filter(([each]) => each !== hash);
       const short = Object.entries(values).map(([name, text]) => [name, text.slice(0, MAX_REMEMBERED_TEXT)]);
       const content = { values: Object.fromEntries(short), areaOfInterestIds };
-      await state.set(key, [...others, [hash, content]].slice(-MAX_STARTED));
+      const known: StartedAlert = [hash, content, versionHash(timelessAlertKey(alert))];
+      await state.set(key, [...others, known].slice(-MAX_STARTED));
     },
   };
 }

@@ -20,7 +20,7 @@ export function alarmActionHooks(systemBy: () => ActorContext): ResourceHooks<ty
 }
 
 /** Fields that name the recipients of an action. */
-export const ACTION_RECIPIENTS = [
+const ACTION_RECIPIENTS = [
   "areaOfInterestIds",
   "collaborationGroupIds",
   "deviceGroupIds",

@@ -1,4 +1,5 @@
-import { RECIPIENT_FIELDS } from "../notifications/compose/message-builder.ts";
+import { CallerError } from "../lib/errors.ts";
+import { ownRecipients, RECIPIENTS_DELETED } from "../notifications/compose/own-recipients.ts";
 import {
   drainQueue,
   type SystemMessage,
@@ -11,10 +12,8 @@ import type { AlarmType } from "../resources/alarms/alarm-types.ts";
 import alarms from "../resources/alarms/alarms.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import type { NotificationSource } from "../resources/notifications/notification-sources.ts";
-import type { RowOf } from "../schema/resource.ts";
 import type { StoreReader } from "../store/store.ts";
 import { ADMINISTRATION_LIST_ID, administrators } from "./administration-list.ts";
-import { ACTION_RECIPIENTS } from "./alarm-action-hooks.ts";
 
 interface PendingAlarmAction {
   pk: number;
@@ -105,11 +104,13 @@ function buildAlarmMessage(
   const customVars = { alarm: ALARM_TITLES[type], status: event.status, reasons, server: event.endpointName ?? "" };
   const options = { source: NOTIFICATION_SOURCES[type], overrules: true };
   if (action.messageTemplateId) {
+    const recipients = ownRecipients(action);
+    if (recipients === null) throw new CallerError("invalid-value", RECIPIENTS_DELETED);
     const domainId = reader.get(messageTemplates, action.messageTemplateId)?.domainId ?? null;
     return {
       options,
       domainId,
-      input: { messageTemplateId: action.messageTemplateId, customVars, ...actionRecipients(action) },
+      input: { messageTemplateId: action.messageTemplateId, customVars, ...recipients },
     };
   }
   const place = event.endpointName === null ? "" : ` (${event.endpointName})`;
@@ -121,12 +122,6 @@ function buildAlarmMessage(
 
 const MAX_SUBJECT_LENGTH = 255;
 const MAX_BODY_LENGTH = 10_000;
-
-/** Recipients of the action replace those of the template. */
-export function actionRecipients(action: RowOf<typeof alarmActions>): Record<string, readonly string[]> {
-  if (ACTION_RECIPIENTS.every((field) => action[field].length === 0)) return {};
-  return Object.fromEntries(RECIPIENT_FIELDS.map((field) => [field, action[field]]));
-}
 
 function administrationRecipients(reader: StoreReader): Record<string, readonly string[]> {
   const isUsed = reader.one(

@@ -61,7 +61,7 @@ export function recordCrossings(
  */
 const SELECT_MATCHING_TRIGGERS = `SELECT t.pk, t.id FROM boundary_triggers t
   WHERE t.area_of_interest_pk = (SELECT pk FROM areas_of_interest WHERE id = ?) AND t.action IN (?, 'both')
-    AND ((NOT EXISTS (SELECT 1 FROM boundary_triggers__user_ids u WHERE u.owner = t.pk)
+    AND ((t.lost_references = 0 AND NOT EXISTS (SELECT 1 FROM boundary_triggers__user_ids u WHERE u.owner = t.pk)
           AND NOT EXISTS (SELECT 1 FROM boundary_triggers__distribution_list_ids l WHERE l.owner = t.pk))
       OR EXISTS (SELECT 1 FROM boundary_triggers__user_ids u WHERE u.owner = t.pk AND u.target = ?)
       OR EXISTS (SELECT 1 FROM boundary_triggers__distribution_list_ids l

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
-import { type FetchedBytes, type GuardedFetchDeps, guardedFetchBytes } from "../lib/guarded-fetch.ts";
+import { type FetchResponse, type GuardedFetchDeps, guardedFetch } from "../lib/guarded-fetch.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import { decodeCalendar } from "./calendar-encoding.ts";
 
@@ -52,7 +52,7 @@ async function fetchFollowing(
   url: string,
   { etag, lastModified }: KnownVersion,
   deps: GuardedFetchDeps,
-): Promise<FetchedBytes> {
+): Promise<FetchResponse> {
   const headers = {
     accept: "text/calendar, text/plain;q=0.5, */*;q=0.1",
     "accept-encoding": "identity",
@@ -62,7 +62,7 @@ async function fetchFollowing(
   };
   let target = url;
   for (let redirects = 0; ; redirects++) {
-    const response = await guardedFetchBytes(target, { headers, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }, deps);
+    const response = await guardedFetch(target, { headers, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, binary: true }, deps);
     const { location } = response.headers;
     if (![301, 302, 303, 307, 308].includes(response.status) || location === undefined) return response;
     const { host } = new URL(target);
@@ -87,12 +87,12 @@ function redirectTarget(from: string, location: string): string | null {
   return from.startsWith("https:") && next.protocol === "http:" ? null : next.href;
 }
 
-function interpretResponse({ status, headers, body }: FetchedBytes): FetchedCalendar {
+function interpretResponse({ status, headers, bytes }: FetchResponse): FetchedCalendar {
   if (status === 304) return { kind: "unchanged" };
   if (status === 429 || status >= 500)
     return { kind: "unreachable", reason: `The server responded with status ${status}.` };
   if (status !== 200) return { kind: "failed", reason: failureOf(status) };
-  const text = decodeCalendar(body);
+  const text = decodeCalendar(Buffer.from(bytes ?? []));
   const start = text
     .replace(/^\uFEFF/, "")
     .trimStart()

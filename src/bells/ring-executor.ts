@@ -227,19 +227,25 @@ function scheduledMessageContent(ring: Pick<RingRow, "owner">, store: StoreReade
   const row = store.get(scheduledNotifications, ring.owner);
   if (!row || row.disabled) return null;
   return {
-    input: notificationInput(row.messageTemplateId, row),
+    input: notificationInput(row.messageTemplateId, row, row.lostReferences),
     source: "scheduled-notification",
     description: row.name,
     domainId: row.domainId ?? null,
   };
 }
 
-/** Device groups and distribution lists of the ring replace all recipients of the template. @source docs/decisions/0009-ring-lists-and-bell-schedules.md, Ring list */
+/**
+ * Device groups and distribution lists of the ring replace all recipients of the template; if they were all deleted it reaches no
+ * one and is reported as missed. @source docs/decisions/0009-ring-lists-and-bell-schedules.md, Ring list;
+ * docs/decisions/0547-lost-references.md
+ */
 function notificationInput(
   messageTemplateId: string,
   { deviceGroupIds, distributionListIds }: RecipientOverrides,
+  lostReferences = 0,
 ): Record<string, unknown> {
-  if (deviceGroupIds.length + distributionListIds.length === 0) return { messageTemplateId };
+  const isEmpty = deviceGroupIds.length + distributionListIds.length === 0;
+  if (isEmpty && lostReferences === 0) return { messageTemplateId };
   return { messageTemplateId, ...overrideRecipients({ deviceGroupIds, distributionListIds }) };
 }
 

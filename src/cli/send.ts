@@ -36,6 +36,7 @@ interface Group {
   filterType: string;
   baseDeviceGroupIds: string[];
   exclusionIds: string[];
+  lostReferences: number;
 }
 
 interface Sent {

@@ -21,6 +21,8 @@ export interface GroupDefinition {
   filters: readonly DeviceFilter[];
   logicalExpression: string | null;
   baseDeviceGroupIds: readonly string[];
+  /** Base groups were deleted: if none is left, the filters select no device. */
+  hasLostBases: boolean;
   additionIds: readonly string[];
   exclusionIds: readonly string[];
 }
@@ -60,6 +62,7 @@ export function parseGroupDefinition(input: Readonly<Record<string, unknown>>): 
     filters,
     logicalExpression: expression,
     baseDeviceGroupIds,
+    hasLostBases: Number(input.lostReferences ?? 0) > 0,
     additionIds: parseTexts(input.additionIds, "additionIds", MAX_NAMED_DEVICES),
     exclusionIds: parseTexts(input.exclusionIds, "exclusionIds", MAX_NAMED_DEVICES),
   };
@@ -99,7 +102,8 @@ function shortCircuit(tests: readonly DevicePredicate[], end: boolean): DevicePr
 
 /**
  * Compiles groups that may be based on each other; a base group that is not among them has no members.
- * Members = (filters over the members of the base groups, or over all devices without base groups) + additions - exclusions.
+ * Members = (filters over the members of the base groups, or over all devices without base groups) + additions - exclusions; of a
+ * group whose base groups were all deleted the filters select none.
  * A group is evaluated at most twice per device, whatever the base groups are; a cycle ends there.
  * @source docs/decisions/0011-device-groups.md, Filters
  */
@@ -121,7 +125,9 @@ export function compileGroup(
   const exclusions = new Set(group.exclusionIds.map(normalizeIcopId));
   const { baseDeviceGroupIds: bases } = group;
   const inBase: DevicePredicate =
-    bases.length === 0 ? () => true : (device) => bases.some((id) => others.get(id)?.containsCached(device) ?? false);
+    bases.length === 0
+      ? () => !group.hasLostBases
+      : (device) => bases.some((id) => others.get(id)?.containsCached(device) ?? false);
   const isNamed = (ids: ReadonlySet<string>, device: FilterableDevice): boolean =>
     ids.size > 0 && ids.has(normalizeIcopId(device.icopId));
   const decide: DevicePredicate = (device) =>

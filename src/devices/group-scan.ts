@@ -34,6 +34,7 @@ export interface GroupDefinitionRow {
   addition_ids: string | null;
   exclusion_ids: string | null;
   bases: string;
+  lost_references: number;
 }
 
 /** The groups with these ids and all groups that they are based on, by id; unknown ids are omitted. */
@@ -43,7 +44,7 @@ export function loadGroupDefinitions(reader: StoreReader, ids: readonly string[]
        SELECT pk FROM device_groups WHERE id IN (SELECT value FROM json_each(?))
        UNION SELECT l.target FROM wanted w JOIN device_groups__base_device_group_ids l ON l.owner = w.pk
      )
-     SELECT g.id, g.filter_type, g.logical_expression, g.filters, g.addition_ids, g.exclusion_ids,
+     SELECT g.id, g.filter_type, g.logical_expression, g.filters, g.addition_ids, g.exclusion_ids, g.lost_references,
        (SELECT json_group_array(b.id) FROM device_groups__base_device_group_ids l JOIN device_groups b ON b.pk = l.target
         WHERE l.owner = g.pk) AS bases
      FROM wanted w JOIN device_groups g ON g.pk = w.pk`,
@@ -60,6 +61,7 @@ export function toGroupDefinition(line: GroupDefinitionRow): GroupDefinition {
     additionIds: parseJsonColumn(line.addition_ids),
     exclusionIds: parseJsonColumn(line.exclusion_ids),
     baseDeviceGroupIds: parseJsonColumn(line.bases),
+    lostReferences: line.lost_references,
   });
 }
 

@@ -17,13 +17,13 @@ const RULE_COLUMNS = "g.pk, g.id, g.filter_type, g.logical_expression, g.filters
 export const DEVICE_GROUPS: GroupSource = {
   resource: "device-groups",
   select: `SELECT ${RULE_COLUMNS}, (SELECT json_group_array(b.id) FROM device_groups__base_device_group_ids l
-    JOIN device_groups b ON b.pk = l.target WHERE l.owner = g.pk) AS bases FROM device_groups g WHERE`,
+    JOIN device_groups b ON b.pk = l.target WHERE l.owner = g.pk) AS bases, g.lost_references FROM device_groups g WHERE`,
 };
 
 /** Activation groups: which appliance activates which devices. */
 export const ACTIVATION_GROUPS: GroupSource = {
   resource: "activation-groups",
-  select: `SELECT ${RULE_COLUMNS}, NULL AS bases FROM activation_groups g WHERE`,
+  select: `SELECT ${RULE_COLUMNS}, NULL AS bases, 0 AS lost_references FROM activation_groups g WHERE`,
 };
 
 /** All groups of one type, compiled. */

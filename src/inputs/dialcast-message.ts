@@ -1,3 +1,4 @@
+import { ownRecipients, RECIPIENTS_DELETED } from "../notifications/compose/own-recipients.ts";
 import deviceGroups from "../resources/devices/device-groups.ts";
 import type dialcastDialingConfigurations from "../resources/inputs/dialcast-dialing-configurations.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
@@ -5,7 +6,6 @@ import messageTemplates from "../resources/messages/message-templates.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
 import type { StoreReader } from "../store/store.ts";
 import { substituteGroups } from "./number-patterns.ts";
-import { ruleRecipients } from "./rule-recipients.ts";
 
 /** A dialing configuration whose pattern matched, with the matched groups. */
 export interface DialcastMatch {
@@ -21,6 +21,7 @@ export function dialcastMessage({ row, groups }: DialcastMatch, reader: StoreRea
   const recipients = {
     deviceGroupIds: [...(deviceGroupIds ?? [])],
     distributionListIds: [...(distributionListIds ?? [])],
+    lostReferences: row.lostReferences,
   };
   if (row.recipientNamePattern) {
     const name = substituteGroups(row.recipientNamePattern, groups);
@@ -30,7 +31,8 @@ export function dialcastMessage({ row, groups }: DialcastMatch, reader: StoreRea
     if (group) recipients.deviceGroupIds.push(group);
     if (list) recipients.distributionListIds.push(list);
   }
-  return { messageTemplateId: named ?? row.messageTemplateId, ...ruleRecipients(recipients) };
+  const own = ownRecipients(recipients);
+  return own === null ? RECIPIENTS_DELETED : { messageTemplateId: named ?? row.messageTemplateId, ...own };
 }
 
 /** The oldest row with that name; names need not be unique. */

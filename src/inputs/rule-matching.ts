@@ -1,4 +1,5 @@
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import { ownRecipients, RECIPIENTS_DELETED, type RecipientOwner } from "../notifications/compose/own-recipients.ts";
 import type { CallReport } from "../plugin-api/index.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import callAwareCallRedirects from "../resources/inputs/call-aware-call-redirects.ts";
@@ -13,7 +14,6 @@ import type { Secrets, StoreReader } from "../store/store.ts";
 import { type DialcastMatch, dialcastMessage } from "./dialcast-message.ts";
 import type { InputRow } from "./input-row.ts";
 import type { NumberPatterns } from "./number-patterns.ts";
-import { ruleRecipients } from "./rule-recipients.ts";
 
 /** Action of a matching rule. */
 export interface RuleAction {
@@ -73,10 +73,10 @@ function m2mActions({ source, details }: InputRow, { store, endpointId }: RuleMa
   );
   return loadRules(m2mInputs, new Map(pks.map(({ pk }) => [pk, []])), { store }).map((row) => {
     const effect = baseAction(row, m2mInputs.name);
-    const areas = row.useAreas ? existingAreaIds(details, store) : [];
+    const areas = row.useAreas ? existingAreaIds(details, store) : null;
     return {
       ...effect,
-      ...(areas.length > 0 ? { message: { ...effect.message, areaOfInterestIds: areas } } : {}),
+      message: areas === null ? effect.message : messageToAreas(row, effect.message, areas),
       source: row.notificationSource,
       scenarioIds: row.scenarioId ? [row.scenarioId] : [],
       throttleMs: row.throttlingInSecs * 1_000,
@@ -84,9 +84,19 @@ function m2mActions({ source, details }: InputRow, { store, endpointId }: RuleMa
   });
 }
 
-/** Ids of areas that an input names and that exist. */
-function existingAreaIds({ areaOfInterestIds }: InputRow["details"], store: StoreReader): string[] {
-  const named = Array.isArray(areaOfInterestIds) ? areaOfInterestIds : [];
+/** The areas of the input replace those of the template, also if none of them exists any more. */
+function messageToAreas(
+  { messageTemplateId }: RowOf<typeof m2mInputs>,
+  message: RuleAction["message"],
+  areaOfInterestIds: readonly string[],
+): RuleAction["message"] {
+  if (typeof message !== "string") return { ...message, areaOfInterestIds };
+  return areaOfInterestIds.length === 0 ? message : { messageTemplateId, ...ownRecipients({ areaOfInterestIds }) };
+}
+
+/** Ids of areas that an input names and that exist; null if it does not say anything about areas. */
+function existingAreaIds({ areaOfInterestIds: named }: InputRow["details"], store: StoreReader): string[] | null {
+  if (!Array.isArray(named)) return null;
   return store
     .all<{ id: string }>(
       "SELECT id FROM areas_of_interest WHERE id IN (SELECT value FROM json_each(?))",
@@ -119,7 +129,8 @@ function nightBellActions({ calledNumber }: CallReport, { store, endpointId }: R
         [ONPREM_EXTENSION_ID]: { repeatIndefinitely: true, repetitionPause: row.pause },
       },
     };
-    return { ...effect, message: { ...effect.message, ...ringing }, source: "night-bell", ringsUntilAnswered: true };
+    const message = typeof effect.message === "string" ? effect.message : { ...effect.message, ...ringing };
+    return { ...effect, message, source: "night-bell", ringsUntilAnswered: true };
   });
 }
 
@@ -175,13 +186,14 @@ function loadRules<R extends Parameters<StoreReader["getByPks"]>[0]>(
 
 /** Parts that all types of rules share. */
 function baseAction(
-  row: Pick<RowOf<typeof m2mInputs>, "id" | "name" | "messageTemplateId" | "deviceGroupIds" | "distributionListIds">,
+  row: Pick<RowOf<typeof m2mInputs>, "id" | "name" | "messageTemplateId"> & RecipientOwner,
   resource: string,
-): Omit<RuleAction, "message"> & { message: Record<string, unknown> } {
+): RuleAction {
+  const recipients = ownRecipients(row);
   return {
     rule: { resource, id: row.id, name: row.name },
     source: "m2m",
-    message: { messageTemplateId: row.messageTemplateId, ...ruleRecipients(row) },
+    message: recipients === null ? RECIPIENTS_DELETED : { messageTemplateId: row.messageTemplateId, ...recipients },
     scenarioIds: [],
     throttleMs: 0,
     ringsUntilAnswered: false,

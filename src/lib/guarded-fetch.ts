@@ -8,8 +8,9 @@ import type { ResolvedAddress, SsrfGuard } from "./ssrf-guard.ts";
 /** Timeout of a call that does not set one. */
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 30_000;
-/** Maximum size of a response body of a call that does not set one. */
+/** Maximum size of a response body of a call that does not set one, and of any. */
 const DEFAULT_MAX_BYTES = 1_048_576;
+const MAX_BYTES = 64 * 1_048_576;
 /** A body that is not wanted is read up to this size, so that the connection can be used again. */
 const MAX_DISCARDED_BYTES = 65_536;
 const MAX_DISCARD_MS = 5_000;
@@ -24,6 +25,10 @@ export interface FetchOptions {
   discardBody?: boolean;
   /** Certificate authorities (PEM) to trust instead of the well-known ones. */
   ca?: string;
+  /** Maximum size of the response's body. */
+  maxBytes?: number;
+  /** Returns the body as `bytes` as well, for a caller that knows its encoding. */
+  binary?: boolean;
 }
 
 /** The response, whatever its status; redirects are not followed. Repeated headers are joined by a comma. */
@@ -31,11 +36,8 @@ export interface FetchResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
-}
-
-/** A response with its body as it was sent. */
-export interface FetchedBytes extends Omit<FetchResponse, "body"> {
-  body: Buffer;
+  /** Of a call with `binary`; then `body` is empty. */
+  bytes?: Uint8Array;
 }
 
 export interface GuardedFetchDeps {
@@ -70,16 +72,6 @@ export function createConnectionPool(maxIdle: number): ConnectionPool {
  * URL.
  */
 export async function guardedFetch(url: string, options: FetchOptions, deps: GuardedFetchDeps): Promise<FetchResponse> {
-  const response = await guardedFetchBytes(url, options, deps);
-  return { ...response, body: response.body.toString("utf8") };
-}
-
-/** As `guardedFetch`, for a body that may be larger or not UTF-8. */
-export async function guardedFetchBytes(
-  url: string,
-  { maxBytes = DEFAULT_MAX_BYTES, ...options }: FetchOptions & { maxBytes?: number },
-  deps: GuardedFetchDeps,
-): Promise<FetchedBytes> {
   const target = URL.canParse(url) ? new URL(url) : null;
   if (!target || !/^https?:$/.test(target.protocol))
     throw new UpstreamError("upstream", "The URL must be http or https.");
@@ -109,7 +101,7 @@ export async function guardedFetchBytes(
       });
       call.on("response", (response) => {
         if (options.discardBody) discard(response, deps.clock);
-        const read = options.discardBody ? Promise.resolve(headOf(response)) : readResponse(response, maxBytes);
+        const read = options.discardBody ? Promise.resolve(headOf(response)) : readResponse(response, options);
         read.then(
           (fetched) => {
             settle();
@@ -139,9 +131,9 @@ function open(
   return send(target, { method, headers, agent, lookup, ...(ca === undefined ? {} : { ca }) });
 }
 
-function headOf({ statusCode, headers }: IncomingMessage): FetchedBytes {
+function headOf({ statusCode, headers }: IncomingMessage): FetchResponse {
   const joined = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(", ")]);
-  return { status: statusCode ?? 0, headers: Object.fromEntries(joined), body: Buffer.alloc(0) };
+  return { status: statusCode ?? 0, headers: Object.fromEntries(joined), body: "" };
 }
 
 /** Reads the rest of a response if it is short, otherwise closes its connection. */
@@ -156,16 +148,23 @@ function discard(response: IncomingMessage, clock: Clock): void {
   response.on("close", () => timer.cancel());
 }
 
-function readResponse(response: IncomingMessage, maxBytes: number): Promise<FetchedBytes> {
+function readResponse(
+  response: IncomingMessage,
+  { maxBytes = DEFAULT_MAX_BYTES, binary = false }: FetchOptions,
+): Promise<FetchResponse> {
+  const most = Math.min(maxBytes, MAX_BYTES);
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let length = 0;
     response.on("data", (part: Buffer) => {
       parts.push(part);
       length += part.length;
-      if (length > maxBytes) reject(new UpstreamError("upstream", `the response is longer than ${maxBytes} bytes`));
+      if (length > most) reject(new UpstreamError("upstream", `the response is longer than ${most} bytes`));
     });
     response.on("error", reject);
-    response.on("end", () => resolve({ ...headOf(response), body: Buffer.concat(parts) }));
+    response.on("end", () => {
+      const bytes = Buffer.concat(parts);
+      resolve({ ...headOf(response), ...(binary ? { bytes } : { body: bytes.toString("utf8") }) });
+    });
   });
 }

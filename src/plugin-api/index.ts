@@ -190,8 +190,12 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
       headers?: Record<string, string>;
       body?: string | Uint8Array;
       timeoutMs?: number;
+      /** Maximum size of the response's body; default: 1 MiB. */
+      maxBytes?: number;
+      /** Returns the body as `bytes`, not as `body`, for a caller that knows its encoding. */
+      binary?: boolean;
     },
-  ): Promise<{ status: number; headers: Record<string, string>; body: string }>;
+  ): Promise<{ status: number; headers: Record<string, string>; body: string; bytes?: Uint8Array }>;
   /**
    * The address to connect to for a host that a third party named, such as the target of a redirection. Rejects if the
    * address policy does not allow it.

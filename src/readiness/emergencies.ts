@@ -1,5 +1,5 @@
-import { actionRecipients } from "../alarms/alarm-notifications.ts";
-import { ruleRecipients } from "../inputs/rule-recipients.ts";
+import { RECIPIENT_FIELDS } from "../notifications/compose/message-builder.ts";
+import { ownRecipients, type RecipientOwner } from "../notifications/compose/own-recipients.ts";
 import alarmActions from "../resources/alarms/alarm-actions.ts";
 import alarms from "../resources/alarms/alarms.ts";
 import boundaryTriggers from "../resources/areas/boundary-triggers.ts";
@@ -111,11 +111,16 @@ function actions(reader: StoreReader): Emergency[] {
     return {
       ...{ kind: "alarm-action", resource: alarmActions, id: action.id, createdAt: action.createdAt },
       name: `${reader.get(alarms, action.alarmId)?.type ?? ""}: ${template.name}`,
-      messages: [{ messageTemplateId: template.id, ...actionRecipients(action) }],
+      messages: [{ messageTemplateId: template.id, ...namedRecipients(action) }],
       bySite: [],
       templatePks: [template.pk],
     };
   });
+}
+
+/** Empty lists if all recipients were deleted: nobody is reached. */
+function namedRecipients(row: RecipientOwner): Record<string, readonly string[]> {
+  return ownRecipients(row) ?? Object.fromEntries(RECIPIENT_FIELDS.map((field) => [field, []]));
 }
 
 function inputs(reader: StoreReader): Emergency[] {
@@ -126,7 +131,7 @@ function inputs(reader: StoreReader): Emergency[] {
   const found = rules.flatMap(({ row, resource }) => {
     const template = row.messageTemplateId ? reader.get(messageTemplates, row.messageTemplateId) : null;
     if (!template) return [];
-    return input(resource, row, template, ruleRecipients(row));
+    return input(resource, row, template, namedRecipients(row));
   });
   const crossings = reader.find(boundaryTriggers, {}, MAX_ROWS).flatMap((row) => {
     const template = row.messageTemplateId ? reader.get(messageTemplates, row.messageTemplateId) : null;

@@ -94,6 +94,11 @@ export interface ManyField extends Base {
   maxItems: number;
   /** `refuse`: a referenced target cannot be deleted; otherwise it is removed from the list. */
   onDelete?: "refuse";
+  /**
+   * Integer field of the row that counts the targets that were removed from the list since it was last set, where an empty list
+   * means more than a full one. @source docs/decisions/0547-lost-references.md
+   */
+  lostIn?: string;
 }
 /** Ordered values of one type. */
 export interface ListField extends Base {
@@ -117,6 +122,8 @@ export interface JsonField extends Base {
   items?: Readonly<Record<string, Field>>;
   /** True if it is an object that is also accepted as a string with JSON text. */
   fromText?: boolean;
+  /** Elements that a form offers to begin with, if it is a list. */
+  presets?: readonly { title: string; value: object }[];
   /** Query flags that include the field; the `present` hook omits it otherwise. */
   when?: string | readonly string[];
   /** Query flag that omits the field when false, by the same hook. */

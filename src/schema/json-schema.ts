@@ -5,7 +5,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
  * JSON Schema of an object with `fields`, for forms and tools, without internal fields. Extensions: `x-ref` (name of
- * the referenced resource), `x-create-only`, `x-unit`, and `x-file` {types, maxBytes} (the value is the size). Null
+ * the referenced resource), `x-create-only`, `x-unit`, `x-presets` (elements that a form offers), and `x-file` {types, maxBytes} (the value is the size). Null
  * clears an optional field.
  */
 export function jsonSchemaOf(fields: Readonly<Record<string, Field>>): JsonSchema {
@@ -75,6 +75,8 @@ function compositeSchema(field: Exclude<Field, { kind: "text" | "option" | "comp
     }
     case "object":
       return jsonSchemaOf(field.fields);
+    case "json":
+      return field.presets ? { "x-presets": field.presets } : {};
     case "file":
       return { type: "integer", "x-file": { types: field.types, maxBytes: field.maxBytes } };
     default:

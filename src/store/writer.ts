@@ -166,6 +166,7 @@ export function createWriter(options: WriterDeps): Writer {
     throwFieldErrors(errors);
     keepHiddenReferences(resource, before, given, by);
     const after: AnyRow = { ...before, ...mergeObjects(resource, before, sealSecrets(resource, given)), ...system };
+    forgetLostReferences(resource, given, after);
     if (by.replicated) keepUnknownSecrets(hashed, before, after);
     runHook("beforeWrite", resource, before, after, input, by);
     if (secrets.length > 0) {
@@ -329,6 +330,12 @@ export function createWriter(options: WriterDeps): Writer {
       );
       if (spec.onDelete === "refuse" && owners.length > 0) throw inUseError(from, owners.length, by);
       const befores = readBeforeDetach(from, owners, by);
+      const counter = spec.lostIn && layout.columnOf(spec.lostIn)?.name;
+      if (counter)
+        db.prepare(
+          `UPDATE main.${layout.table} SET ${counter} = ${counter} + 1
+           WHERE pk IN (SELECT owner FROM ${link.table} WHERE target = ?)`,
+        ).run(target.pk);
       db.prepare(`DELETE FROM ${link.table} WHERE target = ?`).run(target.pk);
       for (const [at, { id }] of owners.entries()) recordTouched(from, id, befores[at] ?? null, by);
       return;
@@ -345,6 +352,15 @@ export function createWriter(options: WriterDeps): Writer {
       db.prepare(`DELETE FROM main.${layout.table} WHERE ${column.name} = ?`).run(target.pk);
     } else {
       for (const { id } of holders) if (reader.get(from, id)) remove(from, id, by);
+    }
+  }
+
+  /** Who names targets again has seen that others were lost; an empty list that is only sent back says nothing. */
+  function forgetLostReferences(resource: AnyResource, given: Readonly<Record<string, unknown>>, after: AnyRow): void {
+    for (const [name, value] of Object.entries(given)) {
+      const spec = resource.fields[name];
+      if (spec?.kind !== "many" || !spec.lostIn || !Array.isArray(value) || value.length === 0) continue;
+      (after as Record<string, unknown>)[spec.lostIn] = 0;
     }
   }
 

@@ -1,38 +1,20 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
-import { intersectsCircle } from "../../plugins/cap-in/geometry.ts";
-import plugin from "../../plugins/cap-in/index.ts";
+import { describe, expect, it } from "vitest";
+import { readShapes, shapesIntersect } from "../../plugins/cap-in/geometry.ts";
 import { parseCertificates, verifiedContent } from "../../plugins/cap-in/signature.ts";
 import { capDocument } from "../../plugins/cap-out/cap-document.ts";
-import type { TriggerInput } from "../../src/plugin-api/index.ts";
 import { externalProgram } from "../support/external-programs.ts";
-import { createFakeClock, FAKE_CLOCK_START, type FakeClock } from "../support/fake-clock.ts";
+import { FAKE_CLOCK_START } from "../support/fake-clock.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { openFeedServer, type TestFeedServer } from "./cap/feed-server.ts";
+import { areasOf, capPlugins, FEED, HERE } from "./cap/cap-plugin.ts";
 import { makeSigner } from "./cap/signing.ts";
-import { type HandleHostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { withMemoryState } from "./memory-state.ts";
 
-const HERE = {
-  id: "0198f3a0-0000-7000-8000-00000000e001",
-  name: "North campus",
-  longitude: 11.5754,
-  latitude: 48.1371,
-};
-const AREAS = [
-  {
-    ...{ id: HERE.id, name: HERE.name },
-    geometryValue: { geometry: { coordinates: [HERE.longitude, HERE.latitude] }, properties: { radiusInM: 400 } },
-  },
-];
 const SENT = "2026-01-12T07:55:00-00:00";
 
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
+const { open, run } = capPlugins();
 
 /** An alert; `of` says what matters to the test. */
 function alertXml(of: Partial<Record<string, string>> = {}): string {
@@ -58,42 +40,6 @@ function atomXml(...links: string[]): string {
   );
   return `<feed xmlns="http://www.w3.org/2005/Atom">${entries.join("")}</feed>`;
 }
-
-interface Run {
-  cap: InlinePlugin;
-  clock: FakeClock;
-  /** Lets time go on until this holds. */
-  until(holds: () => boolean): Promise<void>;
-  triggered(): TriggerInput[];
-}
-
-const FEED = { name: "Weather", everySeconds: 60, signed: false };
-
-async function open(): Promise<TestFeedServer> {
-  const server = await openFeedServer();
-  closing.push(server.close);
-  return server;
-}
-
-async function run(
-  feeds: unknown,
-  config: object = {},
-  answer: HandleHostCall = withMemoryState(areasOf),
-): Promise<Run> {
-  const clock = createFakeClock();
-  const given = { feeds, tokens: null, trustedCertificates: null, language: "en", ...config };
-  const options = { answer, clock, watches: ["areas-of-interest"], allowedTargets: ["127.0.0.0/8"] };
-  const cap = await runInline(plugin, { config: given, ...options });
-  closing.push(() => cap.close());
-  const triggered = (): TriggerInput[] =>
-    cap.calls.filter(({ method }) => method === "trigger").map(({ args }) => args[0] as TriggerInput);
-  const until = async (holds: () => boolean): Promise<void> => {
-    while (!holds()) await clock.advance(1);
-  };
-  return { cap, clock, until, triggered };
-}
-
-const areasOf: HandleHostCall = ({ method }) => (method === "resources.list" ? AREAS : undefined);
 
 describe("cap-in", () => {
   it("triggers each alert once, across feeds and polls", async () => {
@@ -289,7 +235,11 @@ describe("cap-in", () => {
         alertOf("S3", [{ headline: "Somewhere", area, severity: "Minor" }]),
       ];
       expect([area, await read({}, extreme)]).toEqual([area, [["Weather", "Alert", "Somewhere", []]]]);
-      expect([area, await read({}, minor)]).toEqual([area, []]);
+      // It is told, but not as an alert, and not where a filter would drop it anyway.
+      expect([area, await read({}, minor)]).toEqual([area, [["Weather/unplaced", "Alert", "Somewhere", []]]]);
+      expect([area, await read({ severities: ["Severe"] }, minor)]).toEqual([area, []]);
+      expect([area, await read({ unplaced: "all" }, minor)]).toEqual([area, [["Weather", "Alert", "Somewhere", []]]]);
+      expect([area, (await read({ unplaced: "none" }, extreme))[0]?.[0]]).toEqual([area, "Weather/unplaced"]);
     }
   });
 
@@ -492,7 +442,7 @@ describe("cap-in", () => {
     ["a circle that does not", { circles: ["48.1,11.5754 3.6"] }, false],
     ["no ring at all", { polygons: ["48,11 x 49,12", ""], circles: ["", "x 1"] }, false],
   ])("%s touches it or not", (_, { polygons = [], circles = [] }: { polygons?: string[]; circles?: string[] }, does) =>
-    expect(intersectsCircle({ polygons, circles }, { ...HERE, radiusM: 400 })).toBe(does),
+    expect(shapesIntersect(readShapes({ polygons, circles }), { ...HERE, radiusM: 400 })).toBe(does),
   );
 
   it("reports configuration errors", async () => {

@@ -78,7 +78,8 @@ export function withRecipientsOf(
       [...new Set(rows.flatMap((row) => row[field]))],
     ]),
   );
-  return { values: { ...values, ...recipients }, given };
+  // Given, so that those of a template do not replace them when all of them were deleted.
+  return { values: { ...values, ...recipients }, given: new Set([...given, ...Object.keys(recipients)]) };
 }
 
 /** Maximum length of a subject. */

@@ -49,9 +49,9 @@ export async function sendSystemMessageOnce(
   const once = { ...fact, requestHash: "" };
   const sent = store.idempotency.find(once)?.createdRow;
   if (sent) return sent.id;
-  const message = compose();
-  if (!message) return null;
   try {
+    const message = compose();
+    if (!message) return null;
     const domainId = message.domainId ?? by.scope.domainId;
     const sender = { ...by, scope: { ...by.scope, domainId }, idempotencyClaim: once };
     return (await notificationService.send(message.input, sender, message.options)).id;

@@ -94,7 +94,8 @@ export function targetsWithout(
     definitions.delete(id);
     for (const [group, definition] of definitions) {
       const baseDeviceGroupIds = definition.baseDeviceGroupIds.filter((base) => base !== id);
-      definitions.set(group, { ...definition, baseDeviceGroupIds });
+      const hasLostBases = definition.hasLostBases || baseDeviceGroupIds.length < definition.baseDeviceGroupIds.length;
+      definitions.set(group, { ...definition, baseDeviceGroupIds, hasLostBases });
     }
   }
   return {

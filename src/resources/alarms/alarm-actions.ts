@@ -1,5 +1,6 @@
 import { many, option, ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { LOST_REFERENCES, lostReferencesField } from "../lost-references.ts";
 import { ALARM_STATUSES } from "./alarm-types.ts";
 
 /**
@@ -29,19 +30,23 @@ export default defineResource({
     areaOfInterestIds: many(
       "Areas whose occupants receive it. Recipients require a template and replace the recipients of the template.",
       "areas-of-interest",
-      { embed: "areasOfInterest" },
+      { embed: "areasOfInterest", lostIn: LOST_REFERENCES },
     ),
     collaborationGroupIds: many("Chat rooms that receive it.", "collaboration-groups", {
       embed: "collaborationGroups",
+      lostIn: LOST_REFERENCES,
     }),
     deviceGroupIds: many("Groups whose devices receive it.", "device-groups", {
       embed: "deviceGroups",
       dependents: "alarm-action",
+      lostIn: LOST_REFERENCES,
     }),
     distributionListIds: many("Lists whose users receive it.", "distribution-lists", {
       embed: "distributionLists",
       dependents: "alarm-action",
+      lostIn: LOST_REFERENCES,
     }),
-    userIds: many("Users who receive it.", "users", { embed: "users" }),
+    userIds: many("Users who receive it.", "users", { embed: "users", lostIn: LOST_REFERENCES }),
+    [LOST_REFERENCES]: lostReferencesField("the action reaches no one, instead of the recipients of the template"),
   },
 });

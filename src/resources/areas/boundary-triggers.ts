@@ -1,5 +1,6 @@
 import { integer, many, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { LOST_REFERENCES, lostReferencesField } from "../lost-references.ts";
 
 /**
  * Notification sent when a user crosses the boundary of an area.
@@ -32,9 +33,10 @@ export default defineResource({
     distributionListIds: many(
       "Lists whose users fire the trigger. Without lists and users, every user fires it.",
       "distribution-lists",
-      { embed: "distributionLists", dependents: "area-of-interest-boundary-trigger" },
+      { embed: "distributionLists", dependents: "area-of-interest-boundary-trigger", lostIn: LOST_REFERENCES },
     ),
-    userIds: many("Users who fire the trigger.", "users", { embed: "users" }),
+    userIds: many("Users who fire the trigger.", "users", { embed: "users", lostIn: LOST_REFERENCES }),
+    [LOST_REFERENCES]: lostReferencesField("no user fires the trigger, instead of every user"),
     messageTemplateId: ref("Template of the notification.", "message-templates", {
       embed: "messageTemplate",
       dependents: "area-of-interest-boundary-trigger",

@@ -1,5 +1,6 @@
 import { boolean, computed, many, option, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { LOST_REFERENCES, lostReferencesField } from "../lost-references.ts";
 import { TIME_ZONES } from "./time-zones.ts";
 
 /**
@@ -33,6 +34,7 @@ export default defineResource({
       embed: "deviceGroups",
       dependents: "scheduled-notification",
       onDelete: "refuse",
+      lostIn: LOST_REFERENCES,
     }),
     distributionListIds: many(
       "Lists whose users receive it; replaces the recipients of the message.",
@@ -41,8 +43,10 @@ export default defineResource({
         embed: "distributionLists",
         dependents: "scheduled-notification",
         onDelete: "refuse",
+        lostIn: LOST_REFERENCES,
       },
     ),
+    [LOST_REFERENCES]: lostReferencesField("the message reaches no one, instead of the recipients of the template"),
     disabled: boolean("Suspends the schedule.", { default: false }),
     nextFireTime: computed("Next time it is sent; null when disabled or over.", "timestamp", { nullable: true }),
     nextLocalTime: computed(

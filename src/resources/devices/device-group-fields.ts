@@ -39,9 +39,11 @@ export function includesAllDevices(group: {
   filterType: string;
   baseDeviceGroupIds: readonly string[];
   exclusionIds: readonly string[];
+  lostReferences?: number;
 }): boolean {
-  const { filterType, baseDeviceGroupIds, exclusionIds } = group;
-  return filterType === "ACCEPT" && baseDeviceGroupIds.length === 0 && exclusionIds.length === 0;
+  const { filterType, baseDeviceGroupIds, exclusionIds, lostReferences = 0 } = group;
+  const isUnlimited = baseDeviceGroupIds.length === 0 && lostReferences === 0;
+  return filterType === "ACCEPT" && isUnlimited && exclusionIds.length === 0;
 }
 
 /** Explicit additions and exclusions, regardless of the filters. */

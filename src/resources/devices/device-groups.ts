@@ -1,5 +1,6 @@
 import { boolean, many, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { LOST_REFERENCES, lostReferencesField } from "../lost-references.ts";
 import { EXPLICIT_MEMBER_FIELDS, GROUP_RULE_FIELDS, MEMBER_COUNT_FIELDS } from "./device-group-fields.ts";
 
 /**
@@ -24,7 +25,9 @@ export default defineResource({
       embed: "baseDeviceGroups",
       dependents: "base-device-group",
       maxItems: 200,
+      lostIn: LOST_REFERENCES,
     }),
+    [LOST_REFERENCES]: lostReferencesField("the filters select no device, instead of any device"),
     ...EXPLICIT_MEMBER_FIELDS,
     ...MEMBER_COUNT_FIELDS,
   },

@@ -1,4 +1,5 @@
 import { boolean, many, ref, text } from "../../schema/field.ts";
+import { LOST_REFERENCES, lostReferencesField } from "../lost-references.ts";
 
 /** Maximum number of rules of one type, the same as for templates, ring lists and schedules. */
 export const INPUT_RULE_LIMIT = { most: 3_500 } as const;
@@ -25,11 +26,15 @@ export function inputRuleFields<const D extends string>(dependents: D) {
       // Without its template the rule would silently stop warning.
       onDelete: "refuse",
     }),
-    deviceGroupIds: many("Groups whose devices receive it.", "device-groups", { embed: "deviceGroups", dependents }),
+    deviceGroupIds: many("Groups whose devices receive it.", "device-groups", {
+      ...{ embed: "deviceGroups", dependents, lostIn: LOST_REFERENCES },
+    }),
     distributionListIds: many("Lists whose users receive it.", "distribution-lists", {
       embed: "distributionLists",
       dependents,
+      lostIn: LOST_REFERENCES,
     }),
+    [LOST_REFERENCES]: lostReferencesField("the rule reaches no one, instead of the recipients of the template"),
   };
 }
 

@@ -24,8 +24,10 @@ export function* findMissingReferences(
 /** The row without its optional references to missing rows, as it may be written before them. */
 export function withoutReferences(body: RowBody, missing: readonly MissingReference[]): RowBody {
   const cleared: Record<string, unknown> = { ...body };
-  for (const { name, isList, isOptional, id } of missing) {
+  for (const { name, isList, isOptional, lostIn, id } of missing) {
     if (!isOptional) continue;
+    // Without its targets an empty list would mean more than it says.
+    if (lostIn !== undefined) cleared[lostIn] = Number(cleared[lostIn] ?? 0) + 1;
     cleared[name] = isList ? referencedIds(cleared[name]).filter((other) => other !== id) : null;
   }
   return cleared;

@@ -8,6 +8,8 @@ export interface ReplicatedReference {
   to: string;
   isList: boolean;
   isOptional: boolean;
+  /** Field that counts the targets that a list has lost. */
+  lostIn?: string;
 }
 
 /** What replication knows of the resources. */
@@ -80,7 +82,8 @@ function referencesOf(resource: AnyResource | null, catalogue: Catalogue): Repli
     if ((field.kind !== "ref" && field.kind !== "many") || !catalogue.has(field.to)) return [];
     const { replicate } = catalogue.byName(field.to);
     if (replicate === "local" || replicate === "E") return [];
-    return [{ name, to: field.to, isList: field.kind === "many", isOptional: field.required !== true }];
+    const lostIn = field.kind === "many" && field.lostIn ? { lostIn: field.lostIn } : {};
+    return [{ name, to: field.to, isList: field.kind === "many", isOptional: field.required !== true, ...lostIn }];
   });
   const home = { name: "domainId", to: "domains", isList: false, isOptional: false };
   return resource.scope === "domain" && catalogue.has("domains") ? [home, ...declared] : declared;

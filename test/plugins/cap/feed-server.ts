@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 export interface TestFeedServer {
   url(path: string): string;
   /** What stands at each path; another status than 200 where it is a number. */
-  readonly pages: Map<string, string | { status: number; headers?: Record<string, string> }>;
+  readonly pages: Map<string, string | { status: number; headers?: Record<string, string>; body?: Uint8Array }>;
   /** All requests so far. */
   readonly asked: { path: string; headers: IncomingHttpHeaders; status: number }[];
   close(): Promise<void>;
@@ -24,7 +24,7 @@ export async function openFeedServer(): Promise<TestFeedServer> {
     const status = typeof page !== "string" ? page.status : isKnown ? 304 : 200;
     asked.push({ path, headers: request.headers, status });
     response.writeHead(status, typeof page === "string" ? { etag } : page.headers);
-    response.end(status === 200 && typeof page === "string" ? page : "");
+    response.end(typeof page !== "string" ? page.body : status === 200 ? page : "");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

@@ -130,6 +130,7 @@ export interface JsonSchema {
   maxLength?: number;
   readOnly?: boolean;
   writeOnly?: boolean;
+  "x-presets"?: readonly { title: string; value: object }[];
 }
 
 /** JSON schemas that forms are built from. */

@@ -47,6 +47,8 @@ export interface FormField {
   query?: RouteQuery;
   /** Of a row: fields of the form that name what it lies in; none can be chosen before they are, and another there takes it back. */
   within?: readonly string[];
+  /** Of a list in JSON: elements that can be added to it. */
+  presets?: readonly { title: string; value: object }[];
   /** Of a file: the kinds that are taken, as media types. */
   accept?: readonly string[];
   /** Of a mark: what its label is called, and where in the field's object it stands. */
@@ -79,6 +81,7 @@ function fieldOf(given: JsonSchema): Omit<FormField, "name"> {
     ...(given.description ? { hint: given.description } : {}),
     ...((schema.maximum ?? schema.maxLength) ? { max: schema.maximum ?? schema.maxLength ?? 0 } : {}),
     ...(schema.minimum === undefined ? {} : { min: schema.minimum }),
+    ...(schema["x-presets"] ? { presets: schema["x-presets"] } : {}),
   };
   return { kind: kindOf(schema), ...bounds, ...choicesOf(schema) };
 }

@@ -226,7 +226,7 @@ function Field({ field, first, values, error, onChange }: FieldProps) {
         />
       );
     case "json":
-      return <JsonField shared={shared} value={value} onChange={onChange} />;
+      return <JsonField shared={shared} presets={field.presets ?? []} value={value} onChange={onChange} />;
     default:
       return (
         <TextInput
@@ -279,11 +279,12 @@ function RowsField({ field, shared, values, onChange }: RowsFieldProps) {
 
 interface JsonFieldProps {
   shared: Shared;
+  presets: NonNullable<FormField["presets"]>;
   value: unknown;
   onChange(value: unknown): void;
 }
 
-function JsonField({ shared, value, onChange }: JsonFieldProps) {
+function JsonField({ shared, presets, value, onChange }: JsonFieldProps) {
   const { t } = useTranslation();
   const [text, setText] = useState(() => (value === undefined || value === null ? "" : JSON.stringify(value, null, 2)));
   const [bad, setBad] = useState(false);
@@ -296,15 +297,31 @@ function JsonField({ shared, value, onChange }: JsonFieldProps) {
       setBad(true);
     }
   };
+  const add = (title: string | null) => {
+    const preset = presets.find((each) => each.title === title);
+    if (preset) take(JSON.stringify([...(Array.isArray(value) ? value : []), preset.value], null, 2));
+  };
   return (
-    <Textarea
-      {...shared}
-      error={bad ? t("form.bad-json") : shared.error}
-      autosize
-      minRows={3}
-      styles={{ input: { fontFamily: "monospace" } }}
-      value={text}
-      onChange={(event) => take(event.currentTarget.value)}
-    />
+    <>
+      <Textarea
+        {...shared}
+        error={bad ? t("form.bad-json") : shared.error}
+        autosize
+        minRows={3}
+        styles={{ input: { fontFamily: "monospace" } }}
+        value={text}
+        onChange={(event) => take(event.currentTarget.value)}
+      />
+      {presets.length > 0 && (
+        <Select
+          label={t("form.add-preset", { label: shared.label })}
+          data={presets.map(({ title }) => title)}
+          value={null}
+          disabled={bad}
+          searchable
+          onChange={add}
+        />
+      )}
+    </>
   );
 }
