@@ -58,7 +58,7 @@ export default definePlugin({
       (request) => pages.respond(request) ?? events.respond(request) ?? authentication.respond(request),
     );
     const limit = createConcurrencyLimit(clock, CONCURRENCY);
-    const requestPhone = createPhoneClient(clock, ctx.signal, limit);
+    const requestPhone = createPhoneClient(clock, ctx.signal, limit, ctx.isTargetAllowed);
     const pusher = createPusher({
       clock,
       requestPhone,

@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import type { Clock } from "#plugin-api";
+import type { Clock, PluginContext } from "#plugin-api";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { type PhoneHttpResponse, parseHttpResponse } from "./http-response.ts";
 import type { PhoneAddress } from "./phone.ts";
@@ -46,10 +46,15 @@ export type RequestPhone = (phone: PhoneAddress, request: PhoneRequest) => Promi
 
 /**
  * Creates the client of all phones. Each request has its own connection, which phones close anyway; redirects are never
- * followed. Uses plain sockets: with thousands of phones an HTTP client needs twice the CPU time. When `signal` aborts,
+ * followed. Users enter the addresses, so each is checked against the address policy. Uses plain sockets: with thousands of phones an HTTP client needs twice the CPU time. When `signal` aborts,
  * requests in progress fail.
  */
-export function createPhoneClient(clock: Clock, signal: AbortSignal, limit: ConcurrencyLimit): RequestPhone {
+export function createPhoneClient(
+  clock: Clock,
+  signal: AbortSignal,
+  limit: ConcurrencyLimit,
+  isTargetAllowed: PluginContext["isTargetAllowed"],
+): RequestPhone {
   const open = new Set<(error: PhoneError) => void>();
   signal.addEventListener("abort", () => {
     for (const end of [...open]) end({ message: STOPPING, retryable: true });
@@ -57,6 +62,10 @@ export function createPhoneClient(clock: Clock, signal: AbortSignal, limit: Conc
   return (phone, request) =>
     new Promise((resolve) => {
       if (signal.aborted) return resolve({ error: { message: STOPPING, retryable: true } });
+      if (!isTargetAllowed(phone.host)) {
+        const message = `the address ${phone.host} is not in network.allowedTargets`;
+        return resolve({ error: { message, retryable: false } });
+      }
       const startedAt = clock.monotonicMs();
       const finish = (result: PhoneExchange): void => {
         if (result.answer) limit.recordResponse(clock.monotonicMs() - startedAt);

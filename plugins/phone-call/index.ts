@@ -31,7 +31,8 @@ export default definePlugin({
     const { port, certificateAuthority: authority, address, user, password } = ctx.config;
     const onError = (error: Error): void =>
       log.error({ event: "sip.socket_failed", err: error.message }, "SIP socket error");
-    const userAgent = await openSipUserAgent({ clock, port, tls: null, authority, address, onError });
+    const { isTargetAllowed } = ctx;
+    const userAgent = await openSipUserAgent({ clock, port, tls: null, authority, address, isTargetAllowed, onError });
     const trunk = createSipTrunk({
       ...{ clock, userAgent, uri },
       credentials: user ? { user, password: password ?? "" } : null,

@@ -29,6 +29,7 @@ export default definePlugin({
       tls: tlsSettings(ctx.config),
       authority: ctx.config.certificateAuthority,
       address: ctx.config.address,
+      isTargetAllowed: ctx.isTargetAllowed,
       onRegister: registrar.handleRegister,
       onError: (error) => log.error({ event: "sip.socket_failed", err: error.message }, "SIP socket error"),
     });

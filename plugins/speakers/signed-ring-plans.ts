@@ -70,7 +70,7 @@ function planRing({ volume, ...ring }: PlannedRing, settings: SpeakerSettings): 
 }
 
 function signDocument(plan: object, key: KeyObject): string {
-  const payload = Buffer.from(JSON.stringify(plan));
+  const payload = Buffer.from(JSON.stringify({ ...plan, kind: "ring-plan" }));
   return JSON.stringify({
     payload: payload.toString("base64"),
     signature: sign(null, payload, key).toString("base64"),

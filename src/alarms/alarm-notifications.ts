@@ -70,6 +70,7 @@ const NOTIFICATION_SOURCES: Readonly<Record<AlarmType, NotificationSource>> = {
   silent_devices: "alarm",
   missed_bells: "alarm",
   security_change: "alarm",
+  login_attack: "alarm",
 };
 
 /** Titles of alarms in notifications without a template. */
@@ -86,6 +87,7 @@ const ALARM_TITLES: Readonly<Record<AlarmType, string>> = {
   silent_devices: "Devices do not respond",
   missed_bells: "Bells were missed",
   security_change: "The highest rights or the trust were changed",
+  login_attack: "Somebody guesses passwords or tokens",
 };
 
 /**

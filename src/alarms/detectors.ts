@@ -32,6 +32,8 @@ const SHORT_INTERVAL_MS = 5_000;
 const LONG_INTERVAL_MS = 30_000;
 /** Warn this long before a token expires. @source docs/decisions/0013-other-resources.md, Alarms */
 const TOKEN_EXPIRY_WARNING_MS = 14 * 24 * 3_600_000;
+/** Refused log-ins and credentials of this time are counted. @source docs/decisions/0485-audit-entries.md */
+const ATTACK_WINDOW_MS = 15 * 60_000;
 /** How long a change of trust is an alarm. @source docs/decisions/0401-permission-rules.md, Trust */
 const TRUST_CHANGE_SHOWN_MS = 24 * 3_600_000;
 /** Hysteresis, as a fraction of the threshold. @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
@@ -49,6 +51,7 @@ export function createDetectors(deps: DetectorDeps): AlarmDetector[] {
     [["silent_devices"], LONG_INTERVAL_MS, detectSilentDevices],
     [["missed_bells"], LONG_INTERVAL_MS, detectMissedBells],
     [["security_change"], LONG_INTERVAL_MS, detectTrustChanges],
+    [["login_attack"], LONG_INTERVAL_MS, detectLoginAttack],
     [["token_expiration"], LONG_INTERVAL_MS, detectExpiringTokens],
     [
       ["license_violation", "phone_cache_update_failed", "onprem_delta_sync_error_event"],
@@ -193,6 +196,20 @@ function detectTrustChanges(now: number, { reader, endpointId }: DetectorDeps): 
     const reason = `${who}: ${change ?? request ?? "change"}`;
     return [{ alarm: "security_change" as const, endpointId: endpoint, code: id, reason, certain: true }];
   });
+}
+
+/** Many wrong passwords, codes or tokens: somebody guesses. Throttled attempts are summed up in the audit. */
+function detectLoginAttack(now: number, { reader, endpointId }: DetectorDeps): AlarmFinding[] {
+  const endpoint = endpointId();
+  const counted = reader.one<{ attempts: number }>(
+    `SELECT COALESCE(SUM(COALESCE(details ->> '$.count', 1)), 0) AS attempts FROM audit_entries
+     WHERE op IN ('log-in-refused', 'log-in-throttled', 'credential-refused') AND created_at > ?`,
+    now - ATTACK_WINDOW_MS,
+  );
+  const threshold = thresholdOf("login_attack", reader)(endpoint, counted?.attempts ?? 0);
+  if (threshold === null) return [];
+  const reason = `More than ${threshold} log-ins and credentials were refused within 15 minutes. The audit log names accounts and addresses.`;
+  return [{ alarm: "login_attack", endpointId: endpoint, code: "log-ins", reason, certain: true }];
 }
 
 /** Permanent tokens that expire soon. */

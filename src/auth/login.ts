@@ -15,6 +15,7 @@ import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store } from "../store/store.ts";
 import { isAccountLocked } from "./account-lock.ts";
 import { type AttemptThrottle, createAttemptThrottle } from "./attempt-throttle.ts";
+import { createAuditSummary } from "./audit-summary.ts";
 import {
   findUserByEmail,
   findUserProvider,
@@ -46,6 +47,8 @@ export interface LoginServiceDeps {
   passwords: Pick<NewPasswords, "hash">;
   /** Verifies passwords with other identity providers; default: none. */
   verifyWithProviders?: VerifyWithProviders;
+  /** A summed up audit entry could not be written; default: ignored. */
+  onAuditError?(error: unknown): void;
   /** Called after a log-in with a local password, with the id of the token of its session. */
   onPasswordLogin?(tokenId: string, user: { id: string; email: string }, password: string): void;
 }
@@ -167,6 +170,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
   const codes = createAttemptThrottle(clock, CODE_BACKOFF);
   const tickets = createLoginTickets(clock);
   const pending = new Map<string, number>();
+  const summary = createAuditSummary(store, clock, deps.onAuditError ?? (() => undefined));
   const limitHashing = createSemaphore(MAX_CONCURRENT_HASHES, MAX_QUEUED_HASHES);
   const limitKnownHashing = createSemaphore(MAX_CONCURRENT_HASHES_OF_KNOWN, MAX_QUEUED_HASHES);
   const { scope } = access.systemContext("sign-in");
@@ -234,8 +238,33 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     }
   }
 
+  /** Throttled attempts come in floods and are summed up. Of an account that does not exist only the address is kept. */
+  function auditThrottled<T>(user: () => User | null, address: string | null, attempt: () => Promise<T>): Promise<T> {
+    return attempt().catch((error: unknown) => {
+      if (error instanceof TooManyRequestsError) {
+        const known = user();
+        const event = {
+          op: "log-in-throttled",
+          resource: users.name,
+          rowId: known?.id ?? null,
+          what: "log-in",
+        } as const;
+        summary.record(event, actorContextFor(known, address));
+      }
+      throw error;
+    });
+  }
+
   /** Verifies password and lock. */
-  async function verifyCredentials(
+  function verifyCredentials(given: LoginCredentials, address: string | null, browser: string | null): Promise<User> {
+    return auditThrottled(
+      () => findUserByEmail(store, given.email),
+      address,
+      () => checkCredentials(given, address, browser),
+    );
+  }
+
+  async function checkCredentials(
     { email, password }: LoginCredentials,
     address: string | null,
     browser: string | null,
@@ -293,6 +322,11 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       const known = { ...(provider && { identityProvider: provider }), ...(secondFactor && { secondFactor }) };
       const details = Object.keys(known).length > 0 ? { details: known } : {};
       tx.addAuditEvent({ op: "log-in", resource: users.name, rowId: user.id, ...details }, by);
+      // The account for when everything else fails: its use is an alarm.
+      if (user.breakGlass) {
+        const change = `${user.name} logged in with a break-glass account.`;
+        tx.addAuditEvent({ op: "trust-change", resource: users.name, rowId: user.id, details: { change } }, by);
+      }
       if (passwordHash !== null) {
         const password = { passwordHash, passwordChangedAt: now };
         tx.update(users, user.id, { passwordResetRequired: false }, by, password);
@@ -313,7 +347,11 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
    * `code`.
    */
   async function redeemCode(user: User, code: string, key: string, by: ActorContext): Promise<SecondFactorKind> {
-    assertNotThrottled(codes.begin(key));
+    await auditThrottled(
+      () => user,
+      by.actor.address,
+      async () => assertNotThrottled(codes.begin(key)),
+    );
     const options = { secrets: store.secrets, now: clock.now() };
     const kind = await store.write((tx) => redeemSecondFactorCode(tx, user.id, code, by, options));
     if (kind === null) {

@@ -3,6 +3,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { describeReport, type ZoneChangeReport } from "../bells/zone-changes.ts";
 import { systemClock } from "../lib/clock.ts";
+import { signedPayload } from "../lib/signed-document.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import { runAsOwner } from "../lib/file-ownership.ts";
 import type { Terminal } from "../lib/terminal.ts";
@@ -96,7 +97,7 @@ export function addTz(program: Command, terminal: Terminal, finish: (exitCode: n
       const document = isFolder
         ? readZoneFolder(source)
         : await readZoneFile(source, { sha256: sha256 ?? null, keys: [] });
-      const payload = Buffer.from(JSON.stringify(document));
+      const payload = signedPayload("time-zones", document);
       const signature = sign(null, payload, parseSigningKey(readFileSync(key, "utf8"))).toString("base64");
       writeFileSync(target, JSON.stringify({ payload: payload.toString("base64"), signature }));
       terminal.out(`${document.version}: ${Object.keys(document.zones).length} zones in ${target}`);

@@ -10,6 +10,7 @@ import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { DeliveryProviders } from "../notifications/engine/delivery-providers.ts";
 import type { NotificationService } from "../notifications/notification-service.ts";
+import type { HeldAuditNotes } from "../ops/audit-notes.ts";
 import { ensureAuthority } from "../ops/tls/certificates.ts";
 import { offeredUpgrade } from "../ops/upgrade/remote-upgrade.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
@@ -17,6 +18,7 @@ import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import { createStagedRollouts, type StagedRollouts } from "../rollout/staged-rollouts.ts";
 import { type Catalogue, tableName } from "../schema/catalogue.ts";
+import type { SignedAuditNote } from "../store/audit-chain.ts";
 import type { SharedLog } from "../store/shared-log.ts";
 import type { ActorContext, ChangeCapture, Store, StoreReader, Transaction } from "../store/store.ts";
 import { createHubChangeRecorder } from "../sync/capture/change-recorders.ts";
@@ -53,7 +55,7 @@ import { withSecretMarks } from "../sync/protocol/secret-marks.ts";
 import { createRemoteChannel, type RemoteChannelDeps } from "../sync/remote-delivery/remote-channel.ts";
 import { createSqliteProgramRunner } from "../sync/storage/sqlite-program-runner.ts";
 import { deleteRecord, getRecord, putRecord, type RowBody, scanRecords } from "../sync/storage/transaction-program.ts";
-import { type Acceptor, createAcceptor } from "../sync/transport/acceptor.ts";
+import { type Acceptor, createAcceptor, type LinkedSite } from "../sync/transport/acceptor.ts";
 import { createApplianceAuthority } from "./appliance-authority.ts";
 import { createHubControlHandler, type HubControlHandlerDeps } from "./hub-control-handler.ts";
 
@@ -77,6 +79,8 @@ export interface HubLinkDeps {
   ): ReturnType<HubControlHandlerDeps["request"]>;
   /** Verifies the password of a log-in at an appliance. Throws CallerError. */
   logIn: HubControlHandlerDeps["logIn"];
+  /** Ends of the appliances' audits, which are kept here. */
+  heldAuditNotes?: HeldAuditNotes;
   /** The shared log of the organisation, if there is one. */
   shared?: Pick<SharedLog, "isReachable">;
 }
@@ -228,6 +232,13 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
     await sendRevokedKeys(acceptor?.connected() ?? []);
   }
 
+  /** The appliance gets what was kept before, so that what it sends now cannot replace it. */
+  function exchangeAuditEnds(by: LinkedSite, note: SignedAuditNote): void {
+    if (!deps.heldAuditNotes) return;
+    by.sendControl({ t: "audit-ends", notes: deps.heldAuditNotes.of(by.endpoint) });
+    deps.heldAuditNotes.keep(by.endpoint, note).catch(onFault);
+  }
+
   return {
     hub,
     upgrades,
@@ -279,6 +290,7 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
           ),
         onControlMessage(by, message) {
           if (message.t === "status") presences?.recordStatus(by.endpoint, message);
+          else if (message.t === "audit-end") exchangeAuditEnds(by, message.note);
           else answer(by, message);
         },
         onLinkChanged(endpoint, linked) {

@@ -7,11 +7,13 @@ import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { ResolvedAddress } from "../lib/ssrf-guard.ts";
 import type { NotificationService } from "../notifications/notification-service.ts";
+import type { AuditNotes } from "../ops/audit-notes.ts";
 import type { HealthReason } from "../ops/health/health.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
+import type { SignedAuditNote } from "../store/audit-chain.ts";
 import type { ActorContext, ChangeCapture, Store, Transaction } from "../store/store.ts";
 import { createSiteChangeRecorder, isSentToCloud } from "../sync/capture/change-recorders.ts";
 import { createDeferredLedgerSync, PENDING_LEDGER_TABLE } from "../sync/capture/deferred-ledger-sync.ts";
@@ -70,6 +72,8 @@ export interface SiteLinkDeps {
   route: HubRoute;
   /** Failover with peers. */
   failover(): LinkFailover;
+  /** Ends of the audit, which the cloud keeps. */
+  auditNotes?: Pick<AuditNotes, "current" | "onNote" | "receiveKept">;
 }
 
 /** An API request to forward to the cloud. */
@@ -291,6 +295,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
         if (beat) deps.failover().receiveHeartbeat(beat);
       },
       trustChanged: () => deps.failover().trustChanged(),
+      onAuditEnds: (notes) => deps.auditNotes?.receiveKept("in the cloud", notes),
       onRenewed(next) {
         identity = next;
         deps.failover().trustChanged();
@@ -324,6 +329,8 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
         return link && readQueueStatus(store, link);
       },
     });
+    const sendAuditEnd = (note: SignedAuditNote): void => void dialer?.sendControl({ t: "audit-end", note });
+    const stopNoting = deps.auditNotes?.onNote(sendAuditEnd);
     dialer = createDialer({
       ...{ clock, log, version: deps.version, random: deps.random, pingIntervalMs: deps.route.pingIntervalMs },
       address: () => hubAddressOf(identity as LocalIdentity, deps.route),
@@ -334,6 +341,8 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
         reportCredentialHealth();
         if (state !== "connected") return;
         clock.defer(status.report);
+        const end = deps.auditNotes?.current();
+        if (end) sendAuditEnd(end);
         clock.after(SETTLED_MS, () => void controlClient.renew(), { background: true });
       },
     });
@@ -344,6 +353,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     const stopFollowingNetwork = events.on("network.changed", ({ addresses }) => dialer?.networkChanged(addresses));
     unsubscribe = () => {
       stopFollowingNetwork();
+      stopNoting?.();
       stopLedgerSync();
       stopWaking();
       renewal.cancel();

@@ -1,3 +1,5 @@
+import type { SignedAuditNote } from "../store/audit-chain.ts";
+
 /** State that an appliance sends to its peers each second and on changes. Always complete, so that one may be lost. */
 export interface PeerHeartbeat {
   endpoint: string;
@@ -18,6 +20,10 @@ export interface PeerHeartbeat {
   over: readonly string[];
   /** Groups that a sound is limited to, by its id; other sounds go to all devices. */
   covers?: Readonly<Record<string, readonly string[]>>;
+  /** The end of its audit, for peers to keep. */
+  auditEnd?: SignedAuditNote;
+  /** Ends of the audits of peers that it keeps, by endpoint. */
+  auditEnds?: Readonly<Record<string, readonly SignedAuditNote[]>>;
 }
 
 /** @source docs/decisions/0040-replication.md, Section 9 */

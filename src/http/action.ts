@@ -93,6 +93,8 @@ export interface GuardedAction extends ActionBase {
    * `super`: as `path`, and only for members of super groups, with an audit entry: it decides whom the appliance trusts.
    */
   permission?: "path" | "anyone" | "super";
+  /** Reading leaves an audit entry, summed up; the name of the resource that was read. */
+  auditsReading?: string;
   /**
    * True if `?dryRun=true` is supported: the action must write through `deps.store` of the request only. Other
    * actions refuse the parameter.

@@ -1,5 +1,6 @@
 import type http from "node:http";
 import Koa, { type Middleware, type Next, type ParameterizedContext } from "koa";
+import { createAuditSummary } from "../auth/audit-summary.ts";
 import { createHostCheck, type HostCheck } from "../auth/host-check.ts";
 import { notFound } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
@@ -107,11 +108,38 @@ export function createApi(deps: ApiDeps): Api {
   };
 }
 
+function auditErrorLogger({ log }: ApiDeps): (error: unknown) => void {
+  return (err) => log.error({ event: "audit.entry_not_stored", err }, "failed to store an audit entry");
+}
+
+/** Kinds of credentials by the start of the path; all others are access tokens. */
+const CREDENTIAL_KINDS: readonly (readonly [RegExp, string])[] = [
+  [/^\/scim\//, "token of a directory"],
+  [/^\/x\//, "credentials of a plugin"],
+  [/^\/(?:api\/)?(?:v1\/)?oauth/, "secret of an application"],
+];
+
+/** Audits wrong tokens and secrets, summed up per address: they may be guesses. Without any, it was a forgotten log-in. */
+function createRefusedCredentialLog(deps: ApiDeps): (request: http.IncomingMessage, status: number) => void {
+  const summary = createAuditSummary(deps.store, deps.clock, auditErrorLogger(deps));
+  const { scope } = deps.access.systemContext("api");
+  return (request, status) => {
+    const path = request.url ?? "";
+    const isOAuth = CREDENTIAL_KINDS[2]?.[0].test(path) === true;
+    if (status !== 401 || !(isOAuth || request.headers.authorization !== undefined || path.includes("access_token=")))
+      return;
+    const what = CREDENTIAL_KINDS.find(([pattern]) => pattern.test(path))?.[1] ?? "access token";
+    const actor = { kind: "user", userId: null, name: "unknown caller", address: clientAddress(request) } as const;
+    summary.record({ op: "credential-refused", resource: "user-tokens", rowId: null, what }, { actor, scope });
+  };
+}
+
 /** Outermost middleware: sends the response or error and logs the request. */
 function respond(deps: ApiDeps, admission: Admission): Middleware<RequestState> {
   // Request ids are unique across restarts without a random number per request.
   const run = newId();
   let requests = 0;
+  const logRefusedCredential = createRefusedCredentialLog(deps);
   return async (context, next) => {
     const startedAt = deps.clock.monotonicMs();
     requests += 1;
@@ -131,6 +159,7 @@ function respond(deps: ApiDeps, admission: Admission): Middleware<RequestState> 
     const response = withCorsHeaders(complete, context.req, deps.settings.api.origins);
     await sendResponse(context, response);
     const status = response.status ?? 200;
+    logRefusedCredential(context.req, status);
     const ms = Math.round((deps.clock.monotonicMs() - startedAt) * 10) / 10;
     // Refusals under load are counted in the metrics; a line for each would add to the load.
     const level = (method === "GET" && status < 400) || status === 429 ? "debug" : "info";
@@ -145,7 +174,9 @@ function createEndpoints(deps: ApiDeps): Endpoint[] {
   const deniedRequests = createDeniedRequestLog(deps.store, deps.clock, (err) =>
     deps.log.error({ event: "audit.denied_request_not_stored", err }, "failed to store denied request"),
   );
+  const readings = createAuditSummary(deps.store, deps.clock, auditErrorLogger(deps));
   const serving = {
+    readings,
     presenter: createPresenter(deps, VERSION_BASE),
     deniedRequests,
     idempotency: createIdempotency(deps),

@@ -1,3 +1,4 @@
+import type { AuditSummary } from "../auth/audit-summary.ts";
 import { actorOf, type Principal } from "../auth/principal.ts";
 import { runAs } from "../lib/current-work.ts";
 import { CallerError, forbidden, invalidValue, notFound, UpstreamError } from "../lib/errors.ts";
@@ -50,6 +51,8 @@ export interface Endpoint {
 export interface EndpointServices {
   presenter: Presenter;
   deniedRequests: DeniedRequestLog;
+  /** What was read and must be known afterwards. */
+  readings: AuditSummary;
   idempotency: IdempotentExecutor;
 }
 
@@ -113,7 +116,7 @@ interface AuthenticatedCall {
 async function serveAuthenticated(
   { action, base, plan, parents, check }: AuthenticatedCall,
   deps: ApiDeps,
-  { presenter, deniedRequests, idempotency }: EndpointServices,
+  { presenter, deniedRequests, idempotency, readings }: EndpointServices,
 ): Promise<HttpResponse> {
   const { principal, early } = await identifyCaller(base, plan, deps);
   const keeps = !parseDryRun(action, base);
@@ -154,6 +157,8 @@ async function serveAuthenticated(
         return idempotency(complete, (given) => withRingDiff(given, execute));
       };
       const response = await withCloudProxy(run, { base, principal, body }, deps.proxyToCloud);
+      if (action.auditsReading)
+        readings.record({ op: "read", ...auditedReading(action.auditsReading, complete) }, complete.by);
       return check.addWarnings(response, ignored);
     };
     if (overruling) return handle(overruling);
@@ -255,6 +260,14 @@ function authorize(action: Partial<RowOperation>, request: ApiRequest): void {
   if (!scope.allows(request.method, path))
     throw action.isVisible && !action.isVisible(request, scope) ? notFound() : forbidden();
   if (action.permission === "super") assertSuperUser(request.by);
+}
+
+function auditedReading(
+  resource: string,
+  { path, query }: Pick<ApiRequest, "path" | "query">,
+): { resource: string; rowId: null; what: string } {
+  const format = textParameter(query, "format");
+  return { resource, rowId: null, what: format === null ? path : `${path} as ${format.slice(0, 20)}` };
 }
 
 /** @source docs/decisions/0401-permission-rules.md, Trust */

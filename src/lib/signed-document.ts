@@ -1,11 +1,23 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { CallerError } from "./errors.ts";
 
+/** What a document is signed for: one key may sign several kinds. It is the member `kind` of the payload. */
+export type SignedDocumentKind = "upgrade" | "time-zones" | "licence" | "ring-plan";
+
+/** Kinds that earlier releases signed without naming them. No other kind takes a document without one. */
+const UNNAMED_KINDS: ReadonlySet<SignedDocumentKind> = new Set(["licence", "ring-plan"]);
+
+/** The bytes to sign of a document of this kind. */
+export function signedPayload(kind: SignedDocumentKind, value: object): Buffer {
+  return Buffer.from(JSON.stringify({ ...value, kind }));
+}
+
 /**
  * Reads a signed document: `{"payload": "<base64 of JSON>", "signature": "<base64, Ed25519 over the payload's
- * bytes>"}`. Throws CallerError for anything else, and for a document that none of `keys` signed. @source RFC 8032
+ * bytes>"}`; its kind is left out. Throws CallerError for anything else, for a document that none of `keys` signed, and for
+ * one that was signed for something else. @source RFC 8032
  */
-export function verifySignedDocument(text: string, keys: readonly string[]): unknown {
+export function verifySignedDocument(text: string, keys: readonly string[], kind: SignedDocumentKind): unknown {
   let payload: Buffer;
   let signature: Buffer;
   try {
@@ -18,11 +30,22 @@ export function verifySignedDocument(text: string, keys: readonly string[]): unk
     throw invalidDocument("No trusted key is configured: add the vendor's public key to the settings.");
   if (!keys.some((key) => verify(null, payload, publicKey(key), signature)))
     throw invalidDocument("The document is not signed with a trusted key.");
+  let value: unknown;
   try {
-    return JSON.parse(payload.toString("utf8"));
+    value = JSON.parse(payload.toString("utf8"));
   } catch {
     throw invalidDocument("The payload of the document must be JSON.");
   }
+  return assertKind(value, kind);
+}
+
+function assertKind(value: unknown, kind: SignedDocumentKind): unknown {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  const { kind: signedFor, ...rest } = (isObject ? value : {}) as Record<string, unknown>;
+  if (signedFor === undefined && UNNAMED_KINDS.has(kind)) return value;
+  if (signedFor === kind) return rest;
+  const found = typeof signedFor === "string" ? `for ${signedFor.slice(0, 40)}` : "without saying what for";
+  throw invalidDocument(`The document is signed ${found}; it must be signed for ${kind}.`);
 }
 
 /** A public key in the form of the settings: base64 of its 32 bytes. @source RFC 8410 for the prefix */

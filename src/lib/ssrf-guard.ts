@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { createAddressSet } from "./address-set.ts";
 import { CallerError, UpstreamError } from "./errors.ts";
+import { addressForms, isMetadataAddress } from "./metadata-addresses.ts";
 import { ownAddresses } from "./network-route.ts";
 
 /** One address of a host name. */
@@ -11,7 +12,7 @@ export interface ResolvedAddress {
 }
 
 export interface SsrfGuardDeps {
-  /** Addresses, networks (`10.0.0.0/8`) and host names that are always allowed. */
+  /** Addresses, networks (`10.0.0.0/8`) and host names that are always allowed, except for metadata addresses of clouds. */
   allowedTargets: readonly string[];
   /** This machine's addresses; read for each decision, since they change. */
   localAddresses?: () => readonly string[];
@@ -26,6 +27,8 @@ export interface SsrfGuard {
    * UpstreamError when the name has no address or only refused ones. IPv6 literals may have brackets.
    */
   resolveAllowed(host: string): Promise<ResolvedAddress>;
+  /** Whether a connection to this IP address is allowed; false for a text that is no address. */
+  isAllowed(address: string): boolean;
 }
 
 /** Loopback, link-local, multicast, unspecified and broadcast networks. @source RFC 6890 */
@@ -47,15 +50,22 @@ export function createSsrfGuard(deps: SsrfGuardDeps): SsrfGuard {
   const refused = createAddressSet(BLOCKED_NETWORKS);
   const allowed = createAddressSet(deps.allowedTargets);
   const names = new Set(deps.allowedTargets.map((target) => target.toLowerCase()));
-  const isAllowed = ({ address }: ResolvedAddress): boolean =>
-    allowed.has(address) || (!refused.has(address) && !createAddressSet(localAddresses()).has(address));
+  const isAllowed = (address: string): boolean => {
+    if (isIP(address.split("%")[0] ?? "") === 0 || isMetadataAddress(address)) return false;
+    if (allowed.has(address)) return true;
+    const own = createAddressSet(localAddresses());
+    // An IPv6 address may contain a refused IPv4 address, which a gateway connects to.
+    return addressForms(address).every((form) => allowed.has(form) || (!refused.has(form) && !own.has(form)));
+  };
   return {
+    isAllowed,
     async resolveAllowed(host) {
       const name = host.replace(/^\[(.*)\]$/, "$1");
       const version = isIP(name);
       const found: ResolvedAddress[] =
         version === 0 ? await resolve(name) : [{ address: name, family: version === 4 ? 4 : 6 }];
-      const chosen = names.has(name.toLowerCase()) ? found[0] : found.find(isAllowed);
+      const isNamed = names.has(name.toLowerCase());
+      const chosen = found.find(({ address }) => (isNamed && !isMetadataAddress(address)) || isAllowed(address));
       if (chosen) return chosen;
       const problem = found.length === 0 ? "has no address" : "resolves to an address that is not allowed";
       throw new UpstreamError("upstream", `The host ${host} ${problem}.`, { host });

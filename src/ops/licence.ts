@@ -70,7 +70,7 @@ export function createLicence({ store, clock, events, log, keys }: LicenceDeps):
     const document = readOperationState<string>(store, STATE_KEY);
     if (document === null) return null;
     try {
-      return parseGrant(verifySignedDocument(document, keys));
+      return parseGrant(verifySignedDocument(document, keys, "licence"));
     } catch (error) {
       log.warn({ event: "licence.invalid", err: error }, "the installed licence is no longer valid");
       return null;
@@ -111,7 +111,7 @@ export function createLicence({ store, clock, events, log, keys }: LicenceDeps):
     state,
     isValid: () => reportedCodes.size === 0,
     async install(document) {
-      parseGrant(verifySignedDocument(document, keys));
+      parseGrant(verifySignedDocument(document, keys, "licence"));
       await store.write((tx) => writeOperationState(tx, STATE_KEY, document));
       checkViolations();
       return state();

@@ -201,6 +201,11 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
    * address policy does not allow it.
    */
   resolveTarget(host: string): Promise<string>;
+  /**
+   * Whether the address policy allows connections to this IP address. Ask before each connection to an address of a device, which
+   * users enter: loopback, link-local and own addresses are for `network.allowedTargets` only.
+   */
+  isTargetAllowed(address: string): boolean;
   every(periodMs: number, handler: () => void): void;
   /** Subscribes to a core event. */
   onEvent<K extends keyof PluginEvents>(name: K, handler: (payload: PluginEvents[K]) => void): void;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { ConflictError, UpstreamError } from "../lib/errors.ts";
 import type extensions from "../resources/devices/extensions.ts";
 import { extensionFeature } from "../resources/devices/features.ts";
@@ -31,6 +32,10 @@ export function extensionHooks(plugins: ExtensionPlugins): ResourceHooks<typeof 
       if (before === null || before.plugin === null) return;
       if (by.actor.kind === "user") Object.assign(after, { type: before.type, deviceType: before.deviceType });
       if (given.has("config")) storeConfig(change, before.plugin, plugins);
+      if (by.replicated && !isDeepStrictEqual(after.config, before.config)) {
+        after.config = receivedConfig(change, plugins.config(before.plugin));
+        plugins.onSettingsWritten(before.plugin);
+      }
       if (given.has("config") || given.has("disabled") || given.has("globalDisabled"))
         plugins.onSettingsWritten(before.plugin);
     },
@@ -56,6 +61,16 @@ function rejectRemoval(row: Extension | null): void {
     throw new ConflictError("This extension cannot be deleted: it represents the appliances.");
   if (row?.plugin)
     throw new ConflictError("This extension cannot be deleted because it belongs to a plugin. Disable it instead.");
+}
+
+/** Without the plugin nobody knows where its secrets go: none is kept beside changed values. */
+function receivedConfig(
+  { before, after }: RowMutation<typeof extensions>,
+  config: PluginConfig | null,
+): Extension["config"] {
+  if (config) return config.toReplicated(after?.config, before?.config);
+  const values = Object.entries((after?.config ?? {}) as Record<string, unknown>);
+  return Object.fromEntries(values.filter(([, value]) => !(typeof value === "string" && value.startsWith("v1:"))));
 }
 
 function storeConfig(

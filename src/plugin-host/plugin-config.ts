@@ -14,6 +14,11 @@ export interface PluginConfig {
    * null clears it. It must be given again when what decides who receives it changes. Throws CallerError with errors for `config.<field>`.
    */
   toStored(input: unknown, stored: unknown): Values;
+  /**
+   * The values to store for a configuration that arrived from the cloud or an appliance. Secrets are not sent, so the stored
+   * ones are kept, except for those whose target is another one now: they were not given for it.
+   */
+  toReplicated(received: unknown, stored: unknown): Values;
   /** Names of the non-secret values. */
   readonly publicNames: readonly string[];
   /** The non-secret part of a stored configuration. */
@@ -53,6 +58,15 @@ export function createPluginConfig(fields: ConfigFields, secrets: Secrets): Plug
         if (typeof values[name] === "string") values[name] = secrets.seal(values[name] as string);
       for (const name of kept) values[name] = before[name];
       return Object.fromEntries(Object.entries(values).filter(([name]) => isGiven(asked, name)));
+    },
+    toReplicated(received, stored) {
+      const before = asObject(stored) ?? {};
+      const given = Object.entries(asObject(received) ?? {}).filter(([name]) => !secretNames.includes(name));
+      const after: Values = Object.fromEntries(given);
+      for (const name of secretNames) if (typeof before[name] === "string") after[name] = before[name];
+      const change = { before: withDefaults(before), after: withDefaults(after), isGiven: () => false };
+      for (const { field } of secretsOfOtherTargets(fields, change)) delete after[String(field)];
+      return after;
     },
     toPublic(stored) {
       const entries = Object.entries(asObject(stored) ?? {});

@@ -95,6 +95,7 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
     },
     fetch: (url, options = {}) => guardedFetch(url, options, { ssrfGuard, clock, signal }),
     resolveTarget: async (host) => (await ssrfGuard.resolveAllowed(host)).address,
+    isTargetAllowed: ssrfGuard.isAllowed,
     every: (periodMs, handler) => void clock.every(periodMs, handler),
     onEvent(name, handler) {
       made.eventHandlers.push({ name, handler: handler as (payload: PluginEvents[keyof PluginEvents]) => void });

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { ConflictError, UpstreamError } from "../lib/errors.ts";
+import { createSsrfGuard } from "../lib/ssrf-guard.ts";
 import type { DeliveryProviders } from "../notifications/engine/delivery-providers.ts";
 import type {
   ConfigFields,
@@ -87,7 +88,12 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
     log.warn({ event: "plugin.setting_ignored", setting }, "unknown plugin setting ignored");
   let matchClaim = compileClaims(manifests);
   const findProvider = (type: string, identifier: string): string | null => matchClaim(type, identifier);
-  const callDeps: Omit<PluginCallDeps, "grants" | "grantsRings"> = { ...deps, findProvider };
+  const { isAllowed } = createSsrfGuard({ allowedTargets: deps.settings.network.allowedTargets });
+  const callDeps: Omit<PluginCallDeps, "grants" | "grantsRings"> = {
+    ...deps,
+    findProvider,
+    isTargetAllowed: isAllowed,
+  };
   const plugins = new Map(
     installed.map((plugin) => [plugin.manifest.name, new HostedPlugin(plugin, { host: deps, answers: callDeps })]),
   );

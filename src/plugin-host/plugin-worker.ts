@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../lib/clock.ts";
 import { BugError } from "../lib/errors.ts";
+import { refuseMetadataAddresses } from "../lib/metadata-addresses.ts";
 import { trackUdpSockets } from "../lib/udp-socket-tracker.ts";
 import type { PluginDefinition } from "../plugin-api/index.ts";
 import { SHUTDOWN_COMPLETE, SHUTDOWN_REQUEST } from "./graceful-shutdown.ts";
@@ -16,6 +17,7 @@ export interface PluginWorkerData {
 if (!parentPort) throw new BugError("plugin-worker must run in a worker thread");
 const port = parentPort;
 const closeSockets = trackUdpSockets();
+refuseMetadataAddresses();
 const { entry, init } = workerData as PluginWorkerData;
 /** After a complete shutdown the thread exits by itself; open handles keep it alive until it is terminated. */
 function send(message: FromPlugin): void {

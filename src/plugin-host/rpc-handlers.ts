@@ -12,6 +12,7 @@ import { readPluginState, writePluginState } from "./plugin-state.ts";
 import { listResourceRows } from "./readable-resources.ts";
 
 const MAX_PORT = 65_535;
+const FIRST_MULTICAST_OCTET = 224;
 /** Longer than ten concatenated text messages. */
 const MAX_MESSAGE_LENGTH = 2_000;
 const MAX_PAUSE_MS = 60_000;
@@ -27,6 +28,8 @@ export interface PluginCallDeps
   findProvider(type: string, deviceIdentifier: string): string | null;
   /** Resources that the plugin's manifest grants. */
   grants: readonly string[];
+  /** Address policy of targets that are no multicast groups. */
+  isTargetAllowed(address: string): boolean;
   /** The manifest grants access to upcoming rings. */
   grantsRings: boolean;
 }
@@ -40,13 +43,17 @@ export async function handlePluginCall(
 ): Promise<unknown> {
   switch (method) {
     case "stream.open":
-      return deps.openStream(plugin, checkedTarget(args[0]), checkedId(args[1], "stream.open: a notification"));
+      return deps.openStream(
+        plugin,
+        allowedTarget(checkedTarget(args[0]), deps),
+        checkedId(args[1], "stream.open: a notification"),
+      );
     case "stream.close":
       return deps.closeStream(checkedAddress(args[0]), checkedId(args[1], "stream.close: a notification"));
     case "voice.prepare":
       return deps.voice.prepare(checkedParts(args[0]), checkedId(args[1], "voice: a notification"));
     case "voice.open":
-      return deps.voice.open(plugin, checkedVoiceTarget(args[0]));
+      return deps.voice.open(plugin, allowedTarget(checkedVoiceTarget(args[0]), deps));
     case "voice.say":
       return deps.voice.say(
         plugin,
@@ -126,6 +133,13 @@ function checkedTarget(given: unknown): Omit<AudioTarget, "ssrc"> {
     ...(secrecy === undefined ? {} : { secrecy: checkedSecrecy(secrecy) }),
     ...(networkInterface === undefined ? {} : { networkInterface }),
   };
+}
+
+/** A device chooses in its SDP where its audio goes. */
+function allowedTarget<T extends Pick<AudioTarget, "group">>(target: T, { isTargetAllowed }: PluginCallDeps): T {
+  const isMulticast = Number(target.group.split(".")[0]) >= FIRST_MULTICAST_OCTET && target.group !== "255.255.255.255";
+  if (isMulticast || isTargetAllowed(target.group)) return target;
+  throw new CallerError("invalid-value", `stream: the address ${target.group} is not in network.allowedTargets`);
 }
 
 function checkedSecrecy(given: unknown): SrtpMasterKey {

@@ -75,6 +75,8 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   indexes?: readonly (readonly string[])[];
   /** Append-only rows, written in bulk by their module: neither audited nor in the change feed. */
   appendOnly?: boolean;
+  /** Reading the rows through the API leaves an audit entry, summed up. */
+  auditsReading?: boolean;
   /** Append-only rows that are included in the full-text index. */
   fullTextSearched?: boolean;
   /** Default sort field; `createdAt` if not given. */

@@ -41,7 +41,7 @@ export interface PlanVerificationContext {
 
 /** Verifies and parses a signed plan. Throws CallerError for an invalid plan. */
 export function verifyRingPlan(text: string, { key, mac, now, sequence }: PlanVerificationContext): OfflineRingPlan {
-  const plan = verifySignedDocument(text, [key]) as Partial<OfflineRingPlan> | null;
+  const plan = verifySignedDocument(text, [key], "ring-plan") as Partial<OfflineRingPlan> | null;
   if (
     typeof plan !== "object" ||
     plan === null ||

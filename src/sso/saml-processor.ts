@@ -1,6 +1,7 @@
 import { type CacheProvider, type Profile, SAML, ValidateInResponseTo } from "@node-saml/node-saml";
 import { LoginError, type LoginErrorCode } from "./login-error.ts";
 import { LOGIN_TIMEOUT_MS } from "./pending-login.ts";
+import { withoutSha1 } from "./sha1-refusal.ts";
 import type { SamlAssertion, SamlConfig, SamlWorkerRequest, SamlWorkerResponse } from "./saml-worker-messages.ts";
 
 /**
@@ -86,7 +87,8 @@ async function readResponse({
   // The response may answer this request only.
   const getAsync = async (id: string): Promise<string | null> => (id === request ? requestedAt : null);
   const library = createSaml(parties, { ...NO_CACHE, getAsync });
-  const { profile } = await library.validatePostResponseAsync({ SAMLResponse: response });
+  const validate = () => library.validatePostResponseAsync({ SAMLResponse: response });
+  const { profile } = await (parties.allowSha1 ? validate() : withoutSha1(validate));
   if (!profile) throw new LoginError("answer", "The provider sent no assertion.");
   return toAssertion(profile);
 }

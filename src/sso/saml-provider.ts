@@ -83,6 +83,7 @@ function readSamlConfig(row: IdentityProviderRow, deps: ProviderDeps): SamlConfi
     idpIssuer: row.idpIssuer,
     idpCertificates: splitCertificates(row.idpCertificates),
     clockToleranceMs: row.clockToleranceInSecs * 1_000,
+    allowSha1: row.allowSha1,
   };
 }
 

@@ -15,6 +15,8 @@ export interface SamlConfig {
   /** PEM, one certificate each. */
   idpCertificates: readonly string[];
   clockToleranceMs: number;
+  /** Accept signatures with SHA-1. */
+  allowSha1: boolean;
 }
 
 /** Requests to the SAML worker. */

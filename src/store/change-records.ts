@@ -4,7 +4,8 @@ import { newId } from "../lib/ids.ts";
 import auditEntries from "../resources/security/audit-entries.ts";
 import type { Field, ObjectField } from "../schema/field.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import { AUDIT_COLUMNS, type AuditTail, chainHash, readAuditTail } from "./audit-chain.ts";
+import { AUDIT_COLUMNS, AUDIT_SEALED, type AuditTail, chainHash, readAuditTail } from "./audit-chain.ts";
+import { clearUnsealedMark, createUnsealedAuditCheck } from "./audit-seal.ts";
 import type { AnyRow } from "./row-shape.ts";
 import { isSameValue } from "./row-values.ts";
 import type { SearchIndex } from "./search-index.ts";
@@ -31,6 +32,7 @@ export interface ChangeRecords {
 /** Creates the recorder; its prepared statements live as long as the database. */
 export function createChangeRecords(
   db: Database.Database,
+  auditKey: Buffer,
   searchIndex: Pick<SearchIndex, "markChanged">,
   clock: Clock,
 ): ChangeRecords {
@@ -40,14 +42,26 @@ export function createChangeRecords(
     `INSERT INTO audit_entries (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
   );
   let tail: AuditTail | null = null;
+  const unsealed = createUnsealedAuditCheck(db);
   const auditedFieldsByResource = new Map<AnyResource, AuditedFields>();
+
+  /** Entries of earlier releases have hashes without the key; this one, which has it, vouches for them. */
+  function appendSeal({ number, hash, broken }: { number: number; hash: string; broken: object | null }): void {
+    const details = { entries: number, hash, intact: broken === null, ...(broken && { broken }) };
+    appendEntry({ op: AUDIT_SEALED, resource: auditEntries.name, rowId: null }, STORE_ITSELF, [
+      ...[null, null, JSON.stringify(details)],
+    ]);
+    clearUnsealedMark(db);
+  }
 
   function appendEntry(
     event: { op: string; resource: string; rowId: string | null },
-    by: ActorContext,
+    by: Pick<ActorContext, "actor"> & { scope: Pick<ActorContext["scope"], "domainId"> },
     texts: (string | null)[],
   ): void {
     tail ??= readAuditTail((sql) => db.prepare(sql).get());
+    const found = unsealed.take();
+    if (found) appendSeal(found);
     const { actor, scope } = by;
     const now = clock.now();
     const entry: SqlValue[] = [
@@ -55,7 +69,7 @@ export function createChangeRecords(
       ...[actor.kind, actor.userId, actor.name, actor.address, scope.domainId],
       ...texts,
     ];
-    tail = { pk: tail.pk + 1, hash: chainHash(tail.hash, entry) };
+    tail = { pk: tail.pk + 1, hash: chainHash(auditKey, tail.hash, entry) };
     addAudit.run(...entry, tail.hash);
     searchIndex.markChanged(auditEntries, null, { ...tail });
   }
@@ -96,9 +110,15 @@ export function createChangeRecords(
     },
     resetCache() {
       tail = null;
+      unsealed.reset();
     },
   };
 }
+
+const STORE_ITSELF = {
+  actor: { kind: "system", userId: null, name: "store", address: null },
+  scope: { domainId: null },
+} as const;
 
 /** Fields of a resource that may appear in the audit. */
 type AuditedFields = readonly (readonly [name: string, spec: Field])[];

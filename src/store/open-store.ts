@@ -7,6 +7,8 @@ import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource, RowOf, SystemValues } from "../schema/resource.ts";
+import { auditKeyOf } from "./audit-chain.ts";
+import { createAuditLog } from "./audit-log.ts";
 import { createChangeRecords } from "./change-records.ts";
 import { createChunkedPager } from "./chunked-pager.ts";
 import { cloneRow } from "./clone-row.ts";
@@ -100,7 +102,8 @@ export function openStore(options: StoreOptions): Store {
   const pager = createPager(selects, tokens);
   const reader = createStoreReader(db, selects, pager);
   const searchIndex = createSearchIndex(db, tables, options.log);
-  const records = createChangeRecords(db, searchIndex, clock);
+  const auditKey = auditKeyOf(key);
+  const records = createChangeRecords(db, auditKey, searchIndex, clock);
   const idempotency = createIdempotencyStore(db, secrets, clock);
   const hooksFor = (resource: AnyResource): ResourceHooks => options.hooks?.[resource.name] ?? {};
 
@@ -223,6 +226,7 @@ export function openStore(options: StoreOptions): Store {
     files: createFileStore(dataDir, options.converter, options.shared),
     secrets,
     idempotency,
+    audit: createAuditLog(reader, clock, auditKey),
     pageInChunks: createChunkedPager({ selects, pager, clock }),
     write,
     hooksFor,

@@ -2,6 +2,7 @@ import type { EventMap } from "../lib/events.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { AnyResource, Method, RowBase, RowOf, SystemValues } from "../schema/resource.ts";
 import type { UploadedFile } from "../schema/uploaded-file.ts";
+import type { AuditNote, AuditRange, AuditVerification, SignedAuditNote } from "./audit-chain.ts";
 import type { RowImage } from "./shared-log.ts";
 import type { Durability } from "./write-queue.ts";
 
@@ -80,7 +81,7 @@ export interface ActorContext {
 
 /** An audited event that wrote no row. */
 export interface AuditEvent {
-  op: "log-in" | "log-in-refused" | "refused" | "trust-change";
+  op: "log-in" | "log-in-refused" | "log-in-throttled" | "credential-refused" | "refused" | "read" | "trust-change";
   /** Name of the resource concerned. */
   resource: string;
   rowId: string | null;
@@ -90,6 +91,17 @@ export interface AuditEvent {
 
 /** Values that better-sqlite3 can bind. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
+
+/** The audit as a whole. @source docs/decisions/0484-audit-chain-with-a-key.md */
+export interface AuditLog {
+  verify(range?: AuditRange): Promise<AuditVerification>;
+  /** The end of the chain now, signed; null before the first entry. */
+  end(): SignedAuditNote | null;
+  /** True if this appliance has signed the note. */
+  isAuthentic(note: SignedAuditNote): boolean;
+  /** True if the chain still has this entry, with this hash. */
+  includes(note: Pick<AuditNote, "number" | "hash">): boolean;
+}
 
 /** One change of a row as hooks see it. */
 export interface RowMutation<R extends AnyResource = AnyResource> {
@@ -313,6 +325,7 @@ export interface Store extends StoreReader {
   readonly files: FileStore;
   readonly secrets: Secrets;
   readonly idempotency: IdempotencyStore;
+  readonly audit: AuditLog;
   /**
    * As `page`, for lists that anybody may ask for: large tables are read in chunks with a turn of the event loop in
    * between.

@@ -62,6 +62,9 @@ export interface CloudLinkDeps {
   request: HubLinkDeps["request"];
   /** At a cloud: verifies the password of a log-in at an appliance. */
   logIn: HubLinkDeps["logIn"];
+  /** Ends of audits: of the own one at an appliance, of the appliances at a cloud. */
+  auditNotes?: NonNullable<SiteLinkDeps["auditNotes"]>;
+  heldAuditNotes?: NonNullable<HubLinkDeps["heldAuditNotes"]>;
   /** Restarts the daemon. */
   onRestart?: () => void;
   /** Shared log of a cloud with several nodes. */

@@ -7,12 +7,13 @@ import { createToken, type UserToken, withDefaultExpiry } from "../auth/tokens.t
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, invalidValue, requiredValue } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
+import type { AuditNotes } from "../ops/audit-notes.ts";
 import type { PluginHost } from "../plugin-host/plugin-host.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Settings } from "../settings/schema.ts";
-import { type AuditRange, verifyAudit } from "../store/audit-chain.ts";
+import type { AuditRange } from "../store/audit-chain.ts";
 import type { Store } from "../store/store.ts";
 
 /** A token as the command line shows it; times in ISO 8601. */
@@ -42,6 +43,8 @@ export interface ControlCommandDeps {
   clock: Clock;
   passwords: Pick<NewPasswords, "hash">;
   settings: Pick<Settings["auth"], "tokenLifetimeDays">;
+  /** Ends of the audit that are kept outside the database; default: none. */
+  auditNotes?: Pick<AuditNotes, "collect">;
 }
 
 /**
@@ -54,6 +57,7 @@ export function createControlCommands({
   clock,
   passwords,
   settings,
+  auditNotes,
 }: ControlCommandDeps): Readonly<Record<string, ControlCommand>> {
   const by = access.systemContext("cli");
   const hashNewPassword = async (password: string, user: RowOf<typeof users>): Promise<object> => ({
@@ -123,9 +127,10 @@ export function createControlCommands({
       return { id: found.id, user: found.email ?? found.name };
     },
     /** `{after?, noted?}` (see AuditRange) -> AuditVerification, at most MAX_VERIFIED_ENTRIES entries per call. */
-    "audit.verify": ({ noted, ...range }) =>
-      verifyAudit(store, clock, {
+    "audit.verify": async ({ noted, ...range }) =>
+      store.audit.verify({
         ...range,
+        notes: auditNotes ? await auditNotes.collect() : [],
         ...(noted !== undefined && { checkpoint: noted as NonNullable<AuditRange["checkpoint"]> }),
         maxEntries: MAX_VERIFIED_ENTRIES,
       }),

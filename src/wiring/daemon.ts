@@ -1,5 +1,6 @@
 import type { RequestListener } from "node:http";
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { seedAlarms } from "../alarms/alarm-hooks.ts";
 import { createAreas } from "../areas/areas.ts";
 import { createNewPasswords } from "../auth/new-passwords.ts";
@@ -35,6 +36,7 @@ import { createTextToSpeechEngine } from "../media/text-to-speech.ts";
 import { createSpeechSynthesizer } from "../notifications/compose/speech-synthesis.ts";
 import { createLoopbackProbe } from "../notifications/engine/loopback-probe.ts";
 import type { TextMessageHandler } from "../notifications/responses/text-replies.ts";
+import { createAuditNotes, createHeldAuditNotes } from "../ops/audit-notes.ts";
 import { dedicatedAlarmReasons } from "../ops/health/dedicated-alarms.ts";
 import type { BuildInfo } from "../ops/health/endpoint-hooks.ts";
 import { createHealthMonitor, type HealthSource } from "../ops/health/health.ts";
@@ -222,8 +224,13 @@ async function startModules(
     schedule,
   });
   const proofs = createLogInProofs(store, clock);
+  const auditNotes = createAuditNotes({
+    ...{ store, clock, log, dataDir },
+    backupFolder: settings.backups.folder ?? join(dataDir, "backups"),
+  });
+  const heldAuditNotes = createHeldAuditNotes(store, clock);
   const cloudLink = createCloudLink({
-    ...{ ...options, data, clock, events, endpointId },
+    ...{ ...options, data, clock, events, endpointId, auditNotes, heldAuditNotes },
     notificationService: () => notificationService,
     failover: () => failoverCoordinator.linkHandlers,
     health: () => health.report(),
@@ -251,6 +258,7 @@ async function startModules(
       hasCloud: isCloudConnected,
       by: access.systemContext("failover"),
     },
+    audits: { ...auditNotes, held: heldAuditNotes },
     link: cloudLink.site,
   });
   const missedBells = missedBellReasons(store, clock, endpointId, {
@@ -278,6 +286,7 @@ async function startModules(
       missedBells,
       queueHealthReasons(store, clock),
       operations.healthSource,
+      auditNotes.healthReasons,
       server.healthSource,
       network.healthSource,
     ],
@@ -458,7 +467,7 @@ async function startModules(
   runAs("inputs", () => inputs.start());
   const passwords = createNewPasswords(clock, settings.auth.passwordMinLength);
   const controlCommands = {
-    ...createDaemonControlCommands({ ...data, passwords, settings: settings.auth }, plugins),
+    ...createDaemonControlCommands({ ...data, passwords, settings: settings.auth, auditNotes }, plugins),
     ...operations.controlCommands,
     ...cloudLink.controlCommands,
     /** `{}` -> ZoneChangeReport[], newest first. */
@@ -548,6 +557,8 @@ async function startModules(
     failover: failoverCoordinator.status,
     consoleFolder: consoleBuildFolder(),
   });
+  onStop("audit notes", auditNotes.stop);
+  auditNotes.start();
   onStop("operations", operations.stop);
   await operations.start({ report: health.report, listen: settings.tls.listen ?? options.listen, ...server });
   onStop("webhooks", webhooks.stop);

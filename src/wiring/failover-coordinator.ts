@@ -3,6 +3,7 @@ import { UNSHARED_GROUP_ID } from "../devices/activation-groups.ts";
 import type { ActiveSound } from "../failover/duty.ts";
 import { createFailover, type Failover } from "../failover/failover.ts";
 import { createFailoverGroups } from "../failover/failover-groups.ts";
+import type { PeerHeartbeat } from "../failover/heartbeat.ts";
 import {
   createHeartbeatTransport,
   type HeartbeatIdentity,
@@ -14,6 +15,7 @@ import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { externalAddresses } from "../lib/network-route.ts";
 import { productVersion } from "../lib/product-version.ts";
+import type { AuditNotes, HeldAuditNotes } from "../ops/audit-notes.ts";
 import type { HealthReason, HealthSource } from "../ops/health/health.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import endpoints from "../resources/devices/endpoints.ts";
@@ -22,6 +24,7 @@ import notifications from "../resources/notifications/notifications.ts";
 import { stagesBefore } from "../resources/notifications/pipeline-stages.ts";
 import { type ListenAddress, parseListenAddress } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
+import { parseAuditNote, type SignedAuditNote } from "../store/audit-chain.ts";
 import type { ActorContext, Store, StoreReader } from "../store/store.ts";
 import type { Lease } from "../sync/protocol/frames.ts";
 
@@ -35,6 +38,8 @@ export interface FailoverCoordinatorDeps {
   endpointId(): string;
   /** The cloud is connected. */
   hasCloud(): boolean;
+  /** Ends of audits, which appliances keep for each other. */
+  audits?: Pick<AuditNotes, "current" | "receiveKept"> & { held: HeldAuditNotes };
   /** This appliance's side of the cloud link; null at a cloud, which takes no part in failover. */
   link: Pick<SiteLink, "identity" | "revoked" | "sendHeartbeat" | "peerStarted"> | null;
 }
@@ -76,12 +81,14 @@ export function createFailoverCoordinator(deps: FailoverCoordinatorDeps): Failov
     return entry && clock.monotonicMs() < entry.until ? entry.lease : null;
   };
   // The endpoint exists since the data were initialized.
+  const peerAudits = createPeerAudits(deps);
   const failover = createFailover({
     ...{ ownId: endpointId(), version: productVersion(), boot: newId(), clock, groups: groups.all },
     lease: currentLease,
     hasCloud: deps.hasCloud,
     hasNetwork: () => externalAddresses().length > 0,
-    send(heartbeat) {
+    send(own) {
+      const heartbeat = peerAudits.addTo(own);
       lan?.send(heartbeat);
       // Through the cloud as well: a peer may be reachable one way only.
       if (groups.all().length > 0) link?.sendHeartbeat(heartbeat);
@@ -100,7 +107,11 @@ export function createFailoverCoordinator(deps: FailoverCoordinatorDeps): Failov
       recordActivity(id, "takeover", `Played in place of another appliance${late}.`, "info");
     },
   });
-  lan = isListening && link ? createLanChannel(deps, link, failover) : null;
+  const receive = (beat: PeerHeartbeat): void => {
+    peerAudits.receive(beat);
+    failover.receive(beat);
+  };
+  lan = isListening && link ? createLanChannel(deps, link, { ...failover, receive }) : null;
 
   function recordActivity(notificationId: string, what: string, message: string, severity: "info" | "warn"): void {
     log.warn({ event: "failover.activity", notificationId, what }, message);
@@ -139,7 +150,7 @@ export function createFailoverCoordinator(deps: FailoverCoordinatorDeps): Failov
         const isOwn = lease.holder === endpointId();
         leases.set(lease.group, { lease, until: isOwn ? until : clock.monotonicMs() + REMOTE_LEASE_TTL_MS });
       },
-      receiveHeartbeat: failover.receive,
+      receiveHeartbeat: receive,
       trustChanged: () => lan?.trustChanged(),
     },
     healthSource: () => healthReasonsOf(deps, { failover, hasLan: lan !== null, groups: groups.all().length }),
@@ -160,6 +171,52 @@ export function createFailoverCoordinator(deps: FailoverCoordinatorDeps): Failov
       for (const unsubscribe of unsubscribers.splice(0)) unsubscribe();
       failover.stop();
       await lan?.stop();
+    },
+  };
+}
+
+/** Peers of one failover group. @source docs/decisions/0484-audit-chain-with-a-key.md */
+const MAX_AUDITED_PEERS = 20;
+
+/** Appliances keep the ends of each other's audits, and send them back with every heartbeat. */
+function createPeerAudits({ audits, endpointId, log }: FailoverCoordinatorDeps) {
+  /** What is sent back, by peer: the oldest, the longest and the newest. */
+  const heldEnds = new Map<string, readonly SignedAuditNote[]>();
+  const lastByPeer = new Map<string, string>();
+  const readHeld = (endpoint: string): SignedAuditNote[] => {
+    const notes = audits?.held.of(endpoint) ?? [];
+    const longest = notes.reduce<SignedAuditNote[]>(
+      (best, note) => (best[0] && best[0].number > note.number ? best : [note]),
+      [],
+    );
+    return [...notes.slice(0, 1), ...longest, ...notes.slice(-1)];
+  };
+  return {
+    addTo(beat: PeerHeartbeat): PeerHeartbeat {
+      const end = audits?.current();
+      return {
+        ...beat,
+        ...(end && { auditEnd: end }),
+        ...(heldEnds.size > 0 && { auditEnds: Object.fromEntries(heldEnds) }),
+      };
+    },
+    receive({ endpoint, auditEnd, auditEnds }: PeerHeartbeat): void {
+      if (!audits) return;
+      const own = auditEnds?.[endpointId()];
+      if (Array.isArray(own)) audits.receiveKept(`at the appliance ${endpoint}`, own);
+      const note = parseAuditNote(auditEnd);
+      if (
+        !note ||
+        lastByPeer.get(endpoint) === note.mac ||
+        (heldEnds.size >= MAX_AUDITED_PEERS && !heldEnds.has(endpoint))
+      )
+        return;
+      lastByPeer.set(endpoint, note.mac);
+      audits.held.keep(endpoint, note).then(
+        () => heldEnds.set(endpoint, readHeld(endpoint)),
+        (error: unknown) =>
+          log.error({ event: "audit.peer_end_not_kept", err: error }, "failed to keep the end of a peer's audit"),
+      );
     },
   };
 }
@@ -200,7 +257,7 @@ function playbacksOf(id: string, store: Store): ActiveSound[] {
 function createLanChannel(
   { clock, log, settings }: FailoverCoordinatorDeps,
   { identity, revoked }: NonNullable<FailoverCoordinatorDeps["link"]>,
-  failover: Failover,
+  failover: Pick<Failover, "receive" | "buildHeartbeat">,
 ): HeartbeatTransport {
   const { listen, peers } = settings.failover;
   const read = (address: string): ListenAddress => parseListenAddress(address) as ListenAddress;

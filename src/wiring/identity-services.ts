@@ -51,6 +51,7 @@ export function createIdentityServices({ data, schedule, ...deps }: IdentityServ
     passwords: deps.passwords,
     verifyWithProviders: providers.verifyCredentials,
     onPasswordLogin: deps.onPasswordLogin,
+    onAuditError: (err) => deps.log.error({ event: "audit.entry_not_stored", err }, "failed to store an audit entry"),
   });
   const providerLogin = createRedirectLoginService({ ...common, providers, loginService });
   const sync = createDirectorySync({ ...common, providers, schedule });

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { createNewPasswords } from "../auth/new-passwords.ts";
 import type { Clock } from "../lib/clock.ts";
+import { silentLog } from "../lib/log.ts";
 import { productVersion } from "../lib/product-version.ts";
+import { type AuditNotes, createAuditNotes } from "../ops/audit-notes.ts";
 import type { BackupReport } from "../ops/backup/backup-archive.ts";
 import { takeBackup } from "../ops/backup/take-backup.ts";
 import { defaultSettings } from "../settings/schema.ts";
@@ -43,7 +45,7 @@ async function runOffline(
   try {
     if (!isInitialized(data.store)) throw notInitializedError(dataDir);
     const commands = {
-      ...createControlCommands({ ...data, passwords, settings }),
+      ...createControlCommands({ ...data, passwords, settings, auditNotes: offlineAuditNotes(data, dataDir) }),
       ...createBackupCommands(takeOfflineBackup(data, dataDir, clock)),
     };
     return await commands[command]?.(args);
@@ -51,6 +53,11 @@ async function runOffline(
     await passwords.close();
     await data.close();
   }
+}
+
+/** What others keep is not known without the daemon. */
+function offlineAuditNotes({ store, clock }: ApplianceData, dataDir: string): Pick<AuditNotes, "collect"> {
+  return createAuditNotes({ store, clock, log: silentLog, dataDir, backupFolder: join(dataDir, "backups") });
 }
 
 function takeOfflineBackup(

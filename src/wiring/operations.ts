@@ -4,6 +4,7 @@ import { invalidValue } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
 import { productVersion } from "../lib/product-version.ts";
+import { HELD_AUDIT_NOTES } from "../ops/audit-notes.ts";
 import { type BackupsReport, createBackupScheduler } from "../ops/backup/backup-scheduler.ts";
 import { createDaemonRuns, DAEMON_RUNS, type DaemonRuns } from "../ops/daemon-runs.ts";
 import type { DaemonState, NetworkState } from "../ops/diagnostics.ts";
@@ -31,7 +32,7 @@ import { createBackupCommands } from "./backup-commands.ts";
 import type { ControlCommand } from "./control-commands.ts";
 
 /** Tables of the module `ops`. */
-export const OPS_TABLES = [OPERATION_STATE, DAEMON_RUNS];
+export const OPS_TABLES = [OPERATION_STATE, DAEMON_RUNS, HELD_AUDIT_NOTES];
 
 export interface OperationsDeps {
   dataDir: string;

@@ -7,6 +7,7 @@ import { newId } from "../lib/ids.ts";
 import { productVersion } from "../lib/product-version.ts";
 import { isNewerVersion } from "../lib/version-order.ts";
 import { NOTIFICATION_TABLES } from "../notifications/schema.ts";
+import { AUDIT_END_FILE } from "../ops/audit-notes.ts";
 import { removeFolder, unpackBackup } from "../ops/backup/backup-archive.ts";
 import {
   BACKUP_FOLDERS,
@@ -17,6 +18,8 @@ import {
 } from "../ops/backup/backup-manifest.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
+import { RESTORED_AFTER } from "../store/audit-chain.ts";
+import { resealAudit } from "../store/audit-seal.ts";
 import { readDataVersion } from "../store/data-version.ts";
 import { openDatabase } from "../store/database.ts";
 import { clearKeyFingerprint } from "../store/key-fingerprint.ts";
@@ -52,7 +55,13 @@ export interface RestoreResult {
 
 const SECRET_KEY = "secret-key";
 /** Files that are replaced, including SQLite's side files. */
-const REPLACED_FILES = [DATABASE_FILE, `${DATABASE_FILE}-wal`, `${DATABASE_FILE}-shm`, ...BACKUP_FOLDERS];
+const REPLACED_FILES = [
+  DATABASE_FILE,
+  `${DATABASE_FILE}-wal`,
+  `${DATABASE_FILE}-shm`,
+  AUDIT_END_FILE,
+  ...BACKUP_FOLDERS,
+];
 
 /**
  * Replaces the data in `dataDir` by a backup; no daemon may use them. The backup is unpacked, verified and opened before anything
@@ -95,10 +104,13 @@ function damagedBackupError(file: string, faults: readonly string[]): CallerErro
 async function cancelRestoredNotifications(
   stage: string,
   file: string,
-  { takenAt, version }: BackupManifest,
+  { takenAt, version, audit }: BackupManifest,
   { clock, credential, withoutKey }: RestoreOptions,
 ): Promise<number> {
-  if (withoutKey) clearKeyFingerprint(join(stage, DATABASE_FILE));
+  if (withoutKey) {
+    clearKeyFingerprint(join(stage, DATABASE_FILE));
+    resealAudit(join(stage, DATABASE_FILE), credential ?? loadSecretKey(stage));
+  }
   const tables = [...collectionTables([...SITE_COLLECTIONS, ...HUB_COLLECTIONS]), ...NOTIFICATION_TABLES];
   const data = await openApplianceDataOffline(stage, clock, credential, tables);
   const { store, catalogue } = data;
@@ -116,6 +128,10 @@ async function cancelRestoredNotifications(
       tx.run("DELETE FROM notification_timers WHERE kind = 'repeat'");
       // Encrypted with the missing key.
       if (withoutKey) tx.run("UPDATE idempotency_keys SET response = NULL");
+      const sealed = withoutKey ? { sealedAgain: "with another key" } : {};
+      const change = `The data were replaced by the backup ${file} of ${takenAt}.`;
+      const details = { change, [RESTORED_AFTER]: audit.number, head: audit.hash, ...sealed };
+      tx.addAuditEvent({ op: "trust-change", resource: "backups", rowId: null, details }, by);
       const endpointId = readLocalEndpoint(tx);
       if (endpointId !== null) {
         const commonFields = { extensionId: ONPREM_EXTENSION_ID, endpointId };

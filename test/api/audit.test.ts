@@ -111,3 +111,53 @@ describe("the audit", () => {
     }
   });
 });
+
+describe("the audit of floods and of reading", () => {
+  const raw = (path: string, headers: Record<string, string>, method = "GET", body?: string): Promise<number> =>
+    fetch(`${daemon.url}${path}`, { method, headers, ...(body !== undefined && { body }) }).then(
+      ({ status }) => status,
+    );
+
+  it("has wrong tokens and secrets, the first of each kind at once and the others summed up", async () => {
+    for (let n = 0; n < 30; n++)
+      expect(await raw("/api/v1/users", { authorization: `Bearer carillon_${"x".repeat(30)}${n}` })).toBe(401);
+    expect(await raw("/scim/v2/Users", { authorization: "Bearer guess" })).toBe(401);
+    const basic = {
+      authorization: `Basic ${btoa("client:guess")}`,
+      "content-type": "application/x-www-form-urlencoded",
+    };
+    await raw("/api/v1/oauth2/token", basic, "POST", "grant_type=client_credentials");
+    // Somebody who is not logged in guesses nothing.
+    expect(await raw("/api/v1/users", {})).toBe(401);
+    const found = await entries("op=credential-refused&limit=100");
+    const whats = found.map(({ details }) => details?.what);
+    expect(whats.filter((what) => what === "access token")).toHaveLength(1);
+    expect(whats).toContain("token of a directory");
+    expect(found[0]).toMatchObject({ actorName: "unknown caller", address: "127.0.0.1", actorId: null });
+    expect(JSON.stringify(found)).not.toContain("xxxx");
+  });
+
+  it("has who read the audit and who took reports about people along", async () => {
+    await entries("limit=1");
+    const { body } = await daemon.call<{ data: { id: string; name: string }[] }>("GET", "/reports");
+    const people = body.data.find(({ name }) => /user/i.test(name));
+    const csv = await raw(`/api/v1/reports/${people?.id}?format=csv`, {
+      authorization: `Bearer ${daemon.first.token}`,
+    });
+    expect(csv).toBe(200);
+    const found = await entries("op=read&limit=100");
+    expect(found.map(({ resource }) => resource)).toEqual(expect.arrayContaining(["audit-entries", "reports"]));
+    expect(found.find(({ resource }) => resource === "reports")).toMatchObject({
+      actorId: daemon.first.userId,
+      details: { what: `/reports/${people?.id} as csv`, count: 1 },
+    });
+  });
+
+  it("has throttled log-ins", async () => {
+    for (let n = 0; n < 12; n++) await logIn(`guess ${n} of a throttled one`, "throttled@example.org");
+    const found = await entries("op=log-in-throttled");
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatchObject({ actorName: "unknown account", address: "127.0.0.1", details: { count: 1 } });
+    expect(JSON.stringify(found)).not.toContain("throttled@");
+  });
+});

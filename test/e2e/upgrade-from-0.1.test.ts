@@ -138,5 +138,7 @@ describe("data folders of release 0.1.0", () => {
     }
     site = await startTestDaemon({ clock: clockBeforeBell(), after: { dataDir: join(folder, "site"), first: SITE } });
     expect((await site.call("GET", "/audit/verification")).body).toMatchObject({ intact: true });
+    const sealed = (await site.call<Page>("GET", "/audit?op=audit-sealed")).body.data;
+    expect(sealed).toMatchObject([{ actorName: "store", details: { intact: true, entries: expect.any(Number) } }]);
   });
 });

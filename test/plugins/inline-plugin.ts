@@ -129,7 +129,7 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     config,
     ports: Object.fromEntries(ports.map((name) => [name, { host: "127.0.0.1", port: 0, publicUrl: null }])),
     watches: [...watches],
-    allowedTargets: options.allowedTargets ?? [],
+    allowedTargets: options.allowedTargets ?? ["127.0.0.0/8"],
     baseUrl: "https://bells.example.org",
     multicastInterface: "127.0.0.1",
   };

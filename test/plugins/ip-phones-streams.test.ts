@@ -46,6 +46,7 @@ it("gets a notification when a call ends a stream of the streaming API", async (
     clock,
     new AbortController().signal,
     createConcurrencyLimit(clock, { min: 1, start: 8, max: 8 }),
+    () => true,
   );
   const authentication = { respond: () => ({ status: 200 }), verdictFor: () => null, forget: () => {} };
   const pusher = createPusher({ clock, requestPhone: ask, authentication, authUrl: url, authorization: AUTHORIZATION });

@@ -17,6 +17,8 @@ export interface SamlAssertionClaims {
   beginsIn: number;
   endsIn: number;
   id: string;
+  /** Which algorithms are SHA-1. */
+  sha1?: "digest" | "signature" | "both";
 }
 
 /** A SAML identity provider on loopback: it logs everybody in as whom the test says, and signs with xmlsec1. */
@@ -102,7 +104,13 @@ function responseOf(said: SamlAssertionClaims, request: { id: string; consumer: 
   const issuer = `<saml:Issuer>${said.issuer}</saml:Issuer>`;
   const data = `NotOnOrAfter="${at(said.endsIn)}" Recipient="${said.recipient}" InResponseTo="${said.inResponseTo}"`;
   const algorithms = "http://www.w3.org/2001/10/xml-exc-c14n#";
-  const signature = `<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:SignedInfo><ds:CanonicalizationMethod Algorithm="${algorithms}"/><ds:SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/><ds:Reference URI="#${said.id}"><ds:Transforms><ds:Transform Algorithm="http://www.w3.org/2000/09/xmldsig#enveloped-signature"/><ds:Transform Algorithm="${algorithms}"/></ds:Transforms><ds:DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><ds:DigestValue/></ds:Reference></ds:SignedInfo><ds:SignatureValue/></ds:Signature>`;
+  const signatureMethod = ["signature", "both"].includes(said.sha1 ?? "")
+    ? "http://www.w3.org/2000/09/xmldsig#rsa-sha1"
+    : "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
+  const digestMethod = ["digest", "both"].includes(said.sha1 ?? "")
+    ? "http://www.w3.org/2000/09/xmldsig#sha1"
+    : "http://www.w3.org/2001/04/xmlenc#sha256";
+  const signature = `<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:SignedInfo><ds:CanonicalizationMethod Algorithm="${algorithms}"/><ds:SignatureMethod Algorithm="${signatureMethod}"/><ds:Reference URI="#${said.id}"><ds:Transforms><ds:Transform Algorithm="http://www.w3.org/2000/09/xmldsig#enveloped-signature"/><ds:Transform Algorithm="${algorithms}"/></ds:Transforms><ds:DigestMethod Algorithm="${digestMethod}"/><ds:DigestValue/></ds:Reference></ds:SignedInfo><ds:SignatureValue/></ds:Signature>`;
   const assertion = `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${said.id}" Version="2.0" IssueInstant="${at(0)}">${issuer}${signature}<saml:Subject><saml:NameID>${said.nameId}</saml:NameID><saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData ${data}/></saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore="${at(said.beginsIn)}" NotOnOrAfter="${at(said.endsIn)}"><saml:AudienceRestriction><saml:Audience>${said.audience}</saml:Audience></saml:AudienceRestriction></saml:Conditions><saml:AuthnStatement AuthnInstant="${at(0)}" SessionIndex="s1"/>${attributes.length > 0 ? `<saml:AttributeStatement>${attributes.join("")}</saml:AttributeStatement>` : ""}</saml:Assertion>`;
   return `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_r${said.id}" Version="2.0" IssueInstant="${at(0)}" Destination="${request.consumer}" InResponseTo="${request.id}">${issuer}<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>${assertion}</samlp:Response>`;
 }

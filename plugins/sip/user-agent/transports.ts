@@ -38,6 +38,8 @@ export interface SipTransportDeps {
   authority: string | null;
   /** Local address that others can reach, or the interface that has it; null to use the system's routes. */
   address: string | null;
+  /** Address policy; default: every address. Devices and redirections name addresses. */
+  isTargetAllowed?(address: string): boolean;
   onMessage(arrival: IncomingSipMessage): void;
   onError(error: Error): void;
 }
@@ -193,6 +195,8 @@ export async function openSipTransports(deps: SipTransportDeps): Promise<SipTran
   return {
     ports,
     async send(hop, bytes) {
+      if (deps.isTargetAllowed?.(hop.host) === false)
+        throw new SipError(`the address ${hop.host} is not in network.allowedTargets`);
       if (hop.protocol !== "udp") {
         (await connect(hop)).socket.write(bytes);
         return;

@@ -1,6 +1,6 @@
 import { invalidValue } from "../../lib/errors.ts";
 import { boolean, computed, integer, text, timestamp, uuid } from "../../schema/field.ts";
-import { type AuditVerification, verifyAudit } from "../../store/audit-chain.ts";
+import type { AuditVerification } from "../../store/audit-chain.ts";
 import { type Action, type ApiRequest, jsonResponse } from "../action.ts";
 import { textParameter } from "../query/query.ts";
 
@@ -41,9 +41,9 @@ export const auditActions: readonly Action[] = [
     query: QUERY,
     response: { kind: "members", fields: VERIFICATION_RESULT },
     async handle(request) {
-      const { store, clock } = request.deps;
+      const { store } = request.deps;
       const after = startingPoint(request);
-      return jsonResponse(await verifyAudit(store, clock, { ...(after ? { after } : {}), maxEntries: MAX_ENTRIES }));
+      return jsonResponse(await store.audit.verify({ ...(after ? { after } : {}), maxEntries: MAX_ENTRIES }));
     },
   },
 ];

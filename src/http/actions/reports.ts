@@ -44,6 +44,7 @@ export const reportActions: readonly Action[] = [
     method: "get",
     at: "reports/{reportId}",
     doc: "Returns a report as a table. Unknown parameters are ignored.",
+    auditsReading: "reports",
     query: Object.assign({}, ...REPORTS.map(({ query }) => query), FORMAT),
     response: {
       kind: "members",

@@ -48,6 +48,7 @@ export function rowOperations(resource: AnyResource, path: ResourcePath): RowOpe
   const item = `${path.at}/{${served.idName}}`;
   const isVisible: RowOperation["isVisible"] = (request, scope) => findRow(served, request, scope) !== null;
   const one: ResponseShape = { kind: "row", resource };
+  const reading = resource.auditsReading ? { auditsReading: resource.name } : {};
   const operations: RowOperation[] = [];
   for (const method of methodsOf(path)) {
     if (method === "get") {
@@ -57,6 +58,7 @@ export function rowOperations(resource: AnyResource, path: ResourcePath): RowOpe
         at: path.at,
         ...OPERATION_DOCS.list,
         response,
+        ...reading,
         handle: (request: RowRequest) => list(served, request),
       });
       operations.push({
@@ -65,6 +67,7 @@ export function rowOperations(resource: AnyResource, path: ResourcePath): RowOpe
         ...OPERATION_DOCS.get,
         response: one,
         isVisible,
+        ...reading,
         handle: (request: RowRequest) => get(served, request),
       });
       operations.push(...downloadOperations(served, item, isVisible));

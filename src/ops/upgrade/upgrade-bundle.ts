@@ -14,7 +14,7 @@ import { pipeline } from "node:stream/promises";
 import { create, extract, Parser, type ReadEntry } from "tar";
 import { CallerError } from "../../lib/errors.ts";
 import { newId } from "../../lib/ids.ts";
-import { verifySignedDocument } from "../../lib/signed-document.ts";
+import { signedPayload, verifySignedDocument } from "../../lib/signed-document.ts";
 import { withoutHardLinks } from "../../lib/tar-hard-links.ts";
 import { looksLikeKey } from "../../store/secrets.ts";
 
@@ -47,7 +47,7 @@ export async function packUpgrade(folder: string, keyPem: string, target: string
     const hash = await hashFile(join(folder, path));
     if (hash !== hashOfKey) files[path] = hash;
   }
-  const payload = Buffer.from(JSON.stringify({ version, files } satisfies UpgradeBundleManifest));
+  const payload = signedPayload("upgrade", { version, files } satisfies UpgradeBundleManifest);
   const signature = sign(null, payload, key);
   const stage = join(dirname(target), `.working-${newId()}`);
   await mkdir(stage, { recursive: true });
@@ -91,7 +91,7 @@ export async function unpackUpgrade(
     });
     if (!existsSync(join(stage, MANIFEST_FILE))) throw refusedError("The signed list is missing.");
     const { version, files } = parseBundle(
-      verifySignedDocument(readFileSync(join(stage, MANIFEST_FILE), "utf8"), keys),
+      verifySignedDocument(readFileSync(join(stage, MANIFEST_FILE), "utf8"), keys, "upgrade"),
     );
     check(version);
     const unpacked = existsSync(join(stage, CONTENT_FOLDER)) ? filesBelow(join(stage, CONTENT_FOLDER), "") : [];
@@ -133,7 +133,7 @@ export async function readUpgradeManifest(file: string, keys: readonly string[])
     if (isSystemError(error)) throw unreadableFileError(file, error as NodeJS.ErrnoException);
   });
   if (text === null) throw refusedError("The signed list is missing.");
-  return parseBundle(verifySignedDocument(text, keys));
+  return parseBundle(verifySignedDocument(text, keys, "upgrade"));
 }
 
 function parseBundle(value: unknown): UpgradeBundleManifest {
@@ -147,9 +147,15 @@ function parseBundle(value: unknown): UpgradeBundleManifest {
   return { version, files };
 }
 
-function isFileOrFolder(_path: string, entry: unknown): boolean {
-  const { type } = entry as ReadEntry;
-  return type === "File" || type === "Directory";
+/**
+ * Leaves out links and devices. Modes are not signed, so those of the archive do not count: nothing is unpacked as setuid or
+ * writable by others.
+ */
+function isFileOrFolder(_path: string, given: unknown): boolean {
+  const entry = given as ReadEntry;
+  const isExecutable = entry.type === "Directory" || ((entry.mode ?? 0) & 0o100) !== 0;
+  entry.mode = isExecutable ? 0o755 : 0o644;
+  return entry.type === "File" || entry.type === "Directory";
 }
 
 /** Regular files only, without links, so there can be no loops. */

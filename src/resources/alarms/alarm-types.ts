@@ -1,6 +1,6 @@
 /**
  * Fixed ids of the alarms by type. @source docs/decisions/0014-enumerations.md; docs/decisions/0042-api-contract.md;
- * docs/decisions/0440-device-outcomes.md; docs/decisions/0401-permission-rules.md, Trust
+ * docs/decisions/0440-device-outcomes.md; docs/decisions/0401-permission-rules.md, Trust; docs/decisions/0485-audit-entries.md
  */
 export const ALARM_IDS = {
   onprem_server_red: "dcaca6f6-9d71-11eb-b775-0242ac110003",
@@ -15,6 +15,7 @@ export const ALARM_IDS = {
   silent_devices: "5f2f2c1e-cad1-4b0e-9d6b-3a1f6a7c0440",
   missed_bells: "b3c0d7a4-1e7f-4a54-8f2e-90b6c2d50441",
   security_change: "2a62a19a-334d-449d-8d30-52e8a2ba77c5",
+  login_attack: "6f0d1c52-57b8-4a0e-a0c5-2f3f7b6c0484",
 } as const;
 
 /** Type of an alarm. */
@@ -31,6 +32,8 @@ export const ALARM_THRESHOLDS: Readonly<Partial<Record<AlarmType, { default: num
   silent_devices: { default: 5, max: 100 },
   /** Number of bells in 24 hours. */
   missed_bells: { default: 0, max: 1_000_000 },
+  /** Number of refused log-ins and credentials in 15 minutes. */
+  login_attack: { default: 100, max: 1_000_000 },
 };
 
 /** Statuses of an alarm. @source docs/decisions/0042-api-contract.md */

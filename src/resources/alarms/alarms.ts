@@ -25,7 +25,7 @@ export default defineResource({
     acknowledgedBy: text("Name of the user who acknowledged it, at that time.", { readOnly: true }),
     acknowledgementNote: text("Note of the acknowledgement.", { readOnly: true }),
     alarmThresholds: json(
-      "`[{id, alarmId, endpointId, threshold}]`: what an appliance may exceed without an alarm. speakers_unregistered: number of unregistered speakers, default 0; silent_devices: percent of devices that do not respond, default 5; missed_bells: bells of 24 hours that were missed, late or not heard by some devices, default 0. Other alarms have none. Returned with includeThresholds or includeAlarmThresholds, each threshold as a string. At most 200 entries.",
+      "`[{id, alarmId, endpointId, threshold}]`: what an appliance may exceed without an alarm. speakers_unregistered: number of unregistered speakers, default 0; silent_devices: percent of devices that do not respond, default 5; missed_bells: bells of 24 hours that were missed, late or not heard by some devices, default 0; login_attack: refused log-ins and credentials of 15 minutes, default 100. Other alarms have none. Returned with includeThresholds or includeAlarmThresholds, each threshold as a string. At most 200 entries.",
       { maxBytes: 65_536, default: [], when: ["includeThresholds", "includeAlarmThresholds"] },
     ),
     alarmActionIds: computed("Ids of the actions.", "array", {

@@ -1,8 +1,11 @@
 import { json, option, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Operations of audit entries: the three writes, logins, denied requests, and changes of whom the appliance trusts. */
-export const AUDIT_OPS = ["create", "update", "delete", "log-in", "log-in-refused", "refused", "trust-change"] as const;
+/** Operations of audit entries: the three writes, logins, denied requests, what was read, and changes of trust. */
+export const AUDIT_OPS = [
+  ...(["create", "update", "delete", "log-in", "log-in-refused", "refused", "trust-change", "read"] as const),
+  ...(["log-in-throttled", "credential-refused", "audit-sealed"] as const),
+] as const;
 
 /**
  * Audit log: an entry for every write of a row, every login and every denied request. Written by the store only,
@@ -19,6 +22,7 @@ export default defineResource({
   replicate: "local",
   appendOnly: true,
   fullTextSearched: true,
+  auditsReading: true,
   indexes: [["rowId"], ["actorId"], ["op"]],
   fields: {
     op: option("Operation.", AUDIT_OPS, { readOnly: true }),
@@ -35,6 +39,9 @@ export default defineResource({
     before: json("The row before the change; null for a new row. Secrets are masked.", { readOnly: true }),
     after: json("The row after the change; null for a deleted row. Secrets are masked.", { readOnly: true }),
     details: json("Details of a login, a denied request or a change of trust.", { readOnly: true }),
-    hash: text("SHA-256 (hex) over the previous entry and this one (hash chain).", { readOnly: true, max: 64 }),
+    hash: text("HMAC-SHA256 (hex) over the previous entry and this one, with a key of the appliance (hash chain).", {
+      readOnly: true,
+      max: 64,
+    }),
   },
 });

@@ -5,11 +5,12 @@ import { missedAudioReasons } from "./0002-missed-audio-reasons.ts";
 import { textOnlyDeliveries } from "./0003-text-only-deliveries.ts";
 import { applianceTrust } from "./0004-appliance-trust.ts";
 import { hashedPins } from "./0008-hashed-pins.ts";
+import { auditSeal } from "./0010-audit-seal.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations, oldest first. A released migration is never changed, removed or reordered. */
 export const MIGRATIONS: readonly Migration[] = [
-  ...[standardTableNames, missedAudioReasons, textOnlyDeliveries, applianceTrust, hashedPins],
+  ...[standardTableNames, missedAudioReasons, textOnlyDeliveries, applianceTrust, hashedPins, auditSeal],
 ];
 
 const MIGRATIONS_TABLE = `

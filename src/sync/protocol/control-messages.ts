@@ -1,3 +1,4 @@
+import type { SignedAuditNote } from "../../store/audit-chain.ts";
 import type { RowBody } from "../storage/transaction-program.ts";
 
 /**
@@ -13,6 +14,8 @@ export type SiteControlMessage =
   /** A serialized `PeerHeartbeat`, relayed to peers that the local network does not reach. */
   | { t: "beat"; beat: string }
   | ({ t: "status" } & ReportedStatus)
+  /** The end of the appliance's audit, for the cloud to keep. */
+  | { t: "audit-end"; note: SignedAuditNote }
   | { t: "ask"; ref: string; of: ControlRequest };
 
 /** Health of an appliance and the size of its outbox; times are epoch ms. */
@@ -34,6 +37,8 @@ export type HubControlMessage =
   | { t: "revoked"; keys: readonly string[] }
   /** A peer's heartbeat, relayed. */
   | { t: "beat"; beat: string }
+  /** The ends of its audit that the appliance sent before. */
+  | { t: "audit-ends"; notes: readonly SignedAuditNote[] }
   | { t: "answer"; ref: string; given?: RowBody; refused?: string };
 
 /** What shows the cloud who sends a forwarded request: a token that it created, or a proof that it issued. */

@@ -152,6 +152,7 @@ const status = z.object({
   unsent: z.number().int().nonnegative(),
   unsentSince: z.number().nullable(),
 });
+const auditNote = z.object({ number: count, hash: sha256, at: z.number().int(), mac: sha256 });
 const controlRequest = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("renew"), request: z.string().min(1).max(10_000) }),
   z.object({ kind: z.literal("log-in"), email: z.string().max(254), password: z.string().max(1_024) }),
@@ -171,12 +172,14 @@ const CONTROL_MESSAGE_SCHEMAS = {
     challenge: z.object({ t: z.literal("challenge"), nonce: secretText }),
     revoked: z.object({ t: z.literal("revoked"), keys: z.array(sha256).max(100_000) }),
     beat,
+    "audit-ends": z.object({ t: z.literal("audit-ends"), notes: z.array(auditNote).max(500) }),
     answer: z.object({ t: z.literal("answer"), ref: name, given: body.optional(), refused: z.string().optional() }),
   },
   site: {
     proof: z.object({ t: z.literal("proof"), proof: secretText }),
     beat,
     status,
+    "audit-end": z.object({ t: z.literal("audit-end"), note: auditNote }),
     ask: z.object({ t: z.literal("ask"), ref: name, of: controlRequest }),
   },
 } as const;

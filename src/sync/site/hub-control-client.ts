@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import { newId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
+import type { SignedAuditNote } from "../../store/audit-chain.ts";
 import type { IssuedIdentity } from "../identity/enrolment-service.ts";
 import { type LocalIdentity, renewIdentityIfDue, signChallenge } from "../identity/local-identity.ts";
 import type { RevokedKeys } from "../identity/revoked-keys.ts";
@@ -19,6 +20,8 @@ export interface HubControlClientDeps {
   sendControl(message: SiteControlMessage): boolean;
   /** Called with a relayed peer heartbeat. */
   onHeartbeat(text: string): void;
+  /** Ends of the own audit that the cloud kept. */
+  onAuditEnds?(notes: readonly SignedAuditNote[]): void;
   /** The revocation list has changed. */
   trustChanged(): void;
   /** The certificate was renewed. */
@@ -122,6 +125,8 @@ export function createHubControlClient(deps: HubControlClientDeps): HubControlCl
           return updateRevokedKeys(message.keys);
         case "beat":
           return deps.onHeartbeat(message.beat);
+        case "audit-ends":
+          return deps.onAuditEnds?.(message.notes);
         case "answer":
           return open.get(message.ref)?.answer(message);
       }

@@ -12,7 +12,9 @@ export interface MultiplexedSocket<T> {
 }
 
 /** Control messages that may be long and are not urgent. */
-const LOW_PRIORITY_CONTROL: ReadonlySet<string> = new Set(["ask", "answer", "revoked", "status"]);
+const LOW_PRIORITY_CONTROL: ReadonlySet<string> = new Set([
+  ...["ask", "answer", "revoked", "status", "audit-end", "audit-ends"],
+]);
 
 /** Bulk data; all other frames are short and go first. */
 function isBulk(frame: Frame | ControlMessage): boolean {

@@ -88,7 +88,7 @@ function phonesOf(campus: RunningSimulator): PhoneAddress[] {
 async function pushToAll(phones: readonly PhoneAddress[]): Promise<Push> {
   const pace = createConcurrencyLimit(systemClock, { min: 64, start: AT_ONCE, max: AT_ONCE });
   const ending = new AbortController();
-  const ask = createPhoneClient(systemClock, ending.signal, pace);
+  const ask = createPhoneClient(systemClock, ending.signal, pace, () => true);
   const authentication = createPushAuthentication(CREDENTIALS, { isAuthorized: async () => false });
   const pusher = createPusher({
     ...{ requestPhone: ask, authentication, authUrl: "", authorization: CREDENTIALS.authorization },

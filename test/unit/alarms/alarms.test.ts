@@ -364,6 +364,24 @@ describe("alarms", () => {
     expect(scene.statusOf("security_change")).toBe("OK");
   });
 
+  it("of an attack on the log-in counts refused and throttled ones of 15 minutes", async () => {
+    const refuse = (op: "log-in-refused" | "log-in-throttled" | "credential-refused", details: object = {}) =>
+      scene.store.write((tx) =>
+        tx.addAuditEvent({ op, resource: "users", rowId: null, details: { ...details } }, scene.by),
+      );
+    for (let n = 0; n < 50; n++) await refuse("log-in-refused");
+    await refuse("credential-refused", { what: "access token", count: 50 });
+    await scene.pass(60_000);
+    expect(scene.statusOf("login_attack")).toBe("OK");
+    await refuse("log-in-throttled", { what: "log-in", count: 1 });
+    await scene.pass(60_000);
+    expect(scene.eventsOf("login_attack")).toMatchObject([
+      { status: "ACTIVE", reasons: [expect.stringContaining("More than 100 log-ins and credentials were refused")] },
+    ]);
+    await scene.pass(20 * 60_000);
+    expect(scene.statusOf("login_attack")).toBe("OK");
+  });
+
   it("clear for unregistered speakers with hysteresis", async () => {
     const ids: string[] = [];
     for (let at = 0; at < 11; at++) ids.push(await scene.zone(`z${at}`, { attributes: { IsRegistered: "false" } }));

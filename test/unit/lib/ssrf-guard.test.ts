@@ -40,6 +40,14 @@ describe("the SSRF guard", () => {
     "::ffff:a9fe:a9fe",
     "inside.example",
     "nowhere.example",
+    // IPv4 addresses inside of IPv6 ones: mapped, compatible, translated, NAT64, 6to4.
+    "::ffff:10.1.2.3",
+    "::127.0.0.1",
+    "::ffff:0:127.0.0.1",
+    "64:ff9b::127.0.0.1",
+    "64:ff9b::a01:203",
+    "64:ff9b:1::169.254.1.1",
+    "2002:7f00:1::1",
   ])("refuses %s", async (host) => {
     await expect(policy().resolveAllowed(host)).rejects.toMatchObject({ type: "upstream" });
   });
@@ -63,6 +71,51 @@ describe("the SSRF guard", () => {
   ])("lets what the setting %s names through: %s", async (allowed, host) => {
     await expect(policy([allowed]).resolveAllowed(host)).resolves.toBeDefined();
     await expect(policy().resolveAllowed(host)).rejects.toThrow("not allowed");
+  });
+
+  const METADATA = [
+    ...["169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254"],
+    ...[
+      "[fd00:ec2::254]",
+      "FD00:0EC2:0:0:0:0:0:0254",
+      "::ffff:169.254.169.254",
+      "::ffff:a9fe:a9fe",
+      "::169.254.169.254",
+    ],
+    ...["64:ff9b::169.254.169.254", "64:ff9b::6464:64c8", "2002:a9fe:a9fe::1", "fd20:ce::254"],
+  ];
+
+  it.each(METADATA)("refuses the metadata address %s even if the settings allow it", async (host) => {
+    const bare = host.replace(/^\[|\]$/g, "");
+    for (const allowed of [[], ["0.0.0.0/0", "::/0"], [bare], [host]]) {
+      await expect(policy(allowed).resolveAllowed(host)).rejects.toThrow("not allowed");
+      expect(policy(allowed).isAllowed(bare)).toBe(false);
+    }
+  });
+
+  it("refuses a name of a metadata address even if the settings allow the name", async () => {
+    const resolve = async () => [{ address: "169.254.169.254", family: 4 as const }];
+    const guard = createSsrfGuard({ allowedTargets: ["metadata.example"], localAddresses: () => [], resolve });
+    await expect(guard.resolveAllowed("metadata.example")).rejects.toThrow("not allowed");
+  });
+
+  it("decides about addresses at once", () => {
+    for (const [address, isAllowed] of [
+      ...([
+        ["192.168.1.20", true],
+        ["127.0.0.1", false],
+        ["10.1.2.3", false],
+        ["fe80::1%eth0", false],
+      ] as const),
+      ...([
+        ["web.example", false],
+        ["", false],
+        ["2130706433", false],
+        ["0x7f.1", false],
+        ["127.1", false],
+      ] as const),
+    ])
+      expect([address, policy().isAllowed(address)]).toEqual([address, isAllowed]);
   });
 });
 

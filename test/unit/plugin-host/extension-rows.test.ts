@@ -51,6 +51,27 @@ describe("extension rows", () => {
 describe("configuration", () => {
   const fields = { host: text("Host.", { default: "here" }), password: secret("Password.") };
 
+  it("that arrives from the cloud neither wipes the passwords nor sends them to another host", async () => {
+    const bound = { ...fields, password: secret("Password.", { boundTo: ["host"] }), note: text("Note.") };
+    const { store, change } = await open({ p: { fields: bound } });
+    const id = extensionIdOf("p");
+    await change("p", { config: { host: "mail.example", password: "open sesame" } });
+    const stored = () => store.get(extensions, id)?.config as Record<string, unknown>;
+    const { password } = stored();
+    const arrive = (config: object) =>
+      store.write((tx) => {
+        const { pk: _pk, ...row } = store.get(extensions, id) ?? { pk: 0 };
+        tx.apply(extensions, id, { ...row, config }, { ...anyActor, replicated: true });
+      });
+    await arrive({ host: "mail.example", note: "from the cloud" });
+    expect(stored()).toEqual({ host: "mail.example", note: "from the cloud", password });
+    await arrive({ host: "evil.example", password: "v1:x" });
+    expect(stored()).toEqual({ host: "evil.example" });
+    // Nor does it come back with the old host.
+    await arrive({ host: "mail.example" });
+    expect(stored()).toEqual({ host: "mail.example" });
+  });
+
   it("validates by the plugin's fields and writes nothing invalid", async () => {
     const { store, change, starts } = await open({ p: { fields } });
     await expect(change("p", { config: { host: 1 } })).rejects.toMatchObject({

@@ -37,6 +37,9 @@ describe("a plugin's calls", () => {
       { secrecy: { ...secrecy, key: "A" } },
     ])
       await expect(ctx().stream.open({ ...target, ...(wrong as object) }, id)).rejects.toThrow("stream: ");
+    // A device could name it in its SDP.
+    for (const group of ["169.254.169.254", "169.254.1.1", "255.255.255.255", "0.0.0.0"])
+      await expect(ctx().stream.open({ ...target, group }, id)).rejects.toThrow("is not in network.allowedTargets");
     await expect(ctx().stream.open(target, "1")).rejects.toThrow("given by its UUID");
     await expect(ctx().confirm(id, 1 as never)).rejects.toThrow("option must be a string");
     expect(calls).toHaveLength(2);

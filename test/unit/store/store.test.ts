@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { ConflictError } from "../../../src/lib/errors.ts";
 import { defineResource } from "../../../src/schema/resource.ts";
-import { AUDIT_COLUMNS, chainHash } from "../../../src/store/audit-chain.ts";
+import { AUDIT_COLUMNS, auditKeyOf, chainHash } from "../../../src/store/audit-chain.ts";
 import type { ActorContext, Store } from "../../../src/store/store.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody, keepers, keys, openTestStore, rooms } from "./store-fixture.ts";
@@ -167,13 +167,17 @@ describe("create, update, remove", () => {
 
 describe("change feed and audit", () => {
   it("keeps the newest feed entry per row and a hash chain over every audit entry", async () => {
-    const room = await fresh().create(rooms, { name: "A", pin: "4711" }, everybody);
+    const dataDir = makeTempDir();
+    store = openTestStore(dataDir);
+    const room = await store.create(rooms, { name: "A", pin: "4711" }, everybody);
     await store.update(rooms, room.id, { name: "B" }, everybody);
     expect(changes()).toEqual([{ seq: 2, type: "rooms", row_id: room.id, op: "update" }]);
     const rows = store.all<Record<string, string>>("SELECT * FROM audit_entries ORDER BY pk");
+    const key = auditKeyOf(readFileSync(join(dataDir, "secret-key")));
     let previous = "";
     for (const row of rows) {
       previous = chainHash(
+        key,
         previous,
         AUDIT_COLUMNS.map((name) => row[name]),
       );

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from "node:path";
 import { create } from "tar";
 import { beforeEach, describe, expect, it } from "vitest";
+import { signedPayload } from "../../../src/lib/signed-document.ts";
 import { describeSource, openZoneData } from "../../../src/time-zones/zone-data.ts";
 import { installZones, readZoneFile, readZoneFolder } from "../../../src/time-zones/zone-install.ts";
 import { externalProgram } from "../../support/external-programs.ts";
@@ -65,7 +66,7 @@ describe("installing time zone data", () => {
     const key = Buffer.from(x, "base64url").toString("base64");
     const folder = join(work, "zoneinfo");
     writeZoneFolder(folder, NEWER_VERSION, { ...CORE, "America/Vancouver": VANCOUVER_2026 });
-    const payload = Buffer.from(JSON.stringify(readZoneFolder(folder)));
+    const payload = signedPayload("time-zones", readZoneFolder(folder));
     const file = join(work, "zones.json");
     const signature = sign(null, payload, privateKey).toString("base64");
     writeFileSync(file, JSON.stringify({ payload: payload.toString("base64"), signature }));

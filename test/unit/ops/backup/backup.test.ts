@@ -216,6 +216,27 @@ describe("a restore", () => {
     await expect(namesIn(dir)).rejects.toThrow("does not match the key that the data");
     await restoreBackup({ file: backup, dataDir: dir, withoutKey: true, clock: systemClock });
     expect(await namesIn(dir)).toEqual(["Administrator", "Before"]);
+    expect(await withData(dir, ({ store }) => store.audit.verify())).toMatchObject({ intact: true });
+  });
+
+  it("leaves an audit entry, and the ends from before it that lie after the backup do not count", async () => {
+    const dir = join(makeTempDir(), "data");
+    await restoreBackup({ file: backup, dataDir: dir, keyFile: join(dataDir, "secret-key"), clock: systemClock });
+    await addUser(dir, "Lost");
+    const lost = await withData(dir, async ({ store }) => store.audit.end());
+    if (!lost) throw new Error("no audit");
+    const note = { ...lost, source: "in the cloud" };
+    await restoreBackup({ file: backup, dataDir: dir, clock: systemClock });
+    await withData(dir, async ({ store }) => {
+      expect(await store.audit.verify({ notes: [note] })).toMatchObject({ intact: true });
+      // A later end still counts: the same attack cannot be repeated under cover of the restore.
+      const later = { ...note, at: systemClock.now() + 1 };
+      expect(await store.audit.verify({ notes: [later] })).toMatchObject({ intact: false });
+      const [entry] = store.all<{ details: string }>(
+        "SELECT details FROM audit_entries WHERE op = 'trust-change' ORDER BY pk DESC",
+      );
+      expect(JSON.parse(entry?.details ?? "{}").change).toContain("replaced by the backup");
+    });
   });
 
   it("is rejected while the data are in use", async () => {

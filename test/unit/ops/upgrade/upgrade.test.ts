@@ -1,5 +1,6 @@
 import { createHash, generateKeyPairSync } from "node:crypto";
 import {
+  chmodSync,
   chownSync,
   copyFileSync,
   linkSync,
@@ -14,6 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
+import { create, extract } from "tar";
 import { beforeAll, describe, expect, it } from "vitest";
 import { systemdService } from "../../../../src/cli/upgrade.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
@@ -116,6 +118,26 @@ describe("packing", () => {
       process.umask(before);
     }
     expect(statSync(file).mode & 0o777).toBe(0o644);
+  });
+
+  it("are unpacked without the modes of the archive, which are not signed", async () => {
+    const folder = makeTempDir();
+    await extract({ file: bundle, cwd: folder });
+    const unpacked = join(folder, "carillon/dist/main.js");
+    chmodSync(unpacked, 0o6777);
+    chmodSync(join(folder, "carillon/package.json"), 0o666);
+    chmodSync(join(folder, "carillon/dist"), 0o1777);
+    const evil = join(makeTempDir(), "evil.tgz");
+    await create({ cwd: folder, gzip: true, file: evil }, ["bundle.json", "carillon"]);
+    const versions = makeTempDir();
+    const before = process.umask(0);
+    try {
+      await unpackUpgrade(evil, versions, [upgradePublicKeyOf(pem)], () => undefined);
+    } finally {
+      process.umask(before);
+    }
+    const modeOf = (path: string): string => (statSync(join(versions, "0.2.0", path)).mode & 0o7777).toString(8);
+    expect(["dist/main.js", "package.json", "dist", ""].map(modeOf)).toEqual(["755", "644", "755", "755"]);
   });
 
   it("packs a folder without git history and data directories", async () => {

@@ -21,9 +21,24 @@ import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
 import "./audit.css";
 
-const OPS = ["create", "update", "delete", "log-in", "log-in-refused", "refused", "trust-change"];
+const OPS = [
+  ...[
+    "create",
+    "update",
+    "delete",
+    "log-in",
+    "log-in-refused",
+    "log-in-throttled",
+    "credential-refused",
+    "refused",
+    "read",
+  ],
+  ...["trust-change", "audit-sealed"],
+];
 const TONES: Readonly<Record<string, string>> = {
   "log-in-refused": "warn",
+  "log-in-throttled": "warn",
+  "credential-refused": "warn",
   refused: "warn",
   delete: "bad",
   "trust-change": "warn",

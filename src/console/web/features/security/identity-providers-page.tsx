@@ -53,6 +53,7 @@ const FIELDS: readonly (readonly [name: string, types: readonly string[], kind?:
   ["createsGroups", TYPES],
   ["clockToleranceInSecs", ["oidc", "saml"]],
   ["logOut", ["oidc"]],
+  ["allowSha1", ["saml"]],
 ];
 
 /** What a label is too short for. */
