@@ -1,5 +1,13 @@
 import Database from "better-sqlite3";
-import { AUDIT_COLUMNS, AUDIT_SEALED, type AuditTail, auditKeyOf, chainHash, findUnkeyedTampering, readAuditTail } from "./audit-chain.ts";
+import {
+  AUDIT_COLUMNS,
+  AUDIT_SEALED,
+  type AuditTail,
+  auditKeyOf,
+  chainHash,
+  findUnkeyedTampering,
+  readAuditTail,
+} from "./audit-chain.ts";
 
 /** Set by the migration: the entries have hashes without a key. */
 const UNSEALED_MARK = "audit_unsealed";

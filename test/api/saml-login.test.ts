@@ -213,7 +213,9 @@ describe("log-in by SAML", () => {
   it("refuses SHA-1 in a signature, also in an encrypted assertion, unless the provider may use it", async () => {
     const folder = makeTempDir();
     makeKey(folder, "own");
-    const [spPrivateKey, spCertificate] = ["own.key", "own.crt"].map((name) => readFileSync(join(folder, name), "utf8"));
+    const [spPrivateKey, spCertificate] = ["own.key", "own.crt"].map((name) =>
+      readFileSync(join(folder, name), "utf8"),
+    );
     const at = `/identity-providers/${id}`;
     const set = async (json: object) => expect((await api.call("PUT", at, { json })).status).toBe(200);
     for (const sha1 of ["digest", "signature"] as const) {
