@@ -3,7 +3,7 @@ import { systemClock } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import type { AuditRange, AuditVerification } from "../store/audit-chain.ts";
+import type { AuditRange, AuditVerification } from "../store/audit-types.ts";
 import { runControlCommand } from "../wiring/offline-commands.ts";
 
 interface VerifyOptions {
@@ -30,8 +30,9 @@ export function addAudit(program: Command, terminal: Terminal, finish: (exitCode
     .addHelpText(
       "after",
       "\nExample:\n  carillon audit verify --data data --json\n\n" +
-        "Store the last line outside this machine: an attacker who can write the database can recompute the whole chain,\n" +
-        "but can't make it end in a hash that you noted earlier. Exit code 1 when the chain is broken.",
+        "Compares with the ends that are kept in audit-end.json, in the log, in backups and, while the daemon runs, at the\n" +
+        "cloud and at failover peers. Store the last line outside this machine as well: an attacker who has the database and\n" +
+        "the secret key can't make the chain end in a hash that you noted earlier. Exit code 1 when the chain is broken.",
     )
     .action(async ({ data, noted, json }: VerifyOptions) => {
       const result = await verify(data, noted === undefined ? {} : { checkpoint: readNoted(noted) });

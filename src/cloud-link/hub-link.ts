@@ -18,7 +18,7 @@ import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import { createStagedRollouts, type StagedRollouts } from "../rollout/staged-rollouts.ts";
 import { type Catalogue, tableName } from "../schema/catalogue.ts";
-import type { SignedAuditNote } from "../store/audit-chain.ts";
+import type { SignedAuditNote } from "../store/audit-types.ts";
 import type { SharedLog } from "../store/shared-log.ts";
 import type { ActorContext, ChangeCapture, Store, StoreReader, Transaction } from "../store/store.ts";
 import { createHubChangeRecorder } from "../sync/capture/change-recorders.ts";

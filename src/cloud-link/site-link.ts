@@ -13,7 +13,7 @@ import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
-import type { SignedAuditNote } from "../store/audit-chain.ts";
+import type { SignedAuditNote } from "../store/audit-types.ts";
 import type { ActorContext, ChangeCapture, Store, Transaction } from "../store/store.ts";
 import { createSiteChangeRecorder, isSentToCloud } from "../sync/capture/change-recorders.ts";
 import { createDeferredLedgerSync, PENDING_LEDGER_TABLE } from "../sync/capture/deferred-ledger-sync.ts";

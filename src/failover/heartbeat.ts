@@ -1,4 +1,4 @@
-import type { SignedAuditNote } from "../store/audit-chain.ts";
+import type { SignedAuditNote } from "../store/audit-types.ts";
 
 /** State that an appliance sends to its peers each second and on changes. Always complete, so that one may be lost. */
 export interface PeerHeartbeat {

@@ -1,5 +1,6 @@
 import { isIP, Socket } from "node:net";
 import { createAddressSet } from "./address-set.ts";
+import { UpstreamError } from "./errors.ts";
 
 /**
  * Addresses at which clouds give machines their credentials. Nothing that Carillon talks to is there, so no setting allows them.
@@ -71,7 +72,7 @@ export function refuseMetadataAddresses(): void {
   prototype.connect = function guarded(this: Socket, ...args: unknown[]): Socket {
     const refuse = (address: unknown): void => {
       if (typeof address !== "string" || isIP(address.split("%")[0] ?? "") === 0 || !isMetadataAddress(address)) return;
-      const error = new Error(`connect EHOSTUNREACH ${address}`);
+      const error = new UpstreamError("upstream", `connect EHOSTUNREACH ${address}`);
       this.destroy(Object.assign(error, { code: "EHOSTUNREACH", address }));
     };
     // Each address of a name is reported before the connection is opened.

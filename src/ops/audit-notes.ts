@@ -2,7 +2,8 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, readSync, ren
 import { basename, join } from "node:path";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import { type KeptAuditNote, parseAuditNote, type SignedAuditNote } from "../store/audit-chain.ts";
+import { parseAuditNote } from "../store/audit-chain.ts";
+import type { KeptAuditNote, SignedAuditNote } from "../store/audit-types.ts";
 import type { AuditLog, InternalTable, Store } from "../store/store.ts";
 import { MANIFEST_FILE, parseManifest } from "./backup/backup-manifest.ts";
 import { listBackups } from "./backup/take-backup.ts";
@@ -18,7 +19,7 @@ export const HELD_AUDIT_NOTES: InternalTable = {
 
 /** Name of the file, beside the database, with the last end of the audit. */
 export const AUDIT_END_FILE = "audit-end.json";
-/** Stable event code of the log line. */
+/** The event code by which the lines are found in the log. */
 const LOG_EVENT = "audit.end";
 /** @source docs/decisions/0484-audit-chain-with-a-key.md */
 const INTERVAL_MS = 3_600_000;
@@ -83,7 +84,7 @@ export function createAuditNotes({ store, clock, log, dataDir, backupFolder }: A
     const end = audit.end();
     if (!end) return;
     last = end;
-    log.info({ event: LOG_EVENT, number: end.number, hash: end.hash, at: end.at, mac: end.mac }, "end of the audit");
+    log.info({ event: "audit.end", number: end.number, hash: end.hash, at: end.at, mac: end.mac }, "end of the audit");
     try {
       writeDurably(file, JSON.stringify(end));
     } catch (error) {

@@ -63,7 +63,7 @@ function rejectRemoval(row: Extension | null): void {
     throw new ConflictError("This extension cannot be deleted because it belongs to a plugin. Disable it instead.");
 }
 
-/** Without the plugin nobody knows where its secrets go: none is kept beside changed values. */
+/** Without the plugin it is not known where its secrets go: none is kept beside changed values. */
 function receivedConfig(
   { before, after }: RowMutation<typeof extensions>,
   config: PluginConfig | null,

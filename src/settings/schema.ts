@@ -344,6 +344,30 @@ export const settingsSchema = z
       })
       .prefault({})
       .describe("Storage of a cloud, for `carillon hub`."),
+    audit: z
+      .strictObject({
+        file: z
+          .string()
+          .max(4_096)
+          .refine(isAbsolute, "must be an absolute path")
+          .nullable()
+          .default(null)
+          .describe("File to which new audit entries are appended as JSON lines; it may be rotated. null = none."),
+        syslog: listen
+          .nullable()
+          .default(null)
+          .describe(
+            "HOST:PORT of a syslog server that gets new audit entries over TLS (RFC 5424, RFC 5425; the usual port is 6514); null = none.",
+          ),
+        authority: z
+          .string()
+          .refine(isAbsolute, "must be an absolute path")
+          .nullable()
+          .default(null)
+          .describe("CA certificate file (PEM) of the syslog server; null = a public CA."),
+      })
+      .prefault({})
+      .describe("Copies of the audit log elsewhere."),
     heartbeat: z
       .strictObject({
         url: publicUrl

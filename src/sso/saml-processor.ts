@@ -1,8 +1,8 @@
 import { type CacheProvider, type Profile, SAML, ValidateInResponseTo } from "@node-saml/node-saml";
 import { LoginError, type LoginErrorCode } from "./login-error.ts";
 import { LOGIN_TIMEOUT_MS } from "./pending-login.ts";
-import { withoutSha1 } from "./sha1-refusal.ts";
 import type { SamlAssertion, SamlConfig, SamlWorkerRequest, SamlWorkerResponse } from "./saml-worker-messages.ts";
+import { withoutSha1 } from "./sha1-refusal.ts";
 
 /**
  * Limits of a SAML response. Anyone may post one, and the parsing time grows with the square of its size. Enough for

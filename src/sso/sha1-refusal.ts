@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import crypto from "node:crypto";
+import { LoginError } from "./login-error.ts";
 
 /** Work in which SHA-1 counts neither as digest nor in a signature. */
 const isRefusing = new AsyncLocalStorage<true>();
@@ -19,7 +20,8 @@ function install(module: typeof crypto & { [GUARDED]?: true }): void {
   module[GUARDED] = true;
   const { createHash, createVerify, createHmac } = module;
   const refuse = (algorithm: unknown): void => {
-    if (isRefusing.getStore() && /sha-?1$/i.test(String(algorithm))) throw new Error("The signature uses SHA-1.");
+    if (isRefusing.getStore() && /sha-?1$/i.test(String(algorithm)))
+      throw new LoginError("signature", "The signature uses SHA-1.");
   };
   module.createHash = ((algorithm: string, options?: crypto.HashOptions) => {
     refuse(algorithm);

@@ -2,7 +2,7 @@ import type { EventMap } from "../lib/events.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { AnyResource, Method, RowBase, RowOf, SystemValues } from "../schema/resource.ts";
 import type { UploadedFile } from "../schema/uploaded-file.ts";
-import type { AuditNote, AuditRange, AuditVerification, SignedAuditNote } from "./audit-chain.ts";
+import type { AuditNote, AuditRange, AuditVerification, SignedAuditNote } from "./audit-types.ts";
 import type { RowImage } from "./shared-log.ts";
 import type { Durability } from "./write-queue.ts";
 

@@ -51,7 +51,9 @@ export async function readZoneFile(path: string, proof: FileProof): Promise<Zone
   if (proof.sha256 !== null && proof.sha256.toLowerCase() !== sha256)
     throw invalidValue("sha256", `Does not match the file, whose SHA-256 is ${sha256}.`);
   if (bytes[0] === 0x7b && proof.sha256 === null)
-    return checked(() => readZoneDocument(JSON.stringify(verifySignedDocument(bytes.toString("utf8"), proof.keys, "time-zones"))));
+    return checked(() =>
+      readZoneDocument(JSON.stringify(verifySignedDocument(bytes.toString("utf8"), proof.keys, "time-zones"))),
+    );
   if (proof.sha256 === null)
     throw new CallerError("invalid-value", "The file is not signed: give the SHA-256 that its publisher names.");
   if (bytes[0] === 0x7b) return checked(() => readZoneDocument(bytes.toString("utf8")));

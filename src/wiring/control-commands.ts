@@ -13,7 +13,7 @@ import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Settings } from "../settings/schema.ts";
-import type { AuditRange } from "../store/audit-chain.ts";
+import type { AuditRange } from "../store/audit-types.ts";
 import type { Store } from "../store/store.ts";
 
 /** A token as the command line shows it; times in ISO 8601. */

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -37,6 +38,7 @@ import { createSpeechSynthesizer } from "../notifications/compose/speech-synthes
 import { createLoopbackProbe } from "../notifications/engine/loopback-probe.ts";
 import type { TextMessageHandler } from "../notifications/responses/text-replies.ts";
 import { createAuditNotes, createHeldAuditNotes } from "../ops/audit-notes.ts";
+import { createAuditStream } from "../ops/audit-stream.ts";
 import { dedicatedAlarmReasons } from "../ops/health/dedicated-alarms.ts";
 import type { BuildInfo } from "../ops/health/endpoint-hooks.ts";
 import { createHealthMonitor, type HealthSource } from "../ops/health/health.ts";
@@ -229,6 +231,12 @@ async function startModules(
     backupFolder: settings.backups.folder ?? join(dataDir, "backups"),
   });
   const heldAuditNotes = createHeldAuditNotes(store, clock);
+  const { audit: auditCopies } = settings;
+  const auditStream = createAuditStream({
+    ...{ store, clock, log, hostName: hostname(), settings: auditCopies },
+    target: auditCopies.syslog === null ? null : parseListenAddress(auditCopies.syslog),
+    authority: auditCopies.authority === null ? null : readFileSync(auditCopies.authority, "utf8"),
+  });
   const cloudLink = createCloudLink({
     ...{ ...options, data, clock, events, endpointId, auditNotes, heldAuditNotes },
     notificationService: () => notificationService,
@@ -287,6 +295,7 @@ async function startModules(
       queueHealthReasons(store, clock),
       operations.healthSource,
       auditNotes.healthReasons,
+      auditStream.healthReasons,
       server.healthSource,
       network.healthSource,
     ],
@@ -559,6 +568,8 @@ async function startModules(
   });
   onStop("audit notes", auditNotes.stop);
   auditNotes.start();
+  onStop("audit stream", auditStream.stop);
+  await auditStream.start();
   onStop("operations", operations.stop);
   await operations.start({ report: health.report, listen: settings.tls.listen ?? options.listen, ...server });
   onStop("webhooks", webhooks.stop);

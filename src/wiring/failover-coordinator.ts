@@ -24,7 +24,8 @@ import notifications from "../resources/notifications/notifications.ts";
 import { stagesBefore } from "../resources/notifications/pipeline-stages.ts";
 import { type ListenAddress, parseListenAddress } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
-import { parseAuditNote, type SignedAuditNote } from "../store/audit-chain.ts";
+import { parseAuditNote } from "../store/audit-chain.ts";
+import type { SignedAuditNote } from "../store/audit-types.ts";
 import type { ActorContext, Store, StoreReader } from "../store/store.ts";
 import type { Lease } from "../sync/protocol/frames.ts";
 

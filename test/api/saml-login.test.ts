@@ -210,28 +210,6 @@ describe("log-in by SAML", () => {
     expect(api.store.all("SELECT key FROM sso_login_state WHERE key LIKE 'assertion %'").length).toBeGreaterThan(1);
   });
 
-  it("refuses SHA-1 in a signature, also in an encrypted assertion, unless the provider may use it", async () => {
-    const folder = makeTempDir();
-    makeKey(folder, "own");
-    const [spPrivateKey, spCertificate] = ["own.key", "own.crt"].map((name) => readFileSync(join(folder, name), "utf8"));
-    const at = `/identity-providers/${id}`;
-    const set = async (json: object) => expect((await api.call("PUT", at, { json })).status).toBe(200);
-    for (const sha1 of ["digest", "signature"] as const) {
-      expect((await logIn(createBrowserSession(), { ...ANN, sha1 })).status).toBe(400);
-      expect(lastReason()).toEqual({ identityProviderId: id, reason: "signature" });
-    }
-    await set({ spPrivateKey, spCertificate });
-    idp.encryptsFor = spCertificate ?? null;
-    expect((await logIn(createBrowserSession(), { ...ANN, sha1: "both" })).status).toBe(400);
-    expect((await logIn(createBrowserSession(), ANN)).status).toBe(200);
-    await set({ allowSha1: true });
-    expect((await logIn(createBrowserSession(), { ...ANN, sha1: "both" })).status).toBe(200);
-    idp.encryptsFor = null;
-    await set({ spPrivateKey: null, spCertificate: null });
-    expect((await logIn(createBrowserSession(), { ...ANN, sha1: "both" })).status).toBe(200);
-    await set({ allowSha1: false });
-  });
-
   it("reports missing settings", async () => {
     const json = { name: "Half", type: "saml", entryPoint: idp.entryPoint };
     const none = await api.call("POST", "/identity-providers", { json });

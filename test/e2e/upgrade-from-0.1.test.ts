@@ -134,6 +134,10 @@ describe("data folders of release 0.1.0", () => {
       expect(applied).toEqual(MIGRATIONS.map(({ name }) => name));
       expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
       expect(db.pragma("foreign_key_check")).toEqual([]);
+      // The cloud keeps the end of the appliance's audit.
+      const held = db.prepare("SELECT slot FROM audit_held_notes WHERE endpoint = ? ORDER BY slot").pluck();
+      const slots = dataDir.endsWith("cloud") ? [expect.stringMatching(/^\d{4}-\d{2}-\d{2}$/), "newest"] : [];
+      expect(held.all(SITE.endpointId)).toEqual(slots);
       db.close();
     }
     site = await startTestDaemon({ clock: clockBeforeBell(), after: { dataDir: join(folder, "site"), first: SITE } });

@@ -1,6 +1,6 @@
 import { invalidValue } from "../../lib/errors.ts";
 import { boolean, computed, integer, text, timestamp, uuid } from "../../schema/field.ts";
-import type { AuditVerification } from "../../store/audit-chain.ts";
+import type { AuditVerification } from "../../store/audit-types.ts";
 import { type Action, type ApiRequest, jsonResponse } from "../action.ts";
 import { textParameter } from "../query/query.ts";
 

@@ -95,9 +95,11 @@ function archiveErrorText(error: unknown): string {
 }
 
 /** Links could point outside the folder; a backup has none. */
-function isFileOrFolder(_path: string, entry: unknown): boolean {
-  const { type } = entry as ReadEntry;
-  return type === "File" || type === "Directory";
+function isFileOrFolder(_path: string, given: unknown): boolean {
+  const entry = given as ReadEntry;
+  // The modes of the archive do not count: who made it could have set any.
+  entry.mode = entry.type === "Directory" ? 0o700 : 0o600;
+  return entry.type === "File" || entry.type === "Directory";
 }
 
 const NO_MANIFEST: BackupManifest = {

@@ -76,9 +76,12 @@ export default defineResource({
       "LDAP: users removed because they or all their groups are no longer in the directory; while held back, those that would be removed.",
       { readOnly: true },
     ),
-    allowSha1: boolean("SAML: accepts signatures with SHA-1, which can be forged; for providers that have nothing better.", {
-      default: false,
-    }),
+    allowSha1: boolean(
+      "SAML: accepts signatures with SHA-1, which can be forged; for providers that have nothing better.",
+      {
+        default: false,
+      },
+    ),
     entryPoint: text("SAML: single sign-on URL.", { ...LONG_TEXT, format: "url" }),
     idpIssuer: text("SAML: entity id of the provider.", LONG_TEXT),
     idpCertificates: text("SAML: signing certificates of the provider, concatenated PEM.", PEM),

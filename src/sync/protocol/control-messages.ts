@@ -1,4 +1,4 @@
-import type { SignedAuditNote } from "../../store/audit-chain.ts";
+import type { SignedAuditNote } from "../../store/audit-types.ts";
 import type { RowBody } from "../storage/transaction-program.ts";
 
 /**

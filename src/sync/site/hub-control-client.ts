@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import { newId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
-import type { SignedAuditNote } from "../../store/audit-chain.ts";
+import type { SignedAuditNote } from "../../store/audit-types.ts";
 import type { IssuedIdentity } from "../identity/enrolment-service.ts";
 import { type LocalIdentity, renewIdentityIfDue, signChallenge } from "../identity/local-identity.ts";
 import type { RevokedKeys } from "../identity/revoked-keys.ts";

@@ -22,7 +22,7 @@ describe("metadata addresses", () => {
     expect(addressForms("2002:a00:1::5")).toEqual(["2002:a00:1::5", "10.0.0.1"]);
   });
 
-  it("cannot be connected to, whoever opens the socket and however", async () => {
+  it("cannot be connected to, by any kind of socket", async () => {
     refuseMetadataAddresses();
     refuseMetadataAddresses();
     const to = "169.254.169.254";

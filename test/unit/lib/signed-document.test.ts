@@ -7,7 +7,10 @@ const key = publicKey.export({ type: "spki", format: "der" }).subarray(-32).toSt
 const KINDS: readonly SignedDocumentKind[] = ["upgrade", "time-zones", "licence", "ring-plan"];
 
 const signed = (payload: Buffer): string =>
-  JSON.stringify({ payload: payload.toString("base64"), signature: sign(null, payload, privateKey).toString("base64") });
+  JSON.stringify({
+    payload: payload.toString("base64"),
+    signature: sign(null, payload, privateKey).toString("base64"),
+  });
 
 describe("signed documents", () => {
   it.each(KINDS)("of kind %s are good for that alone", (kind) => {
@@ -30,7 +33,9 @@ describe("signed documents", () => {
   it.each([[[]], [{ kind: 1 }], [{ kind: ["upgrade"] }], [{ kind: null }], [{ kind: "upgrade " }]])(
     "with %j are no upgrade",
     (value) => {
-      expect(() => verifySignedDocument(signed(Buffer.from(JSON.stringify(value))), [key], "upgrade")).toThrow("signed");
+      expect(() => verifySignedDocument(signed(Buffer.from(JSON.stringify(value))), [key], "upgrade")).toThrow(
+        "signed",
+      );
     },
   );
 });

@@ -10,7 +10,7 @@ import {
   HELD_AUDIT_NOTES,
 } from "../../../src/ops/audit-notes.ts";
 import users from "../../../src/resources/people/users.ts";
-import type { SignedAuditNote } from "../../../src/store/audit-chain.ts";
+import type { SignedAuditNote } from "../../../src/store/audit-types.ts";
 import { type ApplianceData, openApplianceDataOffline } from "../../../src/wiring/appliance-data.ts";
 import { initAppliance } from "../../../src/wiring/init.ts";
 import { runControlCommand } from "../../../src/wiring/offline-commands.ts";

@@ -68,11 +68,18 @@ describe("a plugin's configuration", () => {
     ["another port", { host: "a", port: 81 }, { host: "a", port: 81, password: "v1:x" }],
     ["nothing", {}, { password: "v1:x", bound: "v1:y" }],
     ["no object", null, { password: "v1:x", bound: "v1:y" }],
-    ["a secret that the sender chose", { host: "a", password: "v1:evil", bound: "plain" }, { host: "a", password: "v1:x", bound: "v1:y" }],
+    [
+      "a secret that the sender chose",
+      { host: "a", password: "v1:evil", bound: "plain" },
+      { host: "a", password: "v1:x", bound: "v1:y" },
+    ],
     ["a secret to another host", { host: "evil", bound: "v1:evil" }, { host: "evil", password: "v1:x" }],
-  ])("keeps the secrets when %s arrives from elsewhere, unless they would go to another place", (_, received, stored) => {
-    expect(config.toReplicated(received, { host: "a", password: "v1:x", bound: "v1:y" })).toEqual(stored);
-  });
+  ])(
+    "keeps the secrets when %s arrives from elsewhere, unless they would go to another place",
+    (_, received, stored) => {
+      expect(config.toReplicated(received, { host: "a", password: "v1:x", bound: "v1:y" })).toEqual(stored);
+    },
+  );
 
   it("seals input that looks sealed already", () => {
     expect(config.toStored({ host: "a", password: "v1:x" }, {})).toEqual({ host: "a", password: "v1:v1:x" });

@@ -57,6 +57,7 @@ describe("settings file", () => {
       backups: { folder: null, schedule: "30 2 * * *", keepDays: 7, keepWeeks: 4 },
       cloud: { address: null, authority: null, heartbeatSeconds: 20, proxy: null },
       failover: { listen: null, peers: [] },
+      audit: { authority: null, file: null, syslog: null },
       heartbeat: { url: null, everySeconds: 30 },
       hub: { database: null, organisation: "default" },
       tls: { listen: null },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/lib/clock.ts";
-import type { AuditRange, AuditVerification, KeptAuditNote } from "../../../src/store/audit-chain.ts";
+import type { AuditRange, AuditVerification, KeptAuditNote } from "../../../src/store/audit-types.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { rechainWithoutKey } from "../../support/forged-audit.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
@@ -156,7 +156,7 @@ describe("audit hash chain", () => {
     expect(emptied.intact).toBe(false);
   });
 
-  it("signs its end with the key, so that nobody else can invent one", async () => {
+  it("signs its end with the key, so that others cannot invent one", async () => {
     const store = openTestStore(written);
     const end = store.audit.end();
     expect(end).toMatchObject({ number: ENTRIES, hash: sound.last.hash });
@@ -200,7 +200,7 @@ describe("audit of an earlier release", () => {
     await again.create(rooms, { name: "newer" }, everybody);
     expect(again.all("SELECT 1 FROM audit_entries WHERE op = 'audit-sealed'")).toHaveLength(1);
     await again.close();
-    // From now on, nobody writes it again without the key.
+    // From now on, it cannot be written again without the key.
     const db = new Database(join(copy, "carillon.db"));
     for (const name of ["update", "delete", "replace"]) db.exec(`DROP TRIGGER audit_no_${name}`);
     db.exec("UPDATE audit_entries SET actor_name = 'Nobody' WHERE pk = 120");

@@ -8,7 +8,7 @@ import { silentLog } from "../../../src/lib/log.ts";
 import secondFactors from "../../../src/resources/people/second-factors.ts";
 import userTokens from "../../../src/resources/people/user-tokens.ts";
 import users from "../../../src/resources/people/users.ts";
-import type { AuditVerification } from "../../../src/store/audit-chain.ts";
+import type { AuditVerification } from "../../../src/store/audit-types.ts";
 import { type ApplianceData, openApplianceDataOffline } from "../../../src/wiring/appliance-data.ts";
 import { createControlCommands, type TokenSummary } from "../../../src/wiring/control-commands.ts";
 import { startControlSocket } from "../../../src/wiring/control-socket.ts";
