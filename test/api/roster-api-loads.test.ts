@@ -251,7 +251,7 @@ describe("a load from a OneRoster service", () => {
     server.asked = [];
     now += 86_400_000;
     const delta = await run(id);
-    expect(delta).toMatchObject({ state: "complete", usersRemoved: 1, usersCreated: 0, usersChanged: 1 });
+    expect(delta).toMatchObject({ reason: null, state: "complete", usersRemoved: 1, usersCreated: 0, usersChanged: 1 });
     expect(server.asked.every((path) => path.includes(encodeURIComponent(`>='${CHANGED}'`)))).toBe(true);
     expect(people()).toHaveLength(11);
     expect(members("North")).toBe(10);
