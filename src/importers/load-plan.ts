@@ -190,7 +190,7 @@ function localDays({ deps }: LoadContext): LocalDays {
 async function planLists(loading: LoadContext, plan: Plan): Promise<void> {
   const { definition, by, counts, steps } = loading;
   const { source, known, lists } = plan;
-  const isRoster = definition.type === "oneroster";
+  const isRoster = definition.type !== "table";
   const byKey = new Map<string, KnownList>();
   const former = new Map<string, KnownList>();
   for (const list of known.lists) {
@@ -237,7 +237,7 @@ function planPerson(loading: LoadContext, plan: Plan, tx: Transaction, person: S
   const known = plan.known.users.get(key);
   collectError(loading, person, () => {
     const login = loginAddress(tx, email, known?.id ?? null);
-    const source = definition.type === "oneroster" ? "sis-loader" : "user-loader";
+    const source = definition.type !== "table" ? "sis-loader" : "user-loader";
     const system = { loadSourceId: definition.id, loadKey: key, source } as const;
     const id = known?.id ?? tx.create(users, { name, email: login }, by, system).id;
     if (!known) counts.usersCreated++;
