@@ -93,7 +93,8 @@ function decide(
   const isOverHere = assessed.some(({ isEnded }) => isEnded);
   if (earlier && isOverHere) return given("end", earlier);
   const unplaced = worstFirst(assessed.filter((each) => each.rejection === AREA_NOT_UNDERSTOOD && !each.isEnded));
-  if (unplaced.length > 0 && !isCancel) return given("unplaced", contentOf(unplaced, feed));
+  if (unplaced.length > 0 && !isCancel)
+    return given("unplaced", { ...contentOf(unplaced, feed), areaOfInterestIds: [] });
   return ignored(assessed[0]?.rejection ?? "it says nothing about an alert known here");
 }
 

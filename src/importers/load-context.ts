@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import type loadRuns from "../resources/loads/load-runs.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, StagedBatch, Store, Transaction } from "../store/store.ts";
@@ -17,6 +18,8 @@ export interface LoadRunDeps {
   ownZone(): string;
   /** Folder that contains the paths of definitions. */
   loadsDir: string;
+  /** Where the URLs of services may lead. */
+  ssrfGuard: SsrfGuard;
   /** Actor that updates the run's own row. */
   system: ActorContext;
   signal: AbortSignal;

@@ -1,4 +1,4 @@
-import { invalidValue } from "../lib/errors.ts";
+import { invalidValue, requiredValue } from "../lib/errors.ts";
 import type loadDefinitions from "../resources/loads/load-definitions.ts";
 import { isCronExpression } from "../settings/cron.ts";
 import type { ResourceHooks } from "../store/store.ts";
@@ -13,12 +13,24 @@ export const loadDefinitionHooks: ResourceHooks<typeof loadDefinitions> = {
     if (after.schedule !== null && !isCronExpression(after.schedule)) {
       throw invalidValue("schedule", "Must be a cron expression such as 30 4 * * 1-5.");
     }
+    if (after.type === "oneroster-api") assertServiceUrls(after);
     const parts = after.path?.split("/") ?? [];
     if (after.path?.startsWith("/") || parts.includes("..") || after.path?.includes("\\")) {
       throw invalidValue("path", "Must be a path inside the loads folder.");
     }
   },
 };
+
+/** Without TLS the secret and the people's data could be read on the way. */
+function assertServiceUrls({ url, tokenUrl }: { url: string | null; tokenUrl: string | null }): void {
+  for (const [field, value] of Object.entries({ url, tokenUrl })) {
+    if (value === null) throw requiredValue(field);
+    if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
+      throw invalidValue(field, "Must be a URL such as https://sis.example/ims/oneroster/rostering/v1p2.");
+    if (new URL(value).protocol === "http:" && !/^(127\.|\[::1\])/.test(new URL(value).hostname))
+      throw invalidValue(field, "Must be an https URL.");
+  }
+}
 
 /** A roster is a folder or a .zip of files; a table is one file. */
 function typeByPath(path: unknown): "table" | "oneroster" {

@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
-import { BugError } from "../lib/errors.ts";
+import { BugError, requiredValue } from "../lib/errors.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import userDevices from "../resources/people/user-devices.ts";
@@ -11,10 +11,12 @@ import { DEFAULT_CLOCK_RULES } from "../time-zones/time-zones.ts";
 import { addError, addWarning, collectError, inChunks, type LoadContext } from "./load-context.ts";
 import { LoadAborted, type LoadSource, type SourceContext, type SourceList, type SourcePerson } from "./load-source.ts";
 import { applyLoadStep, type LoadStep, STEP_RESOURCES } from "./load-steps.ts";
+import { createOneRosterClient, type OneRosterAccess } from "./oneroster-client.ts";
 import { foldName } from "./record-reader.ts";
+import { readRosterService } from "./roster-api-source.ts";
 import type { LocalDays } from "./roster-people.ts";
-import { readRosterSource } from "./roster-source.ts";
-import { sourcePath } from "./source-files.ts";
+import { type RosterOptions, readRosterSource } from "./roster-source.ts";
+import { openSourceFiles, sourcePath } from "./source-files.ts";
 import { readTableSource } from "./table-source.ts";
 
 /** Rows read per turn of the event loop. */
@@ -122,7 +124,7 @@ async function* rowsOf<T extends { pk: number }>({ deps, definition }: LoadConte
 }
 
 async function readSource(loading: LoadContext, known: KnownRows): Promise<LoadSource> {
-  const { deps, definition, counts, files, run } = loading;
+  const { deps, counts, files, run } = loading;
   const context: SourceContext = {
     clock: deps.clock,
     signal: deps.signal,
@@ -132,18 +134,46 @@ async function readSource(loading: LoadContext, known: KnownRows): Promise<LoadS
     lineRead: () =>
       ++counts.linesRead % PROGRESS_LINES === 0 ? loading.progress("reading", counts.linesRead, 0) : null,
   };
-  const path = sourcePath(definition, { loadsDir: deps.loadsDir, files: deps.store.files });
-  const isRoster = definition.type === "oneroster";
-  const source = isRoster
-    ? await readRosterSource(definition, path, context, {
-        ...{ store: deps.store, days: localDays(loading), isConfirmed: run.confirmed === true },
-        hasFormerLists: known.lists.some(({ load_name: name }) => name === null),
-      })
-    : await readTableSource(definition, path, context);
+  const options: RosterOptions = {
+    ...{ store: deps.store, days: localDays(loading), isConfirmed: run.confirmed === true },
+    hasFormerLists: known.lists.some(({ load_name: name }) => name === null),
+  };
+  const source = await readSourceOf(loading, context, options);
   counts.peopleRead = source.people.length;
   if (counts.linesWithErrors > 0) assertErrorThreshold(loading);
   if (source.people.length === 0) throw new LoadAborted("failed", "The source must contain at least one person.");
   return source;
+}
+
+async function readSourceOf(
+  { deps, definition }: LoadContext,
+  context: SourceContext,
+  options: RosterOptions,
+): Promise<LoadSource> {
+  if (definition.type === "oneroster-api") {
+    const client = createOneRosterClient(rosterAccess(definition, deps.store.secrets), deps);
+    const service = await readRosterService(client, {
+      ...{ store: deps.store, definitionId: definition.id, isIncremental: definition.incremental === true },
+      ...{ isConfirmed: options.isConfirmed, context, now: deps.clock.now() },
+    }).finally(client.close);
+    return readRosterSource(definition, service.files, context, { ...options, changes: service.changes });
+  }
+  const path = sourcePath(definition, { loadsDir: deps.loadsDir, files: deps.store.files });
+  if (definition.type === "oneroster")
+    return readRosterSource(definition, await openSourceFiles(path), context, options);
+  return readTableSource(definition, path, context);
+}
+
+/** Throws CallerError if a setting is missing. */
+function rosterAccess(
+  { url, tokenUrl, clientId, clientSecret }: LoadContext["definition"],
+  secrets: LoadContext["deps"]["store"]["secrets"],
+): OneRosterAccess {
+  if (!url) throw requiredValue("url");
+  if (!tokenUrl) throw requiredValue("tokenUrl");
+  if (!clientId) throw requiredValue("clientId");
+  if (!clientSecret) throw requiredValue("clientSecret");
+  return { url, tokenUrl, clientId, clientSecret: secrets.open(clientSecret) };
 }
 
 function localDays({ deps }: LoadContext): LocalDays {
@@ -162,7 +192,7 @@ function localDays({ deps }: LoadContext): LocalDays {
 async function planLists(loading: LoadContext, plan: Plan): Promise<void> {
   const { definition, by, counts, steps } = loading;
   const { source, known, lists } = plan;
-  const isRoster = definition.type === "oneroster";
+  const isRoster = definition.type !== "table";
   const byKey = new Map<string, KnownList>();
   const former = new Map<string, KnownList>();
   for (const list of known.lists) {
@@ -209,7 +239,7 @@ function planPerson(loading: LoadContext, plan: Plan, tx: Transaction, person: S
   const known = plan.known.users.get(key);
   collectError(loading, person, () => {
     const login = loginAddress(tx, email, known?.id ?? null);
-    const source = definition.type === "oneroster" ? "sis-loader" : "user-loader";
+    const source = definition.type !== "table" ? "sis-loader" : "user-loader";
     const system = { loadSourceId: definition.id, loadKey: key, source } as const;
     const id = known?.id ?? tx.create(users, { name, email: login }, by, system).id;
     if (!known) counts.usersCreated++;

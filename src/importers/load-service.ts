@@ -2,6 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import { forbidden, notFound } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
+import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import loadDefinitions from "../resources/loads/load-definitions.ts";
 import loadRuns from "../resources/loads/load-runs.ts";
 import type { ActorContext, Store, Sync } from "../store/store.ts";
@@ -27,6 +28,8 @@ export interface LoadServiceDeps {
   ownZone(): string;
   /** Folder that contains the paths of definitions. */
   loadsDir: string;
+  /** Where the URLs of services may lead. */
+  ssrfGuard: SsrfGuard;
 }
 
 /** Scheduled and manual imports of users and lists from external sources. */

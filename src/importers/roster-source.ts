@@ -12,7 +12,8 @@ import {
   readFileStates,
   replaceRecords,
 } from "./roster-state.ts";
-import { type LoadDefinition, openSourceFiles } from "./source-files.ts";
+import type { SourceFiles } from "./source-entries.ts";
+import type { LoadDefinition } from "./source-files.ts";
 
 export interface RosterOptions {
   store: Store;
@@ -21,35 +22,42 @@ export interface RosterOptions {
   isConfirmed: boolean;
   /** There are lists whose keys are those of an earlier release. */
   hasFormerLists: boolean;
+  /** Further records to store with the load. */
+  changes?: readonly RecordChange[];
 }
 
 /** Changes copied per turn of the event loop: about 1 ms. */
 const COPIED_CHANGES = 20_000;
+/** How the records of a service are written. */
+const SERVICE_FORMAT = { delimiter: "comma", encoding: "utf-8", quote: "double" } as const;
+
 /** Files that name lists and their members. */
 const LIST_FILES = ["orgs", "classes", "enrollments"] as const;
 
 /**
- * Reads a OneRoster folder or archive. Bulk files replace what is known, deltas change it, absent files leave it. Throws
+ * Reads the files of a OneRoster folder, archive or service, and closes them. Bulk files replace what is known, deltas change it, absent files leave it. Throws
  * LoadAborted if a file of the last load is missing, CallerError for a source that cannot be read.
  */
 export async function readRosterSource(
   definition: LoadDefinition,
-  path: string,
+  source: SourceFiles,
   context: SourceContext,
   options: RosterOptions,
 ): Promise<LoadSource> {
   const { store, days } = options;
   const { clock } = context;
   const { id } = definition;
-  const format = { delimiter: definition.delimiter, encoding: definition.encoding, quote: definition.quote };
-  const source = await openSourceFiles(path);
+  const format =
+    definition.type === "oneroster-api"
+      ? SERVICE_FORMAT
+      : { delimiter: definition.delimiter, encoding: definition.encoding, quote: definition.quote };
   try {
     const manifest = await readRosterManifest(source, format, context);
     const states = readFileStates(store, id);
     const modes = Object.keys(ROSTER_FILES).map((file) => ({ file, mode: manifest.modeOf(file) }));
     const missing = modes.filter(({ file, mode }) => mode === "missing" && isExpected(file, states, options));
     if (missing.length > 0 && !options.isConfirmed) throw missingFiles(missing.map(({ file }) => `${file}.csv`));
-    const changes: RecordChange[] = [];
+    const changes: RecordChange[] = [...(options.changes ?? [])];
     const roster: Record<string, RosterRecords> = {};
     const keptPeople = new Set<string>();
     for (const { file, mode } of modes) {

@@ -54,6 +54,12 @@ export function readFileStates(store: Reader, definition: string): Map<string, s
   return new Map(store.all<StoredRecord>(sql, definition, MANIFEST).map(({ source_id: file, data }) => [file, data]));
 }
 
+/** Times of the loads of a service: the newest change that was read, and the last complete load; null if there was none. */
+export function readSyncTimes(store: Reader, definition: string): { since: string | null; complete: string | null } {
+  const states = readFileStates(store, definition);
+  return { since: states.get("@since") ?? null, complete: states.get("@complete") ?? null };
+}
+
 /** Records of a file, with the line of those that were just read, 0 for others. */
 export type RosterRecords = Map<string, { line: number; record: RosterRecord }>;
 

@@ -118,7 +118,7 @@ function actions(reader: StoreReader): Emergency[] {
   });
 }
 
-/** Empty lists if all recipients were deleted: nobody is reached. */
+/** Empty lists if all recipients were deleted: no one is reached. */
 function namedRecipients(row: RecipientOwner): Record<string, readonly string[]> {
   return ownRecipients(row) ?? Object.fromEntries(RECIPIENT_FIELDS.map((field) => [field, []]));
 }

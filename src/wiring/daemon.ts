@@ -523,7 +523,9 @@ async function startModules(
   });
   const { zones, ownZone } = bellTimes;
   const importerTimes = { clock, schedule, zones, ownZone };
-  importers = await startImporters({ dataDir, data, settings, events, log, endpointId, onStop, ...importerTimes });
+  importers = await startImporters({
+    ...{ dataDir, data, settings, events, log, endpointId, onStop, ssrfGuard, ...importerTimes },
+  });
   const changePublishers = createChangePublishers({ data, clock, events, log, ssrfGuard, endpointId });
   const { eventStream, webhooks, liveFeed } = changePublishers;
   const api = createApi({

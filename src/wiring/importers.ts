@@ -3,6 +3,7 @@ import type { PhoneCache } from "../call-manager/phone-cache.ts";
 import { type BulkUploadService, createBulkUploadService } from "../importers/bulk-upload-service.ts";
 import { createImportQueue } from "../importers/import-queue.ts";
 import { createLoadService, type LoadService } from "../importers/load-service.ts";
+import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { TimeZones } from "../time-zones/time-zones.ts";
 import type { ApplianceData } from "./appliance-data.ts";
@@ -15,6 +16,7 @@ export interface ImporterDeps extends Pick<CallManagerDeps, "clock" | "events" |
   zones: TimeZones;
   /** Time zone of the appliance. */
   ownZone(): string;
+  ssrfGuard: SsrfGuard;
   /** Registers a shutdown step; called before the part starts. */
   onStop(name: string, stop: () => unknown): void;
 }
@@ -29,13 +31,13 @@ export interface Importers {
 /** Starts bulk uploads and load definitions, which run one at a time, and the import of call manager phones. */
 export async function startImporters({ data, dataDir, settings, onStop, ...deps }: ImporterDeps): Promise<Importers> {
   const { store, access, catalogue } = data;
-  const { clock, events, log, endpointId, schedule, zones, ownZone } = deps;
+  const { clock, events, log, endpointId, schedule, zones, ownZone, ssrfGuard } = deps;
   const queueDeps = { store, clock, log, queue: createImportQueue(), system: access.systemContext("loaders") };
   const bulkUploads = createBulkUploadService({ ...queueDeps, catalogue, endpointId });
   onStop("bulk uploads", bulkUploads.stop);
   await bulkUploads.start();
   const loadsDir = join(dataDir, "loads");
-  const loaders = createLoadService({ ...queueDeps, events, schedule, loadsDir, zones, ownZone });
+  const loaders = createLoadService({ ...queueDeps, events, schedule, loadsDir, zones, ownZone, ssrfGuard });
   onStop("loaders", loaders.stop);
   await loaders.start();
   const by = access.systemContext("call-manager");

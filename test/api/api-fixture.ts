@@ -223,7 +223,7 @@ export async function openApi(
   const queue = createImportQueue();
   const loaders = createLoadService({
     ...{ store, clock, events, log, queue, system, loadsDir: join(dataDir, "loads") },
-    ...{ zones: bells.zones, ownZone: bells.ownZone },
+    ...{ zones: bells.zones, ownZone: bells.ownZone, ssrfGuard },
     schedule: options.schedule ?? (() => () => undefined),
   });
   await loaders.start();

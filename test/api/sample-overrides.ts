@@ -19,6 +19,8 @@ export const SAMPLE_OVERRIDES = {
   "user-tokens.addresses": [],
   "bulk-uploads.endpointId": null,
   "load-definitions.schedule": "30 4 * * 1-5",
+  "load-definitions.url": "https://sis.example/ims/oneroster/rostering/v1p2",
+  "load-definitions.tokenUrl": "https://sis.example/token",
   "load-definitions.path": "people.csv",
   "incident-plan-resources.type": "hyperlink",
   "incident-resources.type": "hyperlink",

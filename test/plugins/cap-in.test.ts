@@ -234,11 +234,14 @@ describe("cap-in", () => {
         alertOf("S2", [{ headline: "Somewhere", area, severity: "Extreme" }]),
         alertOf("S3", [{ headline: "Somewhere", area, severity: "Minor" }]),
       ];
-      expect([area, await read({}, extreme)]).toEqual([area, [["Weather", "Alert", "Somewhere", []]]]);
+      expect([area, await read({}, extreme)]).toEqual([area, [["Weather", "Alert", "Somewhere", undefined]]]);
       // It is told, but not as an alert, and not where a filter would drop it anyway.
       expect([area, await read({}, minor)]).toEqual([area, [["Weather/unplaced", "Alert", "Somewhere", []]]]);
       expect([area, await read({ severities: ["Severe"] }, minor)]).toEqual([area, []]);
-      expect([area, await read({ unplaced: "all" }, minor)]).toEqual([area, [["Weather", "Alert", "Somewhere", []]]]);
+      expect([area, await read({ unplaced: "all" }, minor)]).toEqual([
+        area,
+        [["Weather", "Alert", "Somewhere", undefined]],
+      ]);
       expect([area, (await read({ unplaced: "none" }, extreme))[0]?.[0]]).toEqual([area, "Weather/unplaced"]);
     }
   });

@@ -1,4 +1,4 @@
-import { boolean, integer, internal, object, option, text, timestamp } from "../../schema/field.ts";
+import { boolean, integer, internal, object, option, secret, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 const column = (what: string) => text(`Column of ${what}.`, { max: 255 });
@@ -15,13 +15,26 @@ export default defineResource({
   fields: {
     name: text("Name of the source.", { required: true, min: 1, max: 140 }),
     type: option(
-      "Default: `oneroster` if the path is a .zip file or a folder, otherwise `table`. `table`: a file with one line per person. `oneroster`: OneRoster 1.1 or 1.2 CSV files in a folder or a .zip, complete (bulk) or changes (delta) by its manifest.csv; people are added to a list for each of their schools and current classes.",
-      ["table", "oneroster"],
+      "Default: `oneroster` if the path is a .zip file or a folder, otherwise `table`. `table`: a file with one line per person. `oneroster`: OneRoster 1.1 or 1.2 CSV files in a folder or a .zip, complete (bulk) or changes (delta) by its manifest.csv; people are added to a list for each of their schools and current classes. `oneroster-api`: the same from a OneRoster 1.1 or 1.2 REST service with OAuth 2.",
+      ["table", "oneroster", "oneroster-api"],
       { default: "table" },
     ),
     path: text(
       "File or folder below `loads` in the data directory of the appliance; null for the last uploaded file.",
       { max: 1_000 },
+    ),
+    url: text(
+      "Base URL of a OneRoster service with its version, such as `https://sis.example/ims/oneroster/rostering/v1p2`.",
+      { max: 1_000, format: "url" },
+    ),
+    tokenUrl: text("URL where the service gives OAuth 2 tokens for client credentials.", { max: 1_000, format: "url" }),
+    clientId: text("OAuth 2 client id.", { max: 255 }),
+    clientSecret: secret("OAuth 2 client secret; it is sent to tokenUrl only.", {
+      boundTo: ["url", "tokenUrl", "clientId"],
+    }),
+    incremental: boolean(
+      "Reads only records that a service changed since the last import (dateLastModified), and all of them once a week.",
+      { default: false },
     ),
     mapping: object("Column names of a table.", {
       key: column("the unique, permanent key of a person; default: the email address"),
