@@ -304,7 +304,10 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
   ): Promise<string> {
     if (newPassword === null || newPassword === "") throw requiredValue("newPassword");
     if (newPassword.normalize("NFC") === password.normalize("NFC")) {
-      throw invalidValue("newPassword", "Must be different from the current password.");
+      throw invalidValue("newPassword", "Must be different from the current password.", {
+        code: "password-unchanged",
+        params: {},
+      });
     }
     return passwords.hash(newPassword, readPasswordNames(store, user), "newPassword");
   }
@@ -474,7 +477,7 @@ type User = RowOf<typeof users>;
 function rethrowOnField(field: string): (error: unknown) => never {
   return (error) => {
     throw error instanceof CallerError && error.type === "unauthorized"
-      ? invalidValue(field, "Must be the current password.")
+      ? invalidValue(field, "Must be the current password.", { code: "password-wrong", params: {} })
       : error;
   };
 }

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../lib/clock.ts";
-import { invalidValue, requiredValue, UpstreamError } from "../lib/errors.ts";
+import { type CallerError, invalidValue, requiredValue, UpstreamError } from "../lib/errors.ts";
 import { createIdleWorker } from "../lib/idle-worker.ts";
 import { createSemaphore } from "../lib/semaphore.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
@@ -51,23 +51,34 @@ export function createNewPasswords(clock: Clock, minLength: number, spawn: () =>
       const text = password.normalize("NFKC");
       const { length } = [...text];
       if (length < minLength)
-        throw invalidValue(field, `Must have at least ${minLength} characters, such as a sentence.`);
+        throw invalidValue(field, `Must have at least ${minLength} characters, such as a sentence.`, {
+          code: "password-too-short",
+          params: { min: minLength },
+        });
       if (length > PASSWORD_MAX_LENGTH)
-        throw invalidValue(field, `Must have at most ${PASSWORD_MAX_LENGTH} characters.`);
+        throw invalidValue(field, `Must have at most ${PASSWORD_MAX_LENGTH} characters.`, {
+          code: "password-too-long",
+          params: { max: PASSWORD_MAX_LENGTH },
+        });
       const contained = findContainedName(text, names);
-      if (contained) throw invalidValue(field, describeContainedName(contained));
+      if (contained) throw containedNameError(field, contained);
       const strength = await worker.request({ password: text, names: wordsOfNames(names) });
-      if (strength.guessesLog10 < minLength * STRENGTH_PER_CHARACTER)
-        throw invalidValue(field, describeWeakness(strength.patterns));
+      if (strength.guessesLog10 < minLength * STRENGTH_PER_CHARACTER) throw weaknessError(field, strength.patterns);
       return hashInTurn(() => hashPassword(password));
     },
     close: worker.close,
   };
 }
 
-function describeContainedName({ name, of }: NonNullable<ReturnType<typeof findContainedName>>): string {
+function containedNameError(
+  field: string,
+  { name, of }: NonNullable<ReturnType<typeof findContainedName>>,
+): CallerError {
   const whose = of === "account" ? "of this account" : "of the organisation";
-  return `Must not contain “${name}”, a name ${whose}. Choose several unrelated words.`;
+  return invalidValue(field, `Must not contain “${name}”, a name ${whose}. Choose several unrelated words.`, {
+    code: `password-name-of-${of}`,
+    params: { name },
+  });
 }
 
 /** No part of the password appears in it: errors are shown on screens and logged by clients. */
@@ -83,10 +94,13 @@ const PATTERN_NAMES: Readonly<Record<PasswordPattern, string>> = {
   year: "a year",
 };
 
-function describeWeakness(patterns: readonly PasswordPattern[]): string {
+function weaknessError(field: string, patterns: readonly PasswordPattern[]): CallerError {
   const parts = patterns.map((pattern) => PATTERN_NAMES[pattern]);
   const why = parts.length > 0 ? `It contains ${new Intl.ListFormat("en").format(parts)} and little else. ` : "";
-  return `Is too easy to guess. ${why}Choose several unrelated words, or more characters.`;
+  return invalidValue(field, `Is too easy to guess. ${why}Choose several unrelated words, or more characters.`, {
+    code: parts.length > 0 ? "password-weak-parts" : "password-weak",
+    params: { parts: patterns },
+  });
 }
 
 /** Unread output would accumulate. */

@@ -114,7 +114,8 @@ export function parseTime(text: string): RuleTime | null {
   const match = /^(\d{4})(\d{2})(\d{2})(?:T(\d{2})(\d{2})(\d{2})(Z?))?$/i.exec(text.trim());
   if (!match) return null;
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0)) as DateNumbers;
-  const localMs = Date.UTC(year, month - 1, day, hour, minute, second);
+  // A leap second is read as the second before it. @source RFC 5545, section 3.3.12
+  const localMs = Date.UTC(year, month - 1, day, hour, minute, Math.min(second, 59));
   const isValid = new Date(localMs).getUTCDate() === day && month >= 1 && month <= 12 && hour < 24 && minute < 60;
   if (!isValid || second > 60) return null;
   return { localMs, isDate: match[4] === undefined, isUtc: match[7] !== undefined && match[7] !== "" };

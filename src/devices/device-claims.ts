@@ -23,7 +23,9 @@ export type ClaimResult =
   | { kind: "waits" }
   | { kind: "busy" };
 
-/** Exclusive use of devices; in memory, rebuilt from the ledger at start. */
+/**
+ * Exclusive use of devices: which of two messages wins a busy phone. In memory, rebuilt from the ledger at start.
+ */
 export interface DeviceClaims {
   /** Decides a claim: a smaller priority number preempts a larger one, regardless of the class. */
   claim(claim: DeviceClaim): ClaimResult;

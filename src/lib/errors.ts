@@ -18,11 +18,19 @@ export type ErrorType =
   | "storage-full"
   | "outcome-unknown";
 
+/** Code and parameters of an explanation, from which clients make a sentence in the language of their user. */
+export interface ErrorReason {
+  code: string;
+  params: Readonly<Record<string, string | number | readonly string[]>>;
+}
+
 /** One invalid input field: `field` in API spelling, null when the error is not about one field. */
 export interface FieldError {
   field: string | null;
   type: ErrorType;
   message: string;
+  /** Says the same as the message. */
+  reason?: ErrorReason;
 }
 
 /** Base of every error that Carillon throws on purpose; `context` holds plain values for the log, never a secret. */
@@ -129,10 +137,9 @@ export class BugError extends CarillonError {
 }
 
 /** The error for a field with an invalid value. */
-export function invalidValue(field: string, detail?: string): CallerError {
-  return validationError([
-    { field, type: "invalid-value", message: `Field ${field} is not valid.${detail ? ` ${detail}` : ""}` },
-  ]);
+export function invalidValue(field: string, detail?: string, reason?: ErrorReason): CallerError {
+  const message = `Field ${field} is not valid.${detail ? ` ${detail}` : ""}`;
+  return validationError([{ field, type: "invalid-value", message, ...(reason ? { reason } : {}) }]);
 }
 
 /** The error for a missing required field. */

@@ -27,7 +27,7 @@ const PING_INTERVAL_MS = 1_000;
 const MAX_SILENT_PINGS = 5;
 const STOP_TIMEOUT_MS = 2_000;
 
-/** Keeps one plugin running: starts it, pings it, and restarts it with exponential backoff when it fails. */
+/** Keeps one plugin thread running: starts it, pings it, and restarts it with exponential backoff after a crash. */
 export class PluginSupervisor {
   readonly #deps: PluginSupervisorDeps;
   #state: PluginRunState = "disabled";

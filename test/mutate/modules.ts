@@ -26,7 +26,7 @@ export const MUTATED_MODULES: Readonly<Record<string, MutatedModule>> = {
   },
   merge: {
     files: ["src/sync/protocol/field-merge.ts"],
-    tests: ["test/unit/sync"],
+    tests: ["test/unit/sync/field-merge.test.ts"],
   },
   delivery: {
     files: ["src/notifications/engine/delivery-state.ts", "src/notifications/engine/retry.ts"],
@@ -34,7 +34,7 @@ export const MUTATED_MODULES: Readonly<Record<string, MutatedModule>> = {
   },
   throttle: {
     files: ["src/auth/attempt-throttle.ts"],
-    tests: ["test/unit/auth/password-guessing.test.ts", "test/unit/auth/login.test.ts"],
+    tests: ["test/unit/auth/attempt-throttle.test.ts"],
   },
   masking: {
     files: ["src/lib/log.ts", "src/ops/logs/secret-masking.ts"],
@@ -42,6 +42,6 @@ export const MUTATED_MODULES: Readonly<Record<string, MutatedModule>> = {
   },
   idempotency: {
     files: ["src/store/idempotency-store.ts"],
-    tests: ["test/unit/store", "test/api/idempotency.test.ts"],
+    tests: ["test/unit/store/idempotency-store.test.ts"],
   },
 };

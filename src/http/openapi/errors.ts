@@ -41,6 +41,21 @@ export const ERROR_SCHEMA: JsonSchema = {
           field: { type: ["string", "null"], description: "Null if the error concerns no field." },
           type: TYPE,
           message: { type: "string" },
+          reason: {
+            type: "object",
+            description:
+              "The explanation of the message as a code with parameters; absent for messages without a code.",
+            required: ["code", "params"],
+            properties: {
+              code: { type: "string" },
+              params: {
+                type: "object",
+                additionalProperties: {
+                  anyOf: [{ type: "string" }, { type: "number" }, { type: "array", items: { type: "string" } }],
+                },
+              },
+            },
+          },
         },
       },
     },

@@ -1,5 +1,11 @@
 import { expect, it } from "vitest";
-import { nextRecurrence, parseRecurrence, type Recurrence, recurrencesBetween } from "../../../src/bells/recurrence.ts";
+import {
+  nextRecurrence,
+  parseRecurrence,
+  parseTime,
+  type Recurrence,
+  recurrencesBetween,
+} from "../../../src/bells/recurrence.ts";
 import { createTimeZones, DEFAULT_CLOCK_RULES } from "../../../src/time-zones/time-zones.ts";
 import { machineZoneData } from "../../../src/time-zones/zone-data.ts";
 
@@ -113,4 +119,23 @@ it("applies the DST rules for gap and fold", () => {
   );
   expect(year).toHaveLength(365);
   expect(nextRecurrence(read("0 0 8 1 1 ? 2025"), zone, DEFAULT_CLOCK_RULES, Date.UTC(2026, 0, 1))).toBeNull();
+});
+
+it("reads a leap second as the second before it, and rejects a later one", () => {
+  expect(parseTime("20261231T235960")?.localMs).toBe(Date.UTC(2026, 11, 31, 23, 59, 59));
+  expect(parseTime("20261231T235961")).toBeNull();
+});
+
+it("finds rings in a short span on the days before and after a clock change", () => {
+  const zone = zones.of("Europe/Berlin");
+  for (const [day, instant] of [
+    ["2026-03-28", "2026-03-28T10:30:00.000Z"],
+    ["2026-03-30", "2026-03-30T09:30:00.000Z"],
+    ["2026-10-24", "2026-10-24T09:30:00.000Z"],
+    ["2026-10-26", "2026-10-26T10:30:00.000Z"],
+  ]) {
+    const at = Date.parse(instant as string);
+    const found = recurrencesBetween(read("0 30 11 * * ?"), zone, DEFAULT_CLOCK_RULES, at - 1_800_000, at + 1_800_000);
+    expect([day, found.map((ring) => new Date(ring.at).toISOString())]).toEqual([day, [instant]]);
+  }
 });

@@ -47,6 +47,34 @@ describe("duty for a bell", () => {
   });
 });
 
+describe("the takeover report", () => {
+  it("is sent for a bell of a silent member with higher priority only", async () => {
+    const clock = createFakeClock();
+    const reported: string[] = [];
+    const membership = {
+      ...{ isSettled: () => true, peer: () => null, activeMs: () => 60_000 },
+      activationOrder: ({ members }: { members: readonly string[] }) => [...members],
+    };
+    const onTakeover = (id: string): void => void reported.push(id);
+    const deps = {
+      ownId: "east",
+      clock,
+      membership,
+      isIsolated: () => false,
+      onDuplicate: () => undefined,
+      onTakeover,
+    };
+    const turns = createRingDuty(deps);
+    expect(turns.decide({ id: "own", at: FAKE_CLOCK_START, groups: [GROUP] })).toBe("go");
+    expect(reported).toEqual([]);
+    const due = { id: "west's", at: FAKE_CLOCK_START, groups: [{ ...GROUP, members: ["west", "east"] }] };
+    expect(turns.decide(due)).toBe("wait");
+    await clock.advance(3_000);
+    expect(turns.decide(due)).toBe("go");
+    expect(reported).toEqual(["west's"]);
+  });
+});
+
 describe("duty by group", () => {
   const OTHER = { ...GROUP, id: "h" };
   const beat = {

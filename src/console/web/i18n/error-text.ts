@@ -1,8 +1,9 @@
-import { CallerError, UpstreamError } from "../../../lib/errors.ts";
+import { CallerError, type ErrorReason, type FieldError, UpstreamError } from "../../../lib/errors.ts";
 import type { Translator } from "./translator.ts";
 
 /** What went wrong and what to do, in words; the API's own sentence where it says more. */
-export function errorText(error: unknown, { t, name }: Translator): string {
+export function errorText(error: unknown, translator: Translator): string {
+  const { t, name } = translator;
   if (error instanceof UpstreamError)
     return t(error.type === "outcome-unknown" ? "error.maybe-sent" : "error.unreachable");
   if (!(error instanceof CallerError)) return t("error.internal");
@@ -11,9 +12,7 @@ export function errorText(error: unknown, { t, name }: Translator): string {
   if (isSentAlready(error)) return t("error.sent-already");
   const faults = error.faults.filter(({ field }) => field !== null);
   if (faults.length > 0) {
-    return faults
-      .map((fault) => fieldErrorMessage(fault.field ?? "", fault.type, fault.message, { t, name }))
-      .join(" ");
+    return faults.map((fault) => fieldErrorMessage(fault.field ?? "", fault, translator)).join(" ");
   }
   const known = name("error", error.type);
   return known === error.type ? error.message || t("error.internal") : known;
@@ -36,20 +35,31 @@ export function fieldErrorText(error: unknown, field: string, translator: Transl
   if (!(error instanceof CallerError)) return null;
   // A form may hold the inner fields of one field of the row: `config.host` is its `host`.
   const fault = error.faults.find((each) => each.field === field || each.field?.endsWith(`.${field}`));
-  return fault ? fieldErrorMessage(field, fault.type, fault.message, translator) : null;
+  return fault ? fieldErrorMessage(field, fault, translator) : null;
 }
 
-function fieldErrorMessage(
-  field: string,
-  type: string,
-  message: string,
-  { t, name }: Pick<Translator, "t" | "name">,
-): string {
+function fieldErrorMessage(field: string, { type, message, reason }: FieldError, translator: Translator): string {
+  const { t, name } = translator;
   // The API names the first of the five fields that may say who gets a message.
   if (type === "required" && field === "distributionListIds") return t("error.no-recipients");
   const label = name("field", field.slice(field.lastIndexOf(".") + 1));
   if (type === "required") return t("error.field-required", { label });
+  const explanation = reason ? reasonText(reason, translator) : null;
+  if (explanation !== null) return explanation;
   // The API says after its first sentence what it expects; that part is worth more than any general word.
   const detail = /^Field \S+ is not valid\.\s*(.*)$/s.exec(message)?.[1] ?? message;
   return `${t("error.field-invalid", { label })} ${detail}`.trim();
+}
+
+/** The sentence for a reason of the API; null for a code that the catalogue lacks. */
+function reasonText({ code, params }: ErrorReason, { name, language }: Translator): string | null {
+  const list = new Intl.ListFormat(language);
+  const values = Object.entries(params).map(([key, value]): [string, string | number] => [
+    key,
+    typeof value === "string" || typeof value === "number"
+      ? value
+      : list.format(value.map((part) => name("password-part", part))),
+  ]);
+  const text = name("reason", code, Object.fromEntries(values));
+  return text === code ? null : text;
 }
