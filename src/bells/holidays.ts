@@ -45,11 +45,14 @@ const MAX_UNKNOWN_ZONES = 10;
 const MAX_EVENTS = 5_000;
 const MAX_OCCURRENCES = 20_000;
 const MAX_HOLIDAYS = 1_000;
+/** @source docs/decisions/0543-calendar-leniency.md, Limits */
+const MAX_DATES_PER_EVENT = 1_000;
 const MAX_LENGTH_MS = 3_660 * DAY_MS;
 const MAX_DESCRIPTION_LENGTH = 250;
 const EARLIEST_START = Date.UTC(1900, 0, 1);
 /** A rule is expanded in windows of this length, so that each takes a few ms. */
 const WINDOW_MS = 7 * DAY_MS;
+const MERGED_AT_ONCE = 200;
 
 /** An event with its times as those of a wall clock, in the zone of the event or else of the schedule. */
 interface DatedEvent {
@@ -91,15 +94,16 @@ export async function parseHolidays(
   const events: DatedEvent[] = [];
   let count = 0;
   for (const event of readEvents(text)) {
+    if (slice.isOver()) await slice.next();
+    if (event === null) continue;
     if (++count > MAX_EVENTS) throw calendarError(`Must have at most ${MAX_EVENTS} events.`);
     try {
       events.push(dateEvent({ ...event, properties: event.properties.map(withKnownZone(unknownZones)) }, zones));
     } catch (error) {
       rejectIfUnreadable(error);
     }
-    if (slice.isOver()) await slice.next();
   }
-  const replaced = replacedOccurrences(events);
+  const replaced = await replacedOccurrences(events, slice);
   const found: Holiday[] = [];
   for (const event of events) {
     if (event.isCancelled) continue;
@@ -119,7 +123,7 @@ export async function parseHolidays(
   }
   const [first] = rejected;
   if (first && rejected.length === count) throw calendarError(describeRejection(first));
-  const holidays = mergeHolidays(sortByDate(found));
+  const holidays = await mergeHolidays(sortByDate(found), slice);
   if (holidays.length > MAX_HOLIDAYS)
     throw calendarError(`Must have at most ${MAX_HOLIDAYS} holidays within the schedule.`);
   return { holidays, rejected: rejected.slice(0, MAX_REJECTED), unknownZones: [...unknownZones] };
@@ -149,7 +153,7 @@ function zoneOfName(tzid: string): string | null {
   return null;
 }
 
-function* readEvents(text: string): Generator<CalendarEvent> {
+function* readEvents(text: string): Generator<CalendarEvent | null> {
   try {
     yield* readCalendarEvents(text);
   } catch (error) {
@@ -182,11 +186,14 @@ function describe(summary: string): string | null {
 
 function dateEvent({ number, properties, unreadable }: CalendarEvent, zones: RuleZones): DatedEvent {
   const property = (name: string): CalendarProperty | null => properties.find((each) => each.name === name) ?? null;
+  const dates = properties.filter(({ name }) => name === "RDATE" || name === "EXDATE").map(({ value }) => value);
   const summary = (property("SUMMARY")?.value ?? "").trim();
   const fail = (message: string) => new EventError({ number, summary }, message);
   const [unread] = unreadable;
   if (unread !== undefined) throw fail(`${unread.toUpperCase()} is not valid.`);
   if (property("EXRULE")) throw fail("EXRULE is not supported; use EXDATE.");
+  if (dates.join().split(",").length > MAX_DATES_PER_EVENT)
+    throw fail(`Must have at most ${MAX_DATES_PER_EVENT} dates of RDATE and EXDATE.`);
   const startProperty = property("DTSTART");
   if (!startProperty) throw fail("Each event must have a DTSTART.");
   const timeZone = isTimeZone(startProperty.tzid) ? startProperty.tzid : zones.timeZone;
@@ -245,12 +252,16 @@ function durationMs(text: string): number | null {
 }
 
 /** Occurrences that other events replace, by UID, as wall times in the zone of the series. */
-function replacedOccurrences(events: readonly DatedEvent[]): ReadonlyMap<string, RuleTime[]> {
+async function replacedOccurrences(
+  events: readonly DatedEvent[],
+  slice: TimeSlice,
+): Promise<ReadonlyMap<string, RuleTime[]>> {
   const series = new Map(events.filter(({ replaces }) => replaces === null).map((event) => [event.uid, event]));
   const replaced = new Map<string, RuleTime[]>();
   for (const event of events) {
     const time = event.replaces?.(series.get(event.uid) ?? event);
     if (!time) continue;
+    if (slice.isOver()) await slice.next();
     const others = replaced.get(event.uid);
     if (others) others.push(time);
     else replaced.set(event.uid, [time]);
@@ -324,9 +335,10 @@ function clipToSpan(holiday: Holiday, { startDate, endDate }: DateSpan): Holiday
   return { ...holiday, startDate: first, endDate: holiday.endDate > endDate ? endDate : holiday.endDate };
 }
 
-function mergeHolidays(holidays: readonly Holiday[]): Holiday[] {
+async function mergeHolidays(holidays: readonly Holiday[], slice: TimeSlice): Promise<Holiday[]> {
   const all: Holiday[] = [];
-  for (const holiday of holidays) {
+  for (const [at, holiday] of holidays.entries()) {
+    if (at % MERGED_AT_ONCE === 0) if (slice.isOver()) await slice.next();
     const last = all.at(-1);
     const follows = last && parseDayNumber(last.endDate) + 1 === parseDayNumber(holiday.startDate);
     if (last && ((follows && last.description === holiday.description) || holiday.startDate <= last.endDate)) {

@@ -106,6 +106,7 @@ async function bringAll(files: Iterable<CorpusFile>, session: Session): Promise<
   await bring({ name: "first", kind: "calendar", bytes: Buffer.from(WARM_UP) }, api, targets);
   await api.settle();
   daemon.child.kill("SIGUSR2");
+  await api.settle();
   let longest = NOTED_TURN_MS;
   for (const file of files) {
     if (file.kind === "alert") {
@@ -247,13 +248,7 @@ async function bringAlerts(
 ): Promise<CorpusVerdict[]> {
   const feed = await serveAlerts(files);
   try {
-    const { body } = await api.call("GET", "/extensions?limit=100");
-    const extension = (body.data as { id: string; type: string }[]).find(({ type }) => type === "cap-in");
-    if (!extension) throw new Error("there is no plugin for alerts");
-    const path = `/extensions/${extension.id}`;
-    const feeds = [{ name: "Corpus", url: `${feed.url}/feed`, everySeconds: POLL_MS / 1_000, signed: false }];
-    const { status, body: answer } = await api.call("PUT", path, { disabled: false, config: { feeds } });
-    if (status !== 200) throw new Error(`the feed was refused: ${JSON.stringify(answer)}`);
+    const path = await watchFeed(`${feed.url}/feed`, api);
     const errors = new Map<string, string>();
     for (let batch = 0; batch * ALERTS_AT_ONCE < files.length; batch++) {
       feed.show(batch);
@@ -277,6 +272,24 @@ async function bringAlerts(
     });
   } finally {
     feed.close();
+  }
+}
+
+/** Lets the plugin for alerts read a feed; its path. */
+async function watchFeed(url: string, api: CorpusClient): Promise<string> {
+  const { body } = await api.call("GET", "/extensions?limit=100");
+  const rows = body.data as { id: string; configExports: string[] }[];
+  const found = rows.find(({ configExports }) => ["feeds", "language"].every((name) => configExports.includes(name)));
+  if (!found) throw new Error("there is no plugin for alerts");
+  const path = `/extensions/${found.id}`;
+  await api.call("PUT", path, { disabled: false });
+  const feeds = [{ name: "Corpus", url, everySeconds: POLL_MS / 1_000, signed: false }];
+  for (let tries = 0; ; tries++) {
+    // Its configuration is validated by the plugin, which starts now.
+    const { status, body: answer } = await api.call("PUT", path, { config: { feeds } });
+    if (status === 200) return path;
+    if (tries === 20) throw new Error(`the feed was refused: ${JSON.stringify(answer)}`);
+    await api.settle();
   }
 }
 

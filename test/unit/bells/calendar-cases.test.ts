@@ -389,6 +389,16 @@ describe("a costly calendar", () => {
       calendarOf(`DTSTART:19000101 RRULE:FREQ=DAILY;COUNT=${"9".repeat(18)}`),
       "at most 20000 occurrences",
     ],
+    [
+      "a property with thousands of parameters",
+      calendarOf(`DTSTART:20261201 SUMMARY${";X=a".repeat(60_000)}:a`),
+      "SUMMARY is not valid",
+    ],
+    [
+      "thousands of dates",
+      calendarOf(`DTSTART:20261201 RRULE:FREQ=DAILY ${"EXDATE:20261224T080000Z ".repeat(4_900)}`),
+      "at most 1000 dates",
+    ],
     ["a rule for every second", calendarOf("DTSTART:20261201T000000 RRULE:FREQ=SECONDLY"), "FREQ must be DAILY"],
   ])("with %s is refused in slices", async (_name, text, message) => {
     const work = parseHolidays(text, decades, systemClock, { zones, timeZone: BERLIN }).then(
