@@ -62,7 +62,11 @@ async function fetchFollowing(
   };
   let target = url;
   for (let redirects = 0; ; redirects++) {
-    const response = await guardedFetch(target, { headers, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, binary: true }, deps);
+    const response = await guardedFetch(
+      target,
+      { headers, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, binary: true },
+      deps,
+    );
     const { location } = response.headers;
     if (![301, 302, 303, 307, 308].includes(response.status) || location === undefined) return response;
     const { host } = new URL(target);

@@ -124,7 +124,8 @@ function openingOf(text: string, { scope }: ActorContext): Opening {
     throw invalidValue("notification", "Must be an object like the body of POST /notifications.");
   }
   const message = notification as Record<string, unknown>;
-  if (message.audio !== undefined) throw invalidValue("notification.audio", "Must not be given: a live page has no recording.");
+  if (message.audio !== undefined)
+    throw invalidValue("notification.audio", "Must not be given: a live page has no recording.");
   // Permission to speak to devices includes neither messages to people nor emergencies.
   const isMore = message.priority === "critical" || Object.keys(message).some((name) => !SPOKEN_MEMBERS.has(name));
   if (isMore && !scope.allows("post", "/notifications")) throw forbidden();

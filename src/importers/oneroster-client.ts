@@ -60,7 +60,7 @@ const SCOPE = (version: "v1p1" | "v1p2"): string =>
 export function createOneRosterClient(access: OneRosterAccess, deps: OneRosterClientDeps): OneRosterClient {
   const { clock, signal } = deps;
   const base = access.url.replace(/\/+$/, "");
-  const connections = createConnectionPool();
+  const connections = createConnectionPool(1);
   let token: { value: string; expiresAt: number } | null = null;
 
   const send = (url: string, options: Parameters<typeof guardedFetch>[1]): Promise<FetchResponse> =>

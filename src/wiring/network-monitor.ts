@@ -65,7 +65,10 @@ export function createNetworkMonitor(deps: NetworkMonitorDeps): NetworkMonitor {
       if (found.problem !== null)
         log.error({ event: "multicast.unreachable", group, reason: found.problem }, "no network route for multicast");
       else if (multicast.problem !== null)
-        log.info({ event: "multicast.reachable", group, address: found.address }, "network route for multicast restored");
+        log.info(
+          { event: "multicast.reachable", group, address: found.address },
+          "network route for multicast restored",
+        );
     }
     multicast = found;
     const wait = found.problem === null ? CHECK_MS : RECHECK_MS;

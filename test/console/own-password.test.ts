@@ -32,7 +32,10 @@ describe("the user's password", () => {
       await page.getByRole("button", { name: "Change password" }).click();
     };
     await fill(TEST_ADMIN.password, "Passw0rd1234");
-    await page.getByText("The password is too easy to guess. It contains a common password and little else.").first().waitFor();
+    await page
+      .getByText("The password is too easy to guess. It contains a common password and little else.")
+      .first()
+      .waitFor();
     await fill(TEST_ADMIN.password, "tangerine lamp six");
     await page.getByText("Password changed.").waitFor();
     await expect.poll(() => page.getByLabel("Current password").inputValue()).toBe("");

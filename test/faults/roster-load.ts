@@ -55,7 +55,9 @@ export async function loadRoster(people: number, say: (progress: string) => void
           const { turnMaxMs } = await readLoopStatistics(pulse);
           const phase = run.phase ?? "end";
           if (phases[phase] === undefined)
-            say(`${phase}, ${Math.round((Date.now() - began) / 1_000)} s, longest turn so far ${Math.round(turnMaxMs)} ms`);
+            say(
+              `${phase}, ${Math.round((Date.now() - began) / 1_000)} s, longest turn so far ${Math.round(turnMaxMs)} ms`,
+            );
           phases[phase] = Math.max(phases[phase] ?? 0, Math.round(turnMaxMs));
         }
         const { state, reason, usersCreated, subscriptionsCreated, linesRead } = run;

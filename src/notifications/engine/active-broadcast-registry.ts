@@ -129,7 +129,8 @@ export function createActiveBroadcastRegistry(deps: ActiveBroadcastRegistryDeps)
     },
     async openStream(target, notificationId) {
       const live = broadcasts.get(notificationId);
-      if (!live?.sound) throw new UpstreamError("upstream", "The message has no audio at the moment.", { notificationId });
+      if (!live?.sound)
+        throw new UpstreamError("upstream", "The message has no audio at the moment.", { notificationId });
       claimAddress(target, live);
       await live.openStream(target);
     },
