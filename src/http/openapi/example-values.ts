@@ -7,7 +7,7 @@ export const EXAMPLE_VALUES: Readonly<Record<string, unknown>> = {
   "bell-schedules.timeZone": "Europe/Berlin",
   "bell-schedules-day-changes.from": "08:00:00",
   "bell-schedules-day-changes.until": "12:00:00",
-  "calendar-subscriptions.url": "https://calendar.example.org/holidays.ics",
+  "calendar-subscriptions.url": "https://example.org/holidays.ics",
   "callmgr-clusters.axlAddress": "publisher.example.org",
   "callmgr-clusters.axlFingerprint": Array(32).fill("A1").join(":"),
   "callmgr-clusters.capfAddress": "publisher.example.org",
