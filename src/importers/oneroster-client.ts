@@ -5,7 +5,7 @@ import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 
 /** Where a OneRoster service is, and who calls it. */
 export interface OneRosterAccess {
-  /** Base URL, such as `https://sis.example/ims/oneroster/rostering/v1p2`. */
+  /** Base URL, such as `https://example.org/ims/oneroster/rostering/v1p2`. */
   url: string;
   tokenUrl: string;
   clientId: string;

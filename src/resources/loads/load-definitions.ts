@@ -24,7 +24,7 @@ export default defineResource({
       { max: 1_000 },
     ),
     url: text(
-      "Base URL of a OneRoster service with its version, such as `https://sis.example/ims/oneroster/rostering/v1p2`.",
+      "Base URL of a OneRoster service with its version, such as `https://example.org/ims/oneroster/rostering/v1p2`.",
       { max: 1_000, format: "url" },
     ),
     tokenUrl: text("URL where the service gives OAuth 2 tokens for client credentials.", { max: 1_000, format: "url" }),
