@@ -1,6 +1,7 @@
 import { GIF } from "image-size/types/gif";
 import { JPG } from "image-size/types/jpg";
 import { PNG } from "image-size/types/png";
+import { gifMetadata, jpegMetadata, pngMetadata } from "./image-metadata.ts";
 
 /** Content type and metadata detected from the bytes of a file. */
 export interface FileType {
@@ -10,10 +11,13 @@ export interface FileType {
 
 /** The image types that phones and browsers show. */
 const IMAGE_TYPES = [
-  ["image/png", PNG],
-  ["image/jpeg", JPG],
-  ["image/gif", GIF],
+  ["image/png", PNG, pngMetadata],
+  ["image/jpeg", JPG, jpegMetadata],
+  ["image/gif", GIF, gifMetadata],
 ] as const;
+
+/** Values of EXIF from here on turn the image by a quarter. @source CIPA DC-008 (Exif 2.32), 4.6.4.A Orientation */
+const FIRST_TURNED_ORIENTATION = 5;
 
 /** Magic bytes of the supported audio formats, as Latin-1 text. */
 const AUDIO_SIGNATURES: readonly (readonly [RegExp, string])[] = [
@@ -31,13 +35,21 @@ export function detectFileType(head: Uint8Array): FileType {
   try {
     const image = IMAGE_TYPES.find(([, { validate }]) => validate(head));
     if (image) {
-      const { width, height } = image[1].calculate(head);
-      return { contentType: image[0], metadata: { width, height } };
+      const [contentType, { calculate }, readMetadata] = image;
+      return { contentType, metadata: { ...shownSize(calculate(head)), ...readMetadata(head) } };
     }
   } catch {
     // An image by its magic bytes that cannot be decoded.
   }
   return { contentType: "application/octet-stream", metadata: {} };
+}
+
+/** Width and height as the image is shown: its EXIF orientation is obeyed. */
+function shownSize(size: { width: number; height: number; orientation?: number }): Record<string, number> {
+  const { width, height, orientation } = size;
+  if (orientation === undefined) return { width, height };
+  const isTurned = orientation >= FIRST_TURNED_ORIENTATION;
+  return isTurned ? { width: height, height: width, orientation } : { width, height, orientation };
 }
 
 /** Reads the format chunk at its usual offset. @source RFC 2361, Microsoft WAVE: offsets of the fmt chunk */
