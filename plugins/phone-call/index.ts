@@ -31,7 +31,7 @@ export default definePlugin({
     const { port, certificateAuthority: authority, address, user, password } = ctx.config;
     const onError = (error: Error): void =>
       log.error({ event: "sip.socket_failed", err: error.message }, "SIP socket error");
-    const { isTargetAllowed } = ctx;
+    const isTargetAllowed = allowsLocalTrunk(uri, ctx.isTargetAllowed);
     const userAgent = await openSipUserAgent({ clock, port, tls: null, authority, address, isTargetAllowed, onError });
     const trunk = createSipTrunk({
       ...{ clock, userAgent, uri },
@@ -76,6 +76,17 @@ export default definePlugin({
     trunk.start();
   },
 });
+
+const LOOPBACK = /^(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1)$/;
+
+/**
+ * A trunk on the appliance itself, which the administrator named, is reached without `network.allowedTargets`; where others
+ * lead (redirects, contacts) is judged as ever. @source docs/decisions/0486-one-address-policy.md
+ */
+function allowsLocalTrunk({ host }: SipUri, isAllowed: (address: string) => boolean): (address: string) => boolean {
+  const isLocal = host === "localhost" || LOOPBACK.test(host);
+  return (address) => isAllowed(address) || (isLocal && LOOPBACK.test(address));
+}
 
 /** Configuration error; null if valid. */
 function configurationError(given: Context["config"], uri: SipUri | null): string | null {

@@ -33,7 +33,7 @@ describe("alarms", () => {
 
   it("have fixed ids, and include thresholds and actions only on request", async () => {
     const { body } = await api.call("GET", "/alarms");
-    expect(body.total).toBe(12);
+    expect(body.total).toBe(13);
     expect(Object.fromEntries(body.data.map(({ type, id }: Record<string, string>) => [type, id]))).toEqual(ALARM_IDS);
     for (const alarm of body.data) {
       expect(alarm).toMatchObject({ status: "OK", muted: false, reasons: [], permissions: ["get", "put"] });

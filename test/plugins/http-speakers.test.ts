@@ -234,6 +234,7 @@ describe("devices with a template", () => {
     const guarded = await runInline(plugin, {
       config: { templates: [SIGN], secrets: "sign=k" },
       answer: withMemoryState(),
+      allowedTargets: [],
     });
     closing.push(guarded.close);
     guarded.deliver(item("http:sign", { Url: device.url, Template: "sign" }));
