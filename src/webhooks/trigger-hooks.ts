@@ -29,7 +29,10 @@ export function triggerHooks({ catalogue, policy }: TriggerHooksDeps): ResourceH
       if (typeof input.secret === "string" && op === "create" && !isWebhookSecret(input.secret))
         throw invalidValue("secret", "Must be whsec_ followed by 24 to 64 bytes in base64.");
       if (typeof input.url === "string") await assertUrlAllowed(input.url, policy);
-      if (typeof input.certificateAuthority === "string" && !isCertificates(input.certificateAuthority))
+      if (typeof input.certificateAuthority !== "string") return;
+      // Forms send line ends as CRLF.
+      input.certificateAuthority = input.certificateAuthority.replaceAll("\r\n", "\n");
+      if (!isCertificates(input.certificateAuthority as string))
         throw invalidValue("certificateAuthority", "Must be one or more certificates in PEM form.");
     },
     beforeWrite({ before, after, given }, tx, by) {

@@ -32,6 +32,8 @@ export const EXAMPLE_VALUES: Readonly<Record<string, unknown>> = {
   "load-definitions.path": "people.csv",
   "load-definitions.schedule": "30 4 * * 1-5",
   "notifications.expiresAt": "2100-01-01T00:00:00.000Z",
+  "rule-actions.authorization": null,
+  "rule-actions.headers": null,
   "scenarios.confirmationPin": "1234",
   "scenarios.locationVariable": "where",
   "scenarios.messages": [
@@ -44,6 +46,7 @@ export const EXAMPLE_VALUES: Readonly<Record<string, unknown>> = {
   "scheduled-notifications.schedule": "0 30 7 ? * MON-FRI",
   "scheduled-notifications.timeZone": "Europe/Berlin",
   "security-group-permissions.spec": "/users/*",
+  "triggers.certificateAuthority": null,
   "triggers.secret": "whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=",
   "triggers.spec": "/users/*",
   "user-permissions.spec": "/users/*",

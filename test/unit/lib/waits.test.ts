@@ -61,6 +61,7 @@ describe("pollUntil", () => {
     const polledAt: number[] = [];
     const poll = (): string | null => (polledAt.push(clock.monotonicMs()) === 3 ? "ready" : null);
     const result = pollUntil(clock, poll, { timeoutMs: 1_000, intervalMs: 100 });
+    await clock.advance(0);
     await clock.advance(1_000);
     expect([await result, polledAt]).toEqual(["ready", [0, 100, 200]]);
   });
