@@ -50,6 +50,7 @@ describe("the user's password", () => {
     expect([await logIn(TEST_ADMIN.password), await logIn("tangerine lamp six")]).toEqual([401, 204]);
     await page.reload();
     await page.getByRole("button", { name: "Your account" }).waitFor();
-    expect(errors.filter((error) => !error.includes("400"))).toEqual([]);
+    // Requests that the change overtook were refused and sent once more; the browser notes the refusal.
+    expect(errors.filter((error) => !/\b40[01]\b/.test(error))).toEqual([]);
   });
 });

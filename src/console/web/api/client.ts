@@ -142,10 +142,39 @@ export interface FormSchemas {
   profiles: Readonly<Record<string, JsonSchema>>;
 }
 
+/**
+ * A change of the own password replaces the session. Requests that it overtakes are refused, which does not mean that the user is
+ * logged out: they are sent once more.
+ */
+function createSessionRenewal(): (send: () => Promise<Response>, renews: boolean) => Promise<Response> {
+  let renewal: Promise<void> | null = null;
+  let renewedAt = 0;
+  let requests = 0;
+  return async (send, renews) => {
+    const [number, current] = [++requests, renewal];
+    const sent = send();
+    if (renews) {
+      const settled = sent
+        .then(() => undefined)
+        .catch(() => undefined)
+        .finally(() => {
+          renewedAt = requests;
+        });
+      renewal = settled;
+      return sent;
+    }
+    const response = await sent;
+    if (response.status !== 401) return response;
+    await (current ?? renewal);
+    return number <= renewedAt ? send() : response;
+  };
+}
+
 /** Creates the client. The browser sends the session cookie; writes carry the console's CSRF header. */
 export function createClient(options: ClientOptions): ApiClient {
   const { fetch, isUnattended, onLoggedOut, domainId = null } = options;
   const acting: Record<string, string> = domainId === null ? {} : { "x-service-domain": domainId };
+  const withRenewedSession = createSessionRenewal();
   const ask = async (
     method: string,
     address: string,
@@ -160,7 +189,8 @@ export function createClient(options: ClientOptions): ApiClient {
       ...more,
       ...(body === undefined ? {} : { body: isSentAsItIs(body) ? body : JSON.stringify(body) }),
     };
-    const response = await reach(() => fetch(address, init));
+    const renews = method === "PUT" && address.endsWith("/password");
+    const response = await withRenewedSession(() => reach(() => fetch(address, init)), renews);
     if (response.status === 401 && address.startsWith("/api/v1/")) onLoggedOut();
     if (!response.ok) throw await errorKeyOf(response, rightFor(method, address));
     return response;
