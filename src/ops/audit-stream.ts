@@ -204,7 +204,7 @@ function createSyslogSink(deps: AuditStreamDeps, rewind: (number: number) => voi
     again = null;
     const made = connect({ host, port, minVersion: "TLSv1.2", ...(authority !== null && { ca: authority }) });
     socket = made;
-    // A receiver sends nothing; what it sends is discarded.
+    // Receivers are not expected to send data; it is discarded.
     made.resume();
     made.setTimeout(
       CONNECT_TIMEOUT_MS,
