@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
 import { createConnectionPool, type FetchResponse, guardedFetch } from "../lib/guarded-fetch.ts";
+import { parseRetryAfterMs } from "../lib/retry-after.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 
 /** Where a OneRoster service is, and who calls it. */
@@ -110,7 +111,7 @@ export function createOneRosterClient(access: OneRosterAccess, deps: OneRosterCl
         if (result instanceof Error) throw result;
         return result;
       }
-      const asked = result instanceof Error ? 0 : retryAfterMs(result.headers["retry-after"], clock.now());
+      const asked = result instanceof Error ? 0 : (parseRetryAfterMs(result.headers["retry-after"], clock.now()) ?? 0);
       await sleep(clock, Math.min(MAX_WAIT_MS, Math.max(asked, FIRST_WAIT_MS * 2 ** (attempt - 1))), signal);
     }
   }
@@ -219,12 +220,6 @@ function parseJson({ body, headers }: FetchResponse, host: string): unknown {
         : `${host} answered with something else than JSON. Check the URL.`,
     );
   }
-}
-
-function retryAfterMs(given: string | undefined, now: number): number {
-  if (given === undefined) return 0;
-  const ms = /^\d+$/.test(given.trim()) ? Number(given) * 1_000 : Date.parse(given) - now;
-  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
 }
 
 function adviceFor(status: number): string {

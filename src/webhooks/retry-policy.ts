@@ -29,11 +29,3 @@ export function webhookRetryDelayMs(attempts: number, id: string, requested: num
   const fraction = Number.parseInt(hash("sha256", `${id}/${attempts}`, "hex").slice(0, 8), 16) / 0xff_ff_ff_ff;
   return Math.max(Math.round(delay * (1 + JITTER * fraction)), Math.min(requested ?? 0, MAX_RETRY_AFTER_MS));
 }
-
-/** Retry-After header in ms at `now` (epoch ms): seconds or a date; null if it is neither. @source RFC 9110 §10.2.3 */
-export function parseRetryAfterMs(header: string | undefined, now: number): number | null {
-  if (header === undefined) return null;
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1_000;
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? null : Math.max(0, at - now);
-}

@@ -1,13 +1,14 @@
 import type { Clock } from "../lib/clock.ts";
 import { type ConnectionPool, type FetchResponse, guardedFetch } from "../lib/guarded-fetch.ts";
 import type { Log } from "../lib/log.ts";
+import { parseRetryAfterMs } from "../lib/retry-after.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import triggerDeliveries from "../resources/webhooks/trigger-deliveries.ts";
 import triggers from "../resources/webhooks/triggers.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store, Transaction } from "../store/store.ts";
-import { DISABLE_AFTER_MS, parseRetryAfterMs, webhookRetryDelayMs } from "./retry-policy.ts";
+import { DISABLE_AFTER_MS, webhookRetryDelayMs } from "./retry-policy.ts";
 import { type AuditedWrite, auditedWriteAt } from "./webhook-message.ts";
 import { webhookRequest } from "./webhook-request.ts";
 import { signatureHeaders } from "./webhook-signature.ts";
