@@ -1,12 +1,11 @@
-import { readFileSync } from "node:fs";
 import { createClusterReaderThread } from "../call-manager/cluster-reader-thread.ts";
 import { createPhoneCache, type PhoneCache, type ScheduleCron } from "../call-manager/phone-cache.ts";
 import type { Clock } from "../lib/clock.ts";
-import { invalidValue } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ActorContext, Store } from "../store/store.ts";
+import { readAuthorities } from "./read-authorities.ts";
 
 export interface CallManagerDeps {
   store: Store;
@@ -24,7 +23,7 @@ export interface CallManagerDeps {
 export function createCallManagers(deps: CallManagerDeps): PhoneCache {
   const { callManagers, network } = deps.settings;
   const { full, delta, partial, snmpPort, allowDes } = callManagers;
-  const authorities = readAuthorities(callManagers.authorities);
+  const authorities = readAuthorities("callManagers.authorities", callManagers.authorities);
   const settings = { allowedTargets: network.allowedTargets, authorities, snmpPort, allowDes };
   // Set below; the thread reads nothing before.
   let cache: PhoneCache;
@@ -33,13 +32,4 @@ export function createCallManagers(deps: CallManagerDeps): PhoneCache {
   );
   cache = createPhoneCache({ ...deps, reader, times: { full, delta, partial } });
   return cache;
-}
-
-function readAuthorities(file: string | null): string | null {
-  if (file === null) return null;
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    throw invalidValue("callManagers.authorities", `Can't read the file ${file}.`);
-  }
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -86,6 +85,7 @@ import { type CreateWatch, createNetworkMonitor } from "./network-monitor.ts";
 import { createOperations } from "./operations.ts";
 import { createProxiedRequestHandler } from "./proxied-requests.ts";
 import { createPublicResponses, type PublicResponses } from "./public-responses.ts";
+import { readAuthorities } from "./read-authorities.ts";
 import { INTERNAL_TABLES } from "./schema.ts";
 import { type ShutdownStep, stopInReverse } from "./shutdown.ts";
 
@@ -235,7 +235,7 @@ async function startModules(
   const auditStream = createAuditStream({
     ...{ store, clock, log, hostName: hostname(), settings: auditCopies },
     target: auditCopies.syslog === null ? null : parseListenAddress(auditCopies.syslog),
-    authority: auditCopies.authority === null ? null : readFileSync(auditCopies.authority, "utf8"),
+    authority: readAuthorities("audit.authority", auditCopies.authority),
   });
   const cloudLink = createCloudLink({
     ...{ ...options, data, clock, events, endpointId, auditNotes, heldAuditNotes },
