@@ -147,26 +147,25 @@ export interface FormSchemas {
  * logged out: they are sent once more.
  */
 function createSessionRenewal(): (send: () => Promise<Response>, renews: boolean) => Promise<Response> {
-  let renewal: Promise<void> | null = null;
-  let renewedAt = 0;
+  let renewal: Promise<unknown> | null = null;
+  /** Number of the last request that was sent before the session was replaced. */
+  let lastOvertaken = 0;
   let requests = 0;
   return async (send, renews) => {
-    const [number, current] = [++requests, renewal];
+    const number = ++requests;
     const sent = send();
     if (renews) {
-      const settled = sent
-        .then(() => undefined)
+      renewal = sent
         .catch(() => undefined)
         .finally(() => {
-          renewedAt = requests;
+          lastOvertaken = requests;
         });
-      renewal = settled;
       return sent;
     }
     const response = await sent;
     if (response.status !== 401) return response;
-    await (current ?? renewal);
-    return number <= renewedAt ? send() : response;
+    await renewal;
+    return number <= lastOvertaken ? send() : response;
   };
 }
 
