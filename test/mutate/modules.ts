@@ -18,7 +18,7 @@ export const MUTATED_MODULES: Readonly<Record<string, MutatedModule>> = {
   },
   permissions: {
     files: ["src/permissions/scope-cache.ts", "src/permissions/privilege-escalation.ts", "src/permissions/rights.ts"],
-    tests: ["test/unit/permissions", "test/api/access-matrix", "test/api/permissions.test.ts"],
+    tests: ["test/unit/permissions", "test/api/permissions.test.ts"],
   },
   failover: {
     files: ["src/failover/membership.ts", "src/failover/duty.ts"],

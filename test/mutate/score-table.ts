@@ -14,9 +14,17 @@ export interface MutationScore {
   survivors: Pick<Mutant, "file" | "line" | "change">[];
 }
 
-/** Between 0 and 1. */
+/**
+ * The noticed mutants as a share, between 0 and 1, of those that change what the source does: survivors whose reason says
+ * `equivalent` can't be noticed.
+ */
 export function shareOf({ killed, survivors }: Pick<MutationScore, "killed" | "survivors">): number {
-  return killed / Math.max(1, killed + survivors.length);
+  const noticeable = survivors.filter((mutant) => !reasonOf(mutant).startsWith("equivalent"));
+  return killed / Math.max(1, killed + noticeable.length);
+}
+
+function reasonOf({ file, change }: Pick<Mutant, "file" | "change">): string {
+  return SURVIVOR_REASONS[`${file}: ${change}`] ?? "no test yet";
 }
 
 /** Stores each score as JSON and writes the table of all stored scores into docs/benchmarks.md. */
@@ -31,20 +39,20 @@ export function writeScores(scores: readonly MutationScore[]): void {
   const stored = readdirSync(folder)
     .sort()
     .map((file) => JSON.parse(readFileSync(resolve(folder, file), "utf8")) as MutationScore);
-  writeBenchmarkTable("mutation", scoreTable(stored, SURVIVOR_REASONS));
+  writeBenchmarkTable("mutation", scoreTable(stored));
 }
 
 /** The scores as Markdown: a table, then each survivor with the reason why no test notices it. */
-function scoreTable(scores: readonly MutationScore[], reasons: Readonly<Record<string, string>>): string {
+function scoreTable(scores: readonly MutationScore[]): string {
   const rows = scores.map((score) => {
     const ran = score.killed + score.survivors.length;
     const share = `${(100 * shareOf(score)).toFixed(0)} %`;
     return `| ${score.name} | ${ran} of ${score.total} | ${score.killed} | ${score.survivors.length} | ${share} |`;
   });
   const survivors = scores.flatMap((score) =>
-    score.survivors.map(({ file, line, change }) => {
-      const reason = reasons[`${file}: ${change}`] ?? "no test yet";
-      return `- \`${file}:${line}\`: \`${change.replaceAll("`", "'")}\`: ${reason}`;
+    score.survivors.map((mutant) => {
+      const change = mutant.change.replaceAll("`", "'");
+      return `- \`${mutant.file}:${mutant.line}\`: \`${change}\`: ${reasonOf(mutant)}`;
     }),
   );
   const header = ["| Module | Mutants run | Noticed | Survived | Score |", "|---|---|---|---|---|"];

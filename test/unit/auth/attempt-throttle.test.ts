@@ -48,6 +48,22 @@ describe("the login throttle", () => {
     expect(fail(2)).toEqual([0, 3]);
   });
 
+  it("forgets no more attempts than there were, however long it is quiet", () => {
+    const { clock, fail } = throttleOf({ decayIntervalMs: 10_000 });
+    fail(1);
+    clock.advanceSync(50_000);
+    expect(fail(5)).toEqual([0, 0, 0, 0, 2]);
+  });
+
+  it("forgets a key after 15 minutes unless the policy says otherwise", () => {
+    const { clock, fail } = throttleOf();
+    fail(3);
+    clock.advanceSync(899_999);
+    expect(fail(2)).toEqual([0, 2]);
+    clock.advanceSync(900_000);
+    expect(fail(5)).toEqual([0, 0, 0, 0, 2]);
+  });
+
   it("takes back one successful attempt and its delay", () => {
     const { throttle, fail } = throttleOf();
     fail(4);
@@ -92,5 +108,15 @@ describe("the login throttle", () => {
     fail(4, "second");
     for (let n = 0; n < 9_999; n++) throttle.begin(`other ${n}`);
     expect([fail(1, "second"), fail(1, "first")]).toEqual([[2], [0]]);
+  });
+
+  it("evicts no key for the sake of attempts that were taken back", () => {
+    const { throttle, fail } = throttleOf();
+    fail(4, "first");
+    for (let n = 0; n < 10_000; n++) {
+      throttle.begin(`other ${n}`);
+      throttle.rollback(`other ${n}`);
+    }
+    expect(fail(1, "first")).toEqual([2]);
   });
 });

@@ -39,6 +39,8 @@ export interface TickerScene {
   stuck: Set<string>;
   /** Local times of rings that are to be made ready anew, once. */
   stale: Set<string>;
+  /** Runs once while the ring of this local time is prepared. */
+  meanwhile: Map<string, () => Promise<void>>;
   /** As the write of a schedule does. */
   written(): Promise<void>;
   /** Ends the ticker without a word, waits, and starts another on the same data. */
@@ -65,7 +67,7 @@ export async function openTicker(times: readonly string[], start?: number): Prom
   const zones = createTimeZones(machineZoneData());
   const scene = {
     ...{ store, clock, told: [], missed: [], begun: new Set<string>(), exceptions: [] },
-    ...{ broken: new Set<string>(), stuck: new Set<string>(), stale: new Set<string>() },
+    ...{ broken: new Set<string>(), stuck: new Set<string>(), stale: new Set<string>(), meanwhile: new Map() },
     schedule: {
       ...{ id: "s", timeZone: "UTC", startDate: "2026-01-01", endDate: "2026-12-31", numWeeks: 1 },
       entries: [0, 1, 2, 3, 4, 5, 6].map((entryNum) => ({ entryNum, ringListId: "l" })),
@@ -77,6 +79,9 @@ export async function openTicker(times: readonly string[], start?: number): Prom
   const ringExecutor: RingExecutor = {
     async prepare(ring) {
       tell("prepare")(ring);
+      const meanwhile = scene.meanwhile.get(ring.localTime);
+      scene.meanwhile.delete(ring.localTime);
+      await meanwhile?.();
       if (scene.broken.has(ring.localTime)) throw new Error("it can't be made ready");
       return ring.entryId?.endsWith("!") ? "nothing there" : null;
     },

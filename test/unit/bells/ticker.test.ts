@@ -130,6 +130,22 @@ describe("a write to a schedule", () => {
     ]);
   });
 
+  it("replaces only the rings that it changes while they are prepared together", async () => {
+    scene = await openTicker(["12:00:00"]);
+    await scene.clock.advance(45_000);
+    scene.meanwhile.set("08:01:00", async () => {
+      scene.ringLists = [{ id: "l", entries: [entryAt("08:01:00"), entryAt("08:01:06")] }];
+      await scene.written();
+    });
+    scene.ringLists = [{ id: "l", entries: [entryAt("08:01:00"), entryAt("08:01:05")] }];
+    await scene.written();
+    for (let second = 0; second < 30; second++) await scene.clock.advance(1_000);
+    expect(scene.told.map((line) => line.split(" at ")[0])).toEqual([
+      ...["prepare 08:01:00", "prepare 08:01:05", "withdraw 08:01:05", "prepare 08:01:06"],
+      ...["arm 08:01:00", "begin 08:01:00", "arm 08:01:06", "begin 08:01:06"],
+    ]);
+  });
+
   it("moves all rings, also prepared ones, to another time zone", async () => {
     scene = await openTicker(["08:01:00", "09:05:00"]);
     await scene.clock.advance(40_000);
