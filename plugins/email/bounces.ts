@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { DeliveryItem, PluginContext } from "#plugin-api";
-import { MailRejectedError, openMailListener } from "../mail-input/smtp-server.ts";
+import { openMailListener } from "../mail-input/smtp-server.ts";
 import { parseBounce } from "./bounce-report.ts";
 
 type Context = Pick<PluginContext, "state" | "outcome" | "signal" | "log">;
@@ -41,9 +41,9 @@ export async function openBounceReceiver(settings: BounceSettings, ctx: Context)
     port: returnPort,
     relays: returnRelays,
     signal: ctx.signal,
+    isKnown: (recipient) => deliveryOf(recipient) !== null,
     async onMail({ raw, recipients }) {
       const ids = recipients.map(deliveryOf).filter((id) => id !== null);
-      if (ids.length === 0) throw new MailRejectedError(550, "unknown recipient");
       const report = parseBounce(Buffer.from(raw).toString("latin1"));
       if (report === null)
         return ctx.log.info({ event: "mail.bounce_ignored" }, "mail to a return path is not a bounce");

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { dedupeKeyOf, type TriggerInput } from "#plugin-api";
 import { automaticKind } from "./automatic-mail.ts";
+import { localPart } from "./known-recipients.ts";
 import type { ParsedMail } from "./parsed-mail.ts";
 import type { AuthorizedMail } from "./sender-authorization.ts";
 
@@ -9,7 +10,7 @@ const MAX_TEXT = 8_000;
 
 /** Trigger input of a mail; the source is the local part of the recipient. */
 export function mailInput(mail: ParsedMail, { from, name, subject }: AuthorizedMail, to: string): TriggerInput {
-  const source = to.slice(0, to.lastIndexOf("@")).toLowerCase();
+  const source = localPart(to);
   const body = bodyOf(mail).slice(0, MAX_TEXT);
   const id = mail.messageId ?? createHash("sha256").update(`${mail.date}\n${from}\n${subject}\n${body}`).digest("hex");
   return {

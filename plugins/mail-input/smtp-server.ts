@@ -24,11 +24,14 @@ export interface MailListenerDeps {
   port: number;
   relays: readonly string[];
   signal: AbortSignal;
+  /** Whether a recipient is known; others are refused. */
+  isKnown(recipient: string): boolean;
   /** Resolves when the mail's effects are stored; a rejection refuses the mail. */
   onMail(mail: IncomingMail): Promise<void>;
 }
 
-const MAX_BYTES = 1_048_576;
+/** Longest mail, in bytes. */
+export const MAX_MAIL_BYTES = 1_048_576;
 const MAX_CLIENTS = 20;
 const MAX_RECIPIENTS = 10;
 const IDLE_TIMEOUT_MS = 60_000;
@@ -47,6 +50,7 @@ export async function openMailListener({
   port,
   relays,
   signal,
+  isKnown,
   onMail,
 }: MailListenerDeps): Promise<void> {
   const allowed = parseNetworks(relays);
@@ -54,14 +58,15 @@ export async function openMailListener({
     disabledCommands: ["AUTH", "STARTTLS"],
     disableReverseLookup: true,
     authOptional: true,
-    size: MAX_BYTES,
+    size: MAX_MAIL_BYTES,
     maxClients: MAX_CLIENTS,
     socketTimeout: IDLE_TIMEOUT_MS,
     closeTimeout: 1,
     onConnect({ remoteAddress }, done) {
       done(isAllowedAddress(allowed, remoteAddress) ? null : new MailRejectedError(550, "relay not allowed"));
     },
-    onRcptTo(_address, { envelope }, done) {
+    onRcptTo({ address }, { envelope }, done) {
+      if (!isKnown(address)) return done(new MailRejectedError(550, "unknown recipient"));
       done(envelope.rcptTo.length < MAX_RECIPIENTS ? null : new MailRejectedError(451, "too many recipients"));
     },
     onData(stream, { envelope }, done) {

@@ -29,6 +29,8 @@ export interface InlinePlugin {
   stop(reason: StopRequest["reason"], ...deliveryIds: number[]): void;
   /** Tells an event of the core. */
   event<K extends keyof PluginEvents>(name: K, payload: PluginEvents[K]): void;
+  /** Tells that a row of a watched resource changed. */
+  changed(path: string, id: string): void;
   /** Sends a request to the plugin's route, as the main server does. */
   request(request: Partial<PluginRequest> & Pick<PluginRequest, "url">): Promise<PluginResponse>;
   /** Resolves with the first status that `fits`, already told or still to come. */
@@ -146,6 +148,7 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     deliver: (...items) => instance.send({ kind: "deliver", items }),
     stop: (reason, ...deliveryIds) => instance.send({ kind: "stop", request: { deliveryIds, reason } }),
     event: (name, payload) => instance.send({ kind: "event", name, payload }),
+    changed: (path, id) => instance.send({ kind: "change", path, id, op: "update" }),
     request: (given) =>
       new Promise((resolve) => {
         const id = ++requests;

@@ -23,7 +23,11 @@ async function run(config: object = {}, answer?: HandleHostCall): Promise<Run> {
   const port = await unusedPort();
   const usual = { listenAddress: "127.0.0.1", port, relays: ["127.0.0.0/8"], senders: ["head@school.example.org"] };
   const rest = { token: TOKEN, authenticationServer: null, perMinute: 30 };
-  const input = await runInline(plugin, { config: { ...usual, ...rest, ...config }, ...(answer && { answer }) });
+  const input = await runInline(plugin, {
+    config: { ...usual, ...rest, ...config },
+    watches: ["m2m-inputs"],
+    ...(answer && { answer }),
+  });
   closing.push(() => input.close());
   const transport = createTransport({ host: "127.0.0.1", port, ignoreTLS: true, connectionTimeout: 10_000 });
   const usualMail = {
@@ -39,9 +43,18 @@ async function run(config: object = {}, answer?: HandleHostCall): Promise<Run> {
         ({ response }: { response: string }) => response,
         (error: Error & { response?: string }) => error.response ?? error.message,
       ),
-    triggered: () => input.calls.map(({ args }) => args[0] as TriggerInput),
+    triggered: () => triggersOf(input),
   };
 }
+
+const triggersOf = (input: InlinePlugin): TriggerInput[] =>
+  input.calls.filter(({ method }) => method === "trigger").map(({ args }) => args[0] as TriggerInput);
+
+/** The host of an appliance on which mail to these recipients is set up. */
+const withInputs =
+  (sources: readonly string[]): HandleHostCall =>
+  ({ method }) =>
+    method === "resources.list" ? sources.map((source) => ({ source })) : undefined;
 
 describe("mail-input", () => {
   it("triggers one deduplicated input per recipient, without the token", async () => {
@@ -84,6 +97,24 @@ describe("mail-input", () => {
     expect(triggered().length).toBe(1);
     const strange = await run({ relays: ["192.0.2.0/24"] });
     expect(await strange.send({})).toMatch(/^550 .*relay not allowed/);
+  });
+
+  it("refuses recipients for which nothing is set up, until something is", async () => {
+    const sources = ["Fire"];
+    const { send, triggered, input } = await run({}, withInputs(sources));
+    expect(await send({ to: "noise@bells.example.org" })).toMatch(/^550 .*unknown recipient/);
+    expect(await send({ to: ["noise@bells.example.org", "FIRE@bells.example.org"] })).toMatch(/^250/);
+    expect(triggered().map(({ source }) => source)).toEqual(["fire"]);
+    sources.push("drill");
+    input.changed("m2m-inputs", "1");
+    await expect.poll(() => send({ to: "drill@bells.example.org" })).toMatch(/^250/);
+  });
+
+  it("accepts all recipients where they can't be read or are more than a list shows", async () => {
+    const unreadable = await run({}, ({ method }) => (method === "resources.list" ? new Error("busy") : undefined));
+    expect(await unreadable.send({ to: "noise@bells.example.org" })).toMatch(/^250/);
+    const many = await run({}, withInputs(Array.from({ length: 1_000 }, (_, at) => `input ${at}`)));
+    expect(await many.send({ to: "noise@bells.example.org" })).toMatch(/^250/);
   });
 
   it("decodes windows-1252 and ignores replies, bulk mail and reports", async () => {
