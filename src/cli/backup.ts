@@ -39,10 +39,14 @@ function addTake(program: Command, terminal: Terminal): void {
     .description("Take a backup of database, files and plugins and verify it; works while the daemon runs.")
     .requiredOption("--data <dir>", "data directory of the appliance")
     .option("--to <folder>", "target folder; default: the one in the settings. The daemon, if it runs, writes the file")
+    .option(
+      "--scheduled",
+      "for timers: later scheduled backups in the folder replace it as backups.keepDays and keepWeeks say; nothing deletes others",
+    )
     .option("--json", "print one line of JSON")
     .addHelpText("after", `\nExample:\n  carillon backup --data data --to /mnt/backups\n\n${ABOUT_KEY}`)
-    .action(async ({ data, to, json }: { data: string; to?: string; json?: true }) => {
-      const args = to === undefined ? {} : { to: resolve(to) };
+    .action(async ({ data, to, scheduled, json }: { data: string; to?: string; scheduled?: true; json?: true }) => {
+      const args = { ...(to === undefined ? {} : { to: resolve(to) }), ...(scheduled ? { scheduled } : {}) };
       const report = await takeAndAwaitBackup(
         (command, more) => runControlCommand(data, command, more, systemClock),
         args,
@@ -56,7 +60,7 @@ function addTake(program: Command, terminal: Terminal): void {
 /** Starts a backup and waits until it is written and verified. */
 export async function takeAndAwaitBackup(
   order: (name: string, args: Record<string, unknown>) => Promise<unknown>,
-  args: { to?: string } = {},
+  args: { to?: string; scheduled?: true } = {},
 ): Promise<BackupReport> {
   let progress = (await order("backup.take", args)) as Progress;
   while (!progress.finished) progress = (await order("backup.wait", {})) as Progress;

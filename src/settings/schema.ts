@@ -401,8 +401,18 @@ export const settingsSchema = z
           .describe(
             "Absolute path of the backup folder, preferably on another disk; null = `backups` in the data directory.",
           ),
-        keepDays: z.int().min(1).max(3_650).default(7).describe("Retention: number of daily backups to keep."),
-        keepWeeks: z.int().min(0).max(520).default(4).describe("Retention: number of weekly backups to keep."),
+        keepDays: z
+          .int()
+          .min(1)
+          .max(3_650)
+          .default(7)
+          .describe("Retention of scheduled backups: number of days of which the first and the last one are kept."),
+        keepWeeks: z
+          .int()
+          .min(0)
+          .max(520)
+          .default(4)
+          .describe("Retention of scheduled backups: number of weeks of which the last one is kept."),
       })
       .prefault({}),
     callManagers: z

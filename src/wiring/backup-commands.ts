@@ -12,11 +12,11 @@ const WAIT_TIMEOUT_MS = 15_000;
 type Progress = { finished: false } | { finished: true; report: BackupReport };
 
 /**
- * `backup.take` `{to?}` starts a backup, `backup.wait` `{}` waits for it. In the daemon both return Progress after at most
+ * `backup.take` `{to?, scheduled?}` starts a backup, `backup.wait` `{}` waits for it. In the daemon both return Progress after at most
  * WAIT_TIMEOUT_MS, even if the backup still runs; without `clock` they wait until it is done.
  */
 export function createBackupCommands(
-  take: (to?: string) => Promise<BackupReport>,
+  take: (to?: string, isScheduled?: boolean) => Promise<BackupReport>,
   clock?: Clock,
 ): Readonly<Record<string, ControlCommand>> {
   let running: Promise<BackupReport> | null = null;
@@ -35,11 +35,11 @@ export function createBackupCommands(
     }
   };
   return {
-    "backup.take": async ({ to }) => {
+    "backup.take": async ({ to, scheduled }) => {
       if (to !== undefined && (typeof to !== "string" || !isAbsolute(to)))
         throw invalidValue("to", "Must be an absolute path.");
       if (await running) throw new ConflictError("A backup is already running.");
-      running = take(to);
+      running = take(to, scheduled === true);
       return wait();
     },
     "backup.wait": wait,

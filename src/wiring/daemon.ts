@@ -224,6 +224,7 @@ async function startModules(
     rebuildPhoneCache,
     isSelfTestSilent,
     schedule,
+    offsetAt: (at) => bellTimes.zones.of(bellTimes.ownZone()).offsetAt(at),
   });
   const proofs = createLogInProofs(store, clock);
   const auditNotes = createAuditNotes({

@@ -64,7 +64,10 @@ function takeOfflineBackup(
   { store }: ApplianceData,
   dataDir: string,
   clock: Clock,
-): (to?: string) => Promise<BackupReport> {
-  return (to) =>
-    takeBackup(to ?? join(dataDir, "backups"), { store, dataDir, version: productVersion(), now: clock.now() });
+): (to?: string, isScheduled?: boolean) => Promise<BackupReport> {
+  return (to, isScheduled = false) =>
+    takeBackup(to ?? join(dataDir, "backups"), {
+      ...{ store, dataDir, version: productVersion(), now: clock.now() },
+      isScheduled,
+    });
 }

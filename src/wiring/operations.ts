@@ -49,6 +49,8 @@ export interface OperationsDeps {
   /** What the daemon sends from. */
   network(): NetworkState;
   schedule: CronScheduler;
+  /** Offset of the site's time zone from UTC at an instant, in ms. */
+  offsetAt(at: number): number;
   /** Loopback probes are inaudible. */
   isSelfTestSilent(): boolean;
 }
@@ -101,6 +103,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     version,
     settings: settings.backups,
     schedule: deps.schedule,
+    offsetAt: deps.offsetAt,
   });
   let watchdog: ReturnType<typeof createWatchdog> | null = null;
   let running: Parameters<Operations["start"]>[0] | null = null;

@@ -51,14 +51,25 @@ export function parseManifest(text: string): BackupManifest {
   return value as BackupManifest;
 }
 
-/** Sorts by time, such as `carillon-2026-11-22T014500Z.tar`. */
-export function backupName(takenAt: number): string {
-  return `carillon-${new Date(takenAt).toISOString().slice(0, 19).replaceAll(":", "")}Z.tar`;
+/**
+ * Sorts by time, such as `carillon-2026-11-22T014500Z.tar`, or `carillon-2026-11-22T014500Z-manual.tar` of a backup that
+ * somebody asked for: retention never deletes these.
+ */
+export function backupName(takenAt: number, isScheduled: boolean): string {
+  const time = new Date(takenAt).toISOString().slice(0, 19).replaceAll(":", "");
+  return `carillon-${time}Z${isScheduled ? "" : MANUAL}.tar`;
+}
+
+const MANUAL = "-manual";
+
+/** Whether a backup of this name was taken on a schedule. */
+export function isScheduledBackup(name: string): boolean {
+  return backupTimeOf(name) !== null && !name.endsWith(`${MANUAL}.tar`);
 }
 
 /** Time of the backup with this name, epoch ms; null for other names. */
 export function backupTimeOf(name: string): number | null {
-  const match = /^carillon-(\d{4}-\d{2}-\d{2})T(\d{2})(\d{2})(\d{2})Z\.tar$/.exec(name);
+  const match = /^carillon-(\d{4}-\d{2}-\d{2})T(\d{2})(\d{2})(\d{2})Z(?:-manual)?\.tar$/.exec(name);
   if (!match) return null;
   const [, day, hour, minute, second] = match;
   const at = Date.parse(`${day}T${hour}:${minute}:${second}Z`);
@@ -67,23 +78,37 @@ export function backupTimeOf(name: string): number | null {
 
 const DAY_MS = 86_400_000;
 
+/** What retention keeps. */
+export interface BackupRetention {
+  /** Days of which the first and the last backup are kept. */
+  days: number;
+  /** Weeks of which the last backup is kept. */
+  weeks: number;
+  /** Offset of the site's time zone from UTC at an instant, in ms. */
+  offsetAt(at: number): number;
+}
+
 /**
- * Retention: which backups to delete, that is all but the newest one of each of the last `days` days and of each of the last
- * `weeks` weeks that have one. Pure; days are UTC days.
+ * Retention: which backups to delete, that is all but the first and the last one of each of the last `days` days and the last
+ * one of each of the last `weeks` weeks that have one. Days and weeks are those of the site.
+ * @source docs/decisions/0605-retention-of-backups.md
  */
-export function expiredBackups(takenAt: readonly number[], keep: { days: number; weeks: number }): number[] {
+export function expiredBackups(takenAt: readonly number[], { days, weeks, offsetAt }: BackupRetention): number[] {
   const newestFirst = takenAt.toSorted((one, other) => other - one);
-  const kept = new Set<number>();
-  const keepNewestOf = (limit: number, groupOf: (at: number) => number): void => {
-    const groups = new Set<number>();
-    for (const time of newestFirst) {
-      if (groups.has(groupOf(time)) || groups.size >= limit) continue;
-      groups.add(groupOf(time));
-      kept.add(time);
-    }
-  };
-  keepNewestOf(keep.days, (at) => Math.floor(at / DAY_MS));
+  const dayOf = (at: number): number => Math.floor((at + offsetAt(at)) / DAY_MS);
   // 1 January 1970 was a Thursday.
-  keepNewestOf(keep.weeks, (at) => Math.floor((at / DAY_MS + 3) / 7));
+  const weekOf = (at: number): number => Math.floor((dayOf(at) + 3) / 7);
+  const groupsOf = (keyOf: (at: number) => number): number[][] => {
+    const groups = new Map<number, number[]>();
+    for (const at of newestFirst) groups.set(keyOf(at), [...(groups.get(keyOf(at)) ?? []), at]);
+    return [...groups.values()];
+  };
+  const ofDays = groupsOf(dayOf)
+    .slice(0, days)
+    .flatMap((ofDay) => [ofDay[0], ofDay.at(-1)]);
+  const ofWeeks = groupsOf(weekOf)
+    .slice(0, weeks)
+    .map(([last]) => last);
+  const kept = new Set([...ofDays, ...ofWeeks]);
   return newestFirst.filter((at) => !kept.has(at));
 }

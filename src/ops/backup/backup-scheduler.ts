@@ -22,6 +22,8 @@ export interface BackupSchedulerDeps {
   version: string;
   settings: Settings["backups"];
   schedule: ScheduleJob;
+  /** Offset of the site's time zone from UTC at an instant, in ms. */
+  offsetAt(at: number): number;
   /** Id of this appliance's endpoint. */
   endpointId(): string;
 }
@@ -38,8 +40,11 @@ interface BackupState {
 export interface BackupScheduler {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Takes a backup into `folder` (default: the configured one). Throws ConflictError while another one runs, else like `takeBackup`. */
-  take(folder?: string): Promise<BackupReport>;
+  /**
+   * Takes a backup into `folder` (default: the configured one), which nothing deletes; a scheduled one makes way for later ones
+   * of that folder. Throws ConflictError while another one runs, else like `takeBackup`.
+   */
+  take(folder?: string, isScheduled?: boolean): Promise<BackupReport>;
   report(): Promise<BackupsReport>;
   /** Problems of the backups. */
   healthReasons(): { level: "yellow"; code: string; reason: string }[];
@@ -62,7 +67,7 @@ const CATCH_UP_DELAY_MS = 10 * 60_000;
 
 /** Takes nothing before `start`. */
 export function createBackupScheduler(deps: BackupSchedulerDeps): BackupScheduler {
-  const { store, clock, events, log, dataDir, version, settings } = deps;
+  const { store, clock, events, log, dataDir, version, settings, offsetAt } = deps;
   const defaultFolder = settings.folder ?? join(dataDir, "backups");
   const shutdown = new AbortController();
   let state: BackupState = { since: clock.now(), good: null, failed: null };
@@ -76,14 +81,14 @@ export function createBackupScheduler(deps: BackupSchedulerDeps): BackupSchedule
     await store.write((tx) => writeOperationState(tx, STATE_KEY, state));
   }
 
-  async function run(folder: string): Promise<BackupReport> {
+  async function run(folder: string, isScheduled: boolean): Promise<BackupReport> {
     const startedAt = clock.monotonicMs();
     const now = clock.now();
     try {
-      const report = await takeBackup(folder, { store, dataDir, version, now, signal: shutdown.signal });
+      const report = await takeBackup(folder, { store, dataDir, version, now, isScheduled, signal: shutdown.signal });
       if (report.faults.length > 0) throw new UpstreamError("upstream", report.faults.join("; "));
       await saveState({ good: { at: now, file: report.path, bytes: report.bytes }, failed: null });
-      await pruneBackups(folder, { days: settings.keepDays, weeks: settings.keepWeeks });
+      if (isScheduled) await pruneBackups(folder, { days: settings.keepDays, weeks: settings.keepWeeks, offsetAt });
       log.info(
         {
           event: "backup.completed",
@@ -102,16 +107,16 @@ export function createBackupScheduler(deps: BackupSchedulerDeps): BackupSchedule
     }
   }
 
-  function take(folder = defaultFolder): Promise<BackupReport> {
+  function take(folder = defaultFolder, isScheduled = false): Promise<BackupReport> {
     if (taking !== null) return Promise.reject(new ConflictError("A backup is already running."));
-    taking = run(folder).finally(() => {
+    taking = run(folder, isScheduled).finally(() => {
       taking = null;
     });
     return taking;
   }
 
   /** A failure is already logged and reported by the health. */
-  const takeScheduled = (): void => void take().catch(() => undefined);
+  const takeScheduled = (): void => void take(defaultFolder, true).catch(() => undefined);
 
   function reschedule(): void {
     const config = store.get(endpoints, deps.endpointId())?.config as { backupSchedule?: unknown } | null | undefined;

@@ -6,7 +6,14 @@ import { newId } from "../../lib/ids.ts";
 import { keyFingerprint, loadSecretKey } from "../../store/secrets.ts";
 import type { Store } from "../../store/store.ts";
 import { type BackupReport, removeFolder } from "./backup-archive.ts";
-import { backupName, backupTimeOf, DATABASE_FILE, expiredBackups } from "./backup-manifest.ts";
+import {
+  type BackupRetention,
+  backupName,
+  backupTimeOf,
+  DATABASE_FILE,
+  expiredBackups,
+  isScheduledBackup,
+} from "./backup-manifest.ts";
 import { runBackupTask } from "./backup-task.ts";
 
 export interface TakeBackupDeps {
@@ -15,6 +22,8 @@ export interface TakeBackupDeps {
   version: string;
   /** Epoch ms. */
   now: number;
+  /** False: somebody asked for it, so that retention never deletes it. */
+  isScheduled: boolean;
   signal?: AbortSignal;
 }
 
@@ -27,7 +36,7 @@ const WORKING_PREFIX = ".working-";
  * backups unchanged; `faults` lists what is damaged.
  */
 export async function takeBackup(folder: string, deps: TakeBackupDeps): Promise<BackupReport> {
-  const { store, dataDir, version, now } = deps;
+  const { store, dataDir, version, now, isScheduled } = deps;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await removeLeftovers(folder);
   await requireFreeSpace(folder, store);
@@ -37,7 +46,7 @@ export async function takeBackup(folder: string, deps: TakeBackupDeps): Promise<
     await store.backupTo(join(stage, DATABASE_FILE));
     const fingerprint = keyFingerprint(loadSecretKey(dataDir));
     const about = { version, takenAt: new Date(now).toISOString(), keyFingerprint: fingerprint };
-    const target = join(folder, backupName(now));
+    const target = join(folder, backupName(now, isScheduled));
     const packed = await runBackupTask({ kind: "pack", order: { dataDir, stage, target, about } }, deps.signal);
     const verified = await verifyBackup(target, folder, deps.signal);
     return { ...verified, faults: [...packed.faults, ...verified.faults] };
@@ -68,10 +77,10 @@ export async function listBackups(folder: string): Promise<BackupFileInfo[]> {
   return found.sort((one, other) => other.at - one.at);
 }
 
-/** Deletes expired backups in `folder`. */
-export async function pruneBackups(folder: string, keep: { days: number; weeks: number }): Promise<void> {
-  const taken = readdirSync(folder).flatMap((name) => backupTimeOf(name) ?? []);
-  for (const at of expiredBackups(taken, keep)) await rm(join(folder, backupName(at)), { force: true });
+/** Deletes expired scheduled backups in `folder`. */
+export async function pruneBackups(folder: string, retention: BackupRetention): Promise<void> {
+  const taken = readdirSync(folder).flatMap((name) => (isScheduledBackup(name) ? (backupTimeOf(name) ?? []) : []));
+  for (const at of expiredBackups(taken, retention)) await rm(join(folder, backupName(at, true)), { force: true });
 }
 
 /** Deletes temporary folders of killed processes in `folder`, which may be missing. */

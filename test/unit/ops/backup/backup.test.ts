@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { NOTIFICATION_TABLES } from "../../../../src/notifications/schema.ts";
 import { backupName, backupTimeOf, expiredBackups } from "../../../../src/ops/backup/backup-manifest.ts";
-import { takeBackup, verifyBackup } from "../../../../src/ops/backup/take-backup.ts";
+import { pruneBackups, takeBackup, verifyBackup } from "../../../../src/ops/backup/take-backup.ts";
 import endpointActivities from "../../../../src/resources/devices/endpoint-activities.ts";
 import endpoints from "../../../../src/resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../../../../src/resources/devices/on-premises-extension.ts";
@@ -32,7 +32,14 @@ let folder: string;
 let backup: string;
 
 const take = (data: ApplianceData, version = "0.0.1", signal?: AbortSignal) =>
-  takeBackup(folder, { store: data.store, dataDir, version, now: Date.now(), ...(signal && { signal }) });
+  takeBackup(folder, {
+    store: data.store,
+    dataDir,
+    version,
+    now: Date.now(),
+    isScheduled: true,
+    ...(signal && { signal }),
+  });
 
 async function withData<T>(where: string, use: (data: ApplianceData) => Promise<T>): Promise<T> {
   const data = await openApplianceDataOffline(where, systemClock);
@@ -106,7 +113,7 @@ describe("a backup", () => {
     writeFileSync(path, Buffer.concat([SOUND.subarray(1), Buffer.from("!")]));
     const elsewhere = makeTempDir();
     const { faults } = await withData(dataDir, ({ store }) =>
-      takeBackup(elsewhere, { store, dataDir, version: "0.0.1", now: 0 }),
+      takeBackup(elsewhere, { store, dataDir, version: "0.0.1", now: 0, isScheduled: true }),
     );
     writeFileSync(path, SOUND);
     expect(faults).toEqual([expect.stringContaining(`${SHA} is damaged on this appliance`)]);
@@ -134,7 +141,7 @@ describe("a restore", () => {
       return id;
     });
     const made = await withData(source, (data) =>
-      takeBackup(makeTempDir(), { ...data, dataDir: source, version: "0.0.1", now: 0 }),
+      takeBackup(makeTempDir(), { ...data, dataDir: source, version: "0.0.1", now: 0, isScheduled: true }),
     );
     await restoreBackup({ file: made.path, dataDir: source, clock: systemClock });
     const recorded = await withData(source, async ({ store }) =>
@@ -264,18 +271,43 @@ describe("retention of backups", () => {
   const day = 86_400_000;
   const at = (days: number, hour: number) => days * day + hour * 3_600_000;
 
-  it("keeps the newest of seven days and of four weeks", () => {
+  const utc = () => 0;
+
+  it("keeps the first and the last of seven days and the last of four weeks", () => {
     const nightly = Array.from({ length: 60 }, (_, night) => at(20_000 + night, 2));
-    const gone = expiredBackups([...nightly, at(20_059, 1)], { days: 7, weeks: 4 });
+    const noon = at(20_059, 12);
+    const evening = at(20_059, 23);
+    const gone = expiredBackups([...nightly, noon, evening], { days: 7, weeks: 4, offsetAt: utc });
     const kept = nightly.filter((each) => !gone.includes(each)).map((each) => Math.floor(each / day) - 20_000);
     // 20000 + 53 is the first of the last seven; 20055 is a Sunday, 48 and 41 the ones before; the week under way counts.
     expect(kept.slice(-7)).toEqual([53, 54, 55, 56, 57, 58, 59]);
     expect(kept.length).toBe(9);
-    expect(gone).toContain(at(20_059, 1));
+    expect(gone).toContain(noon);
+    expect(gone).not.toContain(evening);
+  });
+
+  it("counts the days of the site", () => {
+    // 06:00 and 07:00 UTC are 22:00 and 23:00 of the day before where clocks are eight hours behind.
+    const taken = [6, 7, 9].map((hour) => at(20_001, hour));
+    const vancouver = { days: 1, weeks: 0, offsetAt: () => -8 * 3_600_000 };
+    expect(expiredBackups(taken, vancouver)).toEqual([at(20_001, 7), at(20_001, 6)]);
+    expect(expiredBackups(taken, { ...vancouver, offsetAt: utc })).toEqual([at(20_001, 7)]);
+  });
+
+  it("deletes no backup that somebody asked for", async () => {
+    const folder = makeTempDir();
+    const names = Array.from({ length: 9 }, (_, night) => backupName(at(20_000 + night, 2), night % 2 === 0));
+    for (const name of [...names, "carillon-2024-10-04T020000Z.tar.old"]) writeFileSync(join(folder, name), "");
+    await pruneBackups(folder, { days: 2, weeks: 0, offsetAt: utc });
+    const left = readdirSync(folder);
+    expect(left.filter((name) => name.endsWith("-manual.tar"))).toHaveLength(4);
+    expect(left.filter((name) => name.endsWith("Z.tar"))).toEqual([names[6], names[8]]);
+    expect(left).toContain("carillon-2024-10-04T020000Z.tar.old");
   });
 
   it("names backups by their time", () => {
-    expect(backupTimeOf(backupName(1_700_000_000_000))).toBe(1_700_000_000_000);
+    for (const isScheduled of [true, false])
+      expect(backupTimeOf(backupName(1_700_000_000_000, isScheduled))).toBe(1_700_000_000_000);
     expect(backupTimeOf("carillon.tar")).toBeNull();
   });
 });
