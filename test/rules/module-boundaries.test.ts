@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { importCycles, layerViolations, packageViolations, pluginBoundaryViolations } from "./module-boundaries.ts";
+import {
+  importCycles,
+  internalImports,
+  layerViolations,
+  packageViolations,
+  pluginBoundaryViolations,
+} from "./module-boundaries.ts";
 import { fixtureTree, readSourceTree } from "./source-tree.ts";
 
 const product = readSourceTree(["src", "plugins"], (path) => /\.tsx?$|plugin\.json$/.test(path));
@@ -102,6 +108,26 @@ describe("packages", () => {
     ["src/console/web/a.tsx", "@mantine/core"],
   ])("may be used: %s imports %s", (path, specifier) => {
     expect(packageViolations(importing(path, specifier))).toEqual([]);
+  });
+});
+
+describe("internals of packages", () => {
+  it("are imported nowhere", () => {
+    expect(internalImports(product)).toEqual([]);
+  });
+
+  it.each([
+    ["src/store/a.ts", "drizzle-orm/casing"],
+    ["src/store/a.ts", "drizzle-orm/sql/sql"],
+    ["src/store/a.ts", "drizzle-orm/sqlite-core/dialect"],
+    ["plugins/x/index.ts", "koa-body/dist/esm/index.js"],
+    ["src/http/a.ts", "formidable/src/parsers/Multipart.js"],
+  ])("must not: %s imports %s", (path, specifier) => {
+    expect(internalImports(importing(path, specifier))).toEqual([expect.stringContaining("only")]);
+  });
+
+  it.each(["drizzle-orm", "drizzle-orm/sqlite-core", "koa-body", "pino"])("may be left alone: %s", (specifier) => {
+    expect(internalImports(importing("src/store/a.ts", specifier))).toEqual([]);
   });
 });
 

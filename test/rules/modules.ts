@@ -77,6 +77,13 @@ export const PACKAGE_OWNERS: readonly { packages: readonly string[]; folders: re
   { packages: ["pg"], folders: [/^src\/ha\//] },
 ];
 
+/** Packages that export their internals too: the entry points that their documentation names; all others are internal. */
+export const PUBLIC_ENTRIES: Readonly<Record<string, readonly string[]>> = {
+  "drizzle-orm": ["drizzle-orm", "drizzle-orm/sqlite-core"],
+  "koa-body": ["koa-body"],
+  formidable: ["formidable"],
+};
+
 /** What a plugin may import of Carillon. */
 export const PLUGIN_API_SPECIFIER = "#plugin-api";
 
