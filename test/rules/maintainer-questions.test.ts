@@ -13,11 +13,13 @@ interface Answer {
 
 /** The table of docs/development.md: question, word to search for, files. */
 function answersOf(markdown: string): Answer[] {
-  return [...markdown.matchAll(/^\| (.+?\?) \| `([^`]+)` \| (.+) \|$/gm)].map(([, question = "", word = "", open = ""]) => ({
-    question,
-    word,
-    files: [...open.matchAll(/`(src\/[^`]+)`/g)].map(([, file = ""]) => file),
-  }));
+  return [...markdown.matchAll(/^\| (.+?\?) \| `([^`]+)` \| (.+) \|$/gm)].map(
+    ([, question = "", word = "", open = ""]) => ({
+      question,
+      word,
+      files: [...open.matchAll(/`(src\/[^`]+)`/g)].map(([, file = ""]) => file),
+    }),
+  );
 }
 
 /** Files in the order in which a reader opens them: by name, then by the first comment, each with most hits first. */
