@@ -4,6 +4,7 @@ import {
   definePlugin,
   failForMissingConfig,
   type PluginContext,
+  parseRetryAfterMs,
   type SendResult,
 } from "#plugin-api";
 import config from "./config.ts";
@@ -113,11 +114,4 @@ function parseError(body: string): { code: string; message: string } {
   } catch {
     return { code: "", message: body.trim().slice(0, 200) };
   }
-}
-
-/** Delay in ms from seconds or a date; null without a valid header. @source RFC 9110 §10.2.3 */
-function parseRetryAfterMs(header: string | undefined, now: number): number | null {
-  if (header === undefined) return null;
-  const waitMs = Number.isFinite(Number(header)) ? Number(header) * 1_000 : Date.parse(header) - now;
-  return Number.isFinite(waitMs) ? Math.max(0, waitMs) : null;
 }

@@ -6,6 +6,7 @@ import {
   type DeliveryItem,
   definePlugin,
   failForMissingConfig,
+  parseRetryAfterMs,
   type SendResult,
   signJsonWebToken,
 } from "#plugin-api";
@@ -103,9 +104,8 @@ function handoffResult({ status, retryAfter }: ApnsResponse, reason: string, now
   if (status === 403)
     return { taken: false, reason: message, retryable: reason === "ExpiredProviderToken", down: true };
   const isBusy = status === 429 || status >= 500;
-  const seconds = Number(retryAfter ?? Number.NaN);
-  const waitMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(retryAfter ?? "") - now;
-  const more = isBusy && Number.isFinite(waitMs) ? { retryAfterMs: Math.max(0, waitMs) } : {};
+  const retryAfterMs = isBusy ? parseRetryAfterMs(retryAfter ?? undefined, now) : null;
+  const more = retryAfterMs === null ? {} : { retryAfterMs };
   return { taken: false, reason: message, retryable: isBusy, down: status >= 500, ...more };
 }
 

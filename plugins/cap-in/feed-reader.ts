@@ -1,4 +1,4 @@
-import type { Clock, PluginContext } from "#plugin-api";
+import { type Clock, type PluginContext, parseRetryAfterMs } from "#plugin-api";
 import type { ReceivedAlert } from "./alert.ts";
 import { versionHash } from "./alert-filter.ts";
 import { createAlertIntake } from "./alert-intake.ts";
@@ -53,9 +53,9 @@ const USER_AGENT = "Carillon (cap-in)";
 export class ServerBusyError extends RangeError {
   readonly waitMs: number;
 
-  constructor(message: string, seconds: number) {
+  constructor(message: string, waitMs: number) {
     super(message);
-    this.waitMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : 0;
+    this.waitMs = Math.min(waitMs, MAX_RETRY_AFTER_MS);
   }
 }
 
@@ -102,7 +102,7 @@ export function createFeedReader({
     if (status === 304) return { ...response, text: "" };
     const message = `${new URL(url).host} responded with HTTP ${status}`;
     if (status !== 429 && status !== 503) throw new RangeError(message);
-    throw new ServerBusyError(message, Number(response.headers["retry-after"]));
+    throw new ServerBusyError(message, parseRetryAfterMs(response.headers["retry-after"], clock.now()) ?? 0);
   };
 
   /** Reads the feed at the URL that answered last, else at the next ones. Rejects with the error of the first that failed. */

@@ -1,4 +1,4 @@
-import type { Clock, DeliveryItem, PluginContext, SendResult } from "#plugin-api";
+import { type Clock, type DeliveryItem, type PluginContext, parseRetryAfterMs, type SendResult } from "#plugin-api";
 
 /** A webhook channel. */
 export interface ChatChannel {
@@ -19,8 +19,8 @@ export interface ChatChannelDeps {
 }
 
 const RESPONSE_TIMEOUT_MS = 20_000;
-/** Wait time after 429 without `Retry-After`. */
-const DEFAULT_RETRY_AFTER_MS = 1_000;
+/** Shortest wait time after 429. */
+const MIN_RETRY_AFTER_MS = 1_000;
 /** Statuses of a webhook that is gone or was never valid. */
 const PERMANENT_STATUSES = new Set([401, 403, 404, 410]);
 
@@ -50,7 +50,8 @@ export function createChatChannel({ url, clock, signal, fetch }: ChatChannelDeps
       const response = await fetch(url, { method: "POST", headers, body, timeoutMs: RESPONSE_TIMEOUT_MS });
       const status = statusOf(response);
       if (status !== 429) return handoffResult(status, response.body);
-      freeAt = clock.now() + parseRetryAfterMs(response.headers["retry-after"], clock.now());
+      const waitMs = parseRetryAfterMs(response.headers["retry-after"], clock.now()) ?? 0;
+      freeAt = clock.now() + Math.max(MIN_RETRY_AFTER_MS, waitMs);
       return "busy";
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
@@ -81,13 +82,6 @@ export function createChatChannel({ url, clock, signal, fetch }: ChatChannelDeps
 function statusOf({ status, body }: { status: number; body: string }): number {
   const embedded = status === 200 ? /returned HTTP error (\d{3})/i.exec(body)?.[1] : undefined;
   return embedded === undefined ? status : Number(embedded);
-}
-
-/** Delay in ms from seconds or a date. @source RFC 9110 §10.2.3 */
-function parseRetryAfterMs(header: string | undefined, now: number): number {
-  const seconds = Number(header ?? Number.NaN);
-  const waitMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(header ?? "") - now;
-  return Number.isFinite(waitMs) ? Math.max(DEFAULT_RETRY_AFTER_MS, waitMs) : DEFAULT_RETRY_AFTER_MS;
 }
 
 function handoffResult(status: number, body: string): SendResult {

@@ -1,5 +1,5 @@
 import { RE2JS } from "re2js";
-import type { SendResult } from "#plugin-api";
+import { parseRetryAfterMs, type SendResult } from "#plugin-api";
 import { isRecord, type ParsedBody, parseGatewayBody, valuesAt, valuesAtFirst } from "./gateway-values.ts";
 
 /** What a gateway's response must say so that a message counts as accepted. Patterns are RE2, case-insensitive. */
@@ -50,11 +50,11 @@ const ACCOUNT_WORDS =
 const TEMPORARY_WORDS =
   /throttl|rate.?limit|too many|too fast|queue.{0,10}full|try again|temporar|temporal|busy|overload|internal (?:server )?error|(?:service|system|server).{0,12}unavailable|maintenance/i;
 
-/** Judges a response by a rule. @source docs/decisions/0753-sms-gateways.md */
-export function judgeResponse(response: GatewayResponse, rule: SuccessRule): GatewayVerdict {
+/** Judges a response that arrives at `now` (epoch ms) by a rule. @source docs/decisions/0753-sms-gateways.md */
+export function judgeResponse(response: GatewayResponse, rule: SuccessRule, now: number): GatewayVerdict {
   const body = parseGatewayBody(response.body);
   if (!isStatusOf(rule.statuses, response.status))
-    return { accepted: false, result: refusedStatus(response, body, rule) };
+    return { accepted: false, result: refusedStatus(response, body, rule, now) };
   if (rule.path === null && rule.pattern === null) {
     const refused = body.kind === "page" || matches(rule.refusal, body.text) || signOfRefusal(body) !== null;
     return refused
@@ -178,11 +178,16 @@ function wordsIn(value: unknown, depth = 0): string | null {
 }
 
 /** Authentication and server errors would affect other messages as well. */
-function refusedStatus({ status, headers }: GatewayResponse, body: ParsedBody, rule: SuccessRule): SendResult {
+function refusedStatus(
+  { status, headers }: GatewayResponse,
+  body: ParsedBody,
+  rule: SuccessRule,
+  now: number,
+): SendResult {
   const words = wordsOf(body, rule, []);
   const reason = `the gateway responded with HTTP ${status}${words === "" ? "" : `: ${words}`}`;
   const isDown = status >= 500 || status === 401 || status === 402 || status === 403;
-  const waitMs = Math.min(MAX_RETRY_AFTER_MS, Number(headers["retry-after"] ?? "") * 1_000);
+  const waitMs = Math.min(MAX_RETRY_AFTER_MS, parseRetryAfterMs(headers["retry-after"], now) ?? 0);
   const isBusy = status === 408 || status === 429;
   const retryAfter = (isBusy || isDown) && waitMs > 0 ? { retryAfterMs: waitMs } : {};
   return { taken: false, reason, retryable: isDown || isBusy, down: isDown, ...retryAfter };

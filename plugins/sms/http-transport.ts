@@ -39,7 +39,7 @@ export function createHttpTransport(deps: HttpTransportDeps): SmsTransport {
       try {
         const { url, ...options } = toFetch(form.request(message));
         const response = await fetch(url, { ...options, timeoutMs: RESPONSE_TIMEOUT_MS });
-        const verdict = judgeResponse(response, form.success);
+        const verdict = judgeResponse(response, form.success, deps.clock.now());
         if (!verdict.accepted) return maskedResult(verdict.result, withoutSecrets);
         if (form.receipt === null || id === null || receiptUrl === "") return { taken: true, level: "accepted" };
         if (form.messageId === null && verdict.captured === null) return { taken: true, level: "sent" };

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import webPush from "web-push";
-import type { DeliveryItem, PluginContext, SendResult } from "#plugin-api";
+import { type DeliveryItem, type PluginContext, parseRetryAfterMs, type SendResult } from "#plugin-api";
 import { webPushPayload } from "./payload.ts";
 import type { WebPushSubscription } from "./subscription.ts";
 
@@ -96,14 +96,6 @@ function handoffResult(
     ...{ retryable: isBusy, down: status >= 500 },
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
   };
-}
-
-/** Delay in ms from seconds or a date; null without a valid header. @source RFC 9110 §10.2.3 */
-function parseRetryAfterMs(header: string | undefined, now: number): number | null {
-  if (header === undefined) return null;
-  const seconds = Number(header);
-  const waitMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(header) - now;
-  return Number.isFinite(waitMs) ? Math.max(0, waitMs) : null;
 }
 
 function toFinalResult(result: SendResult | "too-large"): SendResult {

@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import {
   CallerError,
@@ -8,13 +7,11 @@ import {
   requiredValue,
   TooManyRequestsError,
 } from "../lib/errors.ts";
-import { createSemaphore } from "../lib/semaphore.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store } from "../store/store.ts";
 import { isAccountLocked } from "./account-lock.ts";
-import { type AttemptThrottle, createAttemptThrottle } from "./attempt-throttle.ts";
 import { createAuditSummary } from "./audit-summary.ts";
 import {
   findUserByEmail,
@@ -23,6 +20,7 @@ import {
   verifyLocalPassword,
 } from "./identity-providers.ts";
 import { knownBrowserToken } from "./known-browsers.ts";
+import { createLoginThrottle, networkOf } from "./login-throttle.ts";
 import { createLoginTickets, type TicketedLogin } from "./login-tickets.ts";
 import type { NewPasswords } from "./new-passwords.ts";
 import { readPasswordNames } from "./password-names.ts";
@@ -136,50 +134,13 @@ export interface LoginService {
   registerAttempt(address: string | null): () => void;
 }
 
-/**
- * Per account and network, or known browser: the owner is not locked out from elsewhere.
- * @source docs/decisions/0480-login-throttle.md
- */
-const ACCOUNT_BACKOFF = { freeAttempts: 5, initialDelayMs: 1_000, maxDelayMs: 30_000 };
-/** Per account over all networks: what a few networks can do does not add up, what many do is held back. */
-const DISTRIBUTED_BACKOFF = { freeAttempts: 50, initialDelayMs: 1_000, maxDelayMs: 30_000, decayIntervalMs: 10_000 };
-/** Guesses at one account that are hashed or wait for it at once; the other places are for other accounts. */
-const MAX_PENDING_PER_ACCOUNT = 4;
-/** Per address. Many people may share one address, so a single guessed account must not exhaust it. */
-const ADDRESS_BACKOFF = { freeAttempts: 20, initialDelayMs: 1_000, maxDelayMs: 60_000, decayIntervalMs: 10_000 };
-
-/**
- * Codes of second factors, per account, and separately per known browser. Only who knows the password can try codes, so
- * the delays are long: about 100 guesses a day at one of a million codes.
- */
-const CODE_BACKOFF = { freeAttempts: 10, initialDelayMs: 1_000, maxDelayMs: 900_000, retentionMs: 86_400_000 };
-
-/** Concurrent password hashes; other work needs the thread pool too. */
-const MAX_CONCURRENT_HASHES = 2;
-/** Queued password hashes: at less than 0.1 s each, an accepted login waits less than a second. */
-const MAX_QUEUED_HASHES = 16;
-/** Those of known browsers do not wait behind a flood of guesses. */
-const MAX_CONCURRENT_HASHES_OF_KNOWN = 1;
-
 /** Creates the login service; the login throttle is kept in memory. */
 export function createLoginService(deps: LoginServiceDeps): LoginService {
   const { store, access, clock, passwords, verifyWithProviders, onPasswordLogin } = deps;
-  const accounts = createAttemptThrottle(clock, ACCOUNT_BACKOFF);
-  const distributed = createAttemptThrottle(clock, DISTRIBUTED_BACKOFF);
-  const addresses = createAttemptThrottle(clock, ADDRESS_BACKOFF);
-  const codes = createAttemptThrottle(clock, CODE_BACKOFF);
+  const throttle = createLoginThrottle(clock);
   const tickets = createLoginTickets(clock);
-  const pending = new Map<string, number>();
   const summary = createAuditSummary(store, clock, deps.onAuditError ?? (() => undefined));
-  const limitHashing = createSemaphore(MAX_CONCURRENT_HASHES, MAX_QUEUED_HASHES);
-  const limitKnownHashing = createSemaphore(MAX_CONCURRENT_HASHES_OF_KNOWN, MAX_QUEUED_HASHES);
   const { scope } = access.systemContext("sign-in");
-
-  function registerAttempt(address: string | null): () => void {
-    const key = throttleKeyOf(address);
-    assertNotThrottled(addresses.begin(key));
-    return () => addresses.rollback(key);
-  }
 
   /** The browser's token for the account; null if it is not known for it. */
   function browserTokenFor(email: string, browser: string | null): string | null {
@@ -198,44 +159,6 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     const details = reason === undefined ? {} : { details: { reason } };
     const note = { op: "log-in-refused", resource: users.name, rowId: user?.id ?? null, ...details } as const;
     return store.write((tx) => tx.addAuditEvent(note, actorContextFor(user, address)));
-  }
-
-  /**
-   * Counts an attempt; returns how to undo it. One that a throttle refuses counts for no other. Throws
-   * TooManyRequestsError.
-   */
-  function countAttempt(account: string, from: string, address: string | null): () => void {
-    const undo: (() => void)[] = [];
-    const count = (throttle: AttemptThrottle, key: string): void => {
-      const seconds = throttle.begin(key);
-      if (seconds === 0) return void undo.push(() => throttle.rollback(key));
-      for (const each of undo) each();
-      throw new TooManyRequestsError(seconds);
-    };
-    count(accounts, `${account} ${from}`);
-    // Guesses elsewhere say nothing about a known browser, nor about its network.
-    if (from === networkOf(address)) {
-      count(distributed, account);
-      count(addresses, throttleKeyOf(address));
-    }
-    return () => {
-      for (const each of undo) each();
-    };
-  }
-
-  /** Hashes in turn; known browsers have their own place. Throws TooManyRequestsError. */
-  async function hashInTurn<T>(account: string, isKnown: boolean, work: () => Promise<T>): Promise<T> {
-    if (isKnown) return limitKnownHashing(work);
-    const count = pending.get(account) ?? 0;
-    if (count >= MAX_PENDING_PER_ACCOUNT) throw new TooManyRequestsError(1);
-    pending.set(account, count + 1);
-    try {
-      return await limitHashing(work);
-    } finally {
-      const left = (pending.get(account) ?? 1) - 1;
-      if (left > 0) pending.set(account, left);
-      else pending.delete(account);
-    }
   }
 
   /** Throttled attempts come in floods and are summed up. Of an account that does not exist only the address is kept. */
@@ -272,10 +195,10 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     const known = browserTokenFor(email, browser);
     const from = known ?? networkOf(address);
     const account = email.trim().toLowerCase();
-    const uncount = countAttempt(account, from, address);
+    const { rollback, succeed } = throttle.beginPassword(account, from, address);
     const verifyLocal = () => verifyLocalPassword(store, { email, password });
-    const local = await hashInTurn(account, known !== null, verifyLocal).catch((error: unknown) => {
-      uncount();
+    const local = await throttle.hashInTurn(account, known !== null, verifyLocal).catch((error: unknown) => {
+      rollback();
       throw error;
     });
     const verification = verifyWithProviders
@@ -284,7 +207,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     const { user, isVerified } = await verification.catch((error: unknown) => {
       if (!(error instanceof TooManyRequestsError)) {
         // The password was not checked, so the attempt must not count.
-        uncount();
+        rollback();
       }
       throw error;
     });
@@ -292,8 +215,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       await auditFailedLogin(user, address);
       throw invalidCredentials();
     }
-    uncount();
-    accounts.reset(`${account} ${from}`);
+    succeed();
     return user;
   }
 
@@ -353,7 +275,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     await auditThrottled(
       () => user,
       by.actor.address,
-      async () => assertNotThrottled(codes.begin(key)),
+      async () => throttle.beginCode(key),
     );
     const options = { secrets: store.secrets, now: clock.now() };
     const kind = await store.write((tx) => redeemSecondFactorCode(tx, user.id, code, by, options));
@@ -361,7 +283,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       await auditFailedLogin(user, by.actor.address, "The code of the second factor was wrong.");
       throw invalidValue("code", "Must be the current code of the authenticator app, or an unused recovery code.");
     }
-    codes.reset(key);
+    throttle.succeedCode(key);
     return kind;
   }
 
@@ -379,7 +301,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
   }
 
   return {
-    registerAttempt,
+    registerAttempt: throttle.registerAttempt,
     async loginWithPassword(account, address, browser = null) {
       const user = await verifyCredentials(account, address, browser);
       const isLocal = findUserProvider(store, user) === null;
@@ -484,22 +406,4 @@ function rethrowOnField(field: string): (error: unknown) => never {
 
 function invalidCredentials(): CallerError {
   return new CallerError("unauthorized", "E-mail address or password is not correct.");
-}
-
-function assertNotThrottled(seconds: number): void {
-  if (seconds > 0) throw new TooManyRequestsError(seconds);
-}
-
-/** Network of an address: the first three numbers of IPv4, or the /64 of IPv6. */
-function networkOf(address: string | null): string {
-  return throttleKeyOf(address).replace(/\.\d+$/, "");
-}
-
-/** Throttle key of an address: an IPv4 address, or the /64 network of an IPv6 address, which one holder usually has. */
-function throttleKeyOf(address: string | null): string {
-  if (address === null || isIP(address) !== 6) return address ?? "";
-  const [head = "", tail] = address.toLowerCase().split("::");
-  const groups = head.split(":").filter((group) => group !== "");
-  const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(":").filter((group) => group !== "").length;
-  return [...groups, ...Array.from({ length: missing }, () => "0")].slice(0, 4).join(":");
 }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
 import { CallerError, ConflictError, forbidden, notFound } from "../lib/errors.ts";
@@ -10,26 +9,19 @@ import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import type { HealthSource } from "../ops/health/health.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import calendarSubscriptions from "../resources/bells/calendar-subscriptions.ts";
-import type { RowOf, SystemValues } from "../schema/resource.ts";
+import type { SystemValues } from "../schema/resource.ts";
 import type { ActorContext, InternalTable, Store, StoreReader, Sync, Transaction } from "../store/store.ts";
-import { type BellScheduleRow, saveExceptions, scheduleExceptionsOf } from "./bell-schedule-hooks.ts";
+import { saveExceptions, scheduleExceptionsOf } from "./bell-schedule-hooks.ts";
 import {
-  applyCalendarDays,
-  type CalendarDayChange,
-  type CalendarDays,
-  compareCalendarDays,
-  daysOfHolidays,
-  groupDays,
-  withoutCalendar,
-} from "./calendar-days.ts";
+  type CalendarSubscription,
+  createCalendarComparer,
+  NO_CHANGE,
+  type ScheduleChange,
+  type ShownChanges,
+} from "./calendar-comparison.ts";
+import { type CalendarDayChange, withoutCalendar } from "./calendar-days.ts";
 import { type FetchedCalendar, fetchCalendar } from "./calendar-fetch.ts";
-import { addDays, type DateSpan } from "./date-span.ts";
-import { type Holiday, type ParsedHolidays, parseHolidays, type RejectedEvent } from "./holidays.ts";
-import { formatDayNumber } from "./local-time.ts";
-import { diffRings, type RingDiff, type RingDiffEntry } from "./ring-diff.ts";
-import { type LocalTimeContext, loadTimetables } from "./timetables.ts";
-
-export type CalendarSubscription = RowOf<typeof calendarSubscriptions>;
+import type { LocalTimeContext } from "./timetables.ts";
 
 /** Fetches subscribed calendars and carries their days into bell schedules. */
 export interface CalendarSubscriptions {
@@ -53,27 +45,6 @@ export interface CalendarSubscriptionsDeps {
   ssrfGuard: SsrfGuard;
 }
 
-/** What a change would do, as the API shows it. */
-interface ShownChanges {
-  schedules: { bellScheduleId: string; name: string; added: Holiday[]; removed: Holiday[] }[];
-  rings: {
-    silenced: number;
-    moved: number;
-    first: Pick<RingDiffEntry, "bellScheduleId" | "localDate" | "localTime">[];
-  };
-}
-
-/** The days of a calendar in one schedule, before and after. */
-interface ScheduleChange {
-  row: BellScheduleRow;
-  /** Its coming days; null if it is over. */
-  span: DateSpan | null;
-  change: CalendarDayChange;
-  accepted: CalendarDays;
-  /** Added days that change rings of the next 24 hours. */
-  near: ReadonlySet<string>;
-}
-
 /** The days of a calendar that apply to a schedule: `[[day, description], …]`. */
 const ACCEPTED_DAYS: InternalTable = {
   name: "calendar_subscription_days",
@@ -94,17 +65,13 @@ export const CALENDAR_SUBSCRIPTION_TABLES: readonly InternalTable[] = [ACCEPTED_
 /** @source docs/decisions/0542-calendar-subscriptions.md */
 const POLL_INTERVAL_MS = 60_000;
 const MAX_CONCURRENT_FETCHES = 4;
-const NEAR_MS = DAY_MS;
-const MAX_AHEAD_DAYS = 800;
 const UNREACHABLE_NOTICE_MS = DAY_MS;
-const MAX_SHOWN_SPANS = 50;
-const MAX_SHOWN_SCHEDULES = 20;
-const MAX_SHOWN_RINGS = 20;
 const MAX_REJECTED = 20;
 
 /** Nothing is fetched before `start` or `refresh`. */
 export function createCalendarSubscriptions(deps: CalendarSubscriptionsDeps): CalendarSubscriptions {
-  const { store, clock, events, log, times } = deps;
+  const { store, clock, events, log } = deps;
+  const comparer = createCalendarComparer(deps);
   const stopping = new AbortController();
   const { signal } = stopping;
   const fetchSlot = createSemaphore(MAX_CONCURRENT_FETCHES);
@@ -179,11 +146,11 @@ export function createCalendarSubscriptions(deps: CalendarSubscriptionsDeps): Ca
     values: SystemValues<typeof calendarSubscriptions>,
     confirmed: { pendingId: string | null; by: ActorContext } | null = null,
   ): Promise<CalendarSubscription> => {
-    const { changes, rejected } = await compare(row, text);
+    const { changes, rejected } = await comparer.compare(row, text);
     const shrunk = shrinkOf(changes);
     const isHeld = shrunk.percent > row.shrinkThreshold;
     const waiting = changes.map((each) => (isHeld ? each : { ...each, change: nearPart(each) }));
-    const pending = await describeChanges(waiting, row);
+    const pending = await comparer.describe(waiting, row);
     if (confirmed && confirmed.pendingId !== null && confirmed.pendingId !== pending?.id)
       throw new ConflictError("The calendar has changed since. Check the changes that wait now, then confirm them.");
     const pendingSince = pending === null ? null : pending.id === row.pendingId ? row.pendingSince : clock.now();
@@ -194,11 +161,11 @@ export function createCalendarSubscriptions(deps: CalendarSubscriptionsDeps): Ca
       ? changes
       : changes.map((each) => ({ ...each, change: isHeld ? NO_CHANGE : farPart(each) }));
     const applies = applied.filter(({ change }) => isChange(change));
-    const lastChanges = applies.length === 0 ? null : await describeChanges(applies, row);
+    const lastChanges = applies.length === 0 ? null : await comparer.describe(applies, row);
     const by = confirmed?.by ?? deps.by;
     for (const each of applied) await store.write((tx) => applyToSchedule(tx, row, each, by));
     await releaseSchedules(row, by);
-    const days = countAccepted(row.id, changes);
+    const days = comparer.countAccepted(row.id, changes);
     if (lastChanges) {
       const { silenced, moved } = lastChanges.shown.rings;
       const schedules = lastChanges.shown.schedules.length;
@@ -228,126 +195,6 @@ export function createCalendarSubscriptions(deps: CalendarSubscriptionsDeps): Ca
     });
   };
 
-  const compare = async (
-    row: CalendarSubscription,
-    text: string,
-  ): Promise<{ changes: ScheduleChange[]; rejected: RejectedEvent[] }> => {
-    const changes: ScheduleChange[] = [];
-    const parsed = new Map<string, ParsedHolidays>();
-    let rejected: RejectedEvent[] = [];
-    const read = async (timeZone: string, span: DateSpan): Promise<Holiday[]> => {
-      const key = [timeZone, span.startDate, span.endDate].join(" ");
-      const known = parsed.get(key) ?? (await parseHolidays(text, span, clock, { zones: times.zones, timeZone }));
-      parsed.set(key, known);
-      rejected = known.rejected;
-      return known.holidays;
-    };
-    for (const id of row.bellScheduleIds) {
-      const schedule = store.get(bellSchedules, id);
-      if (!schedule) continue;
-      const timeZone = schedule.timeZone ?? times.ownZone();
-      const today = localDay(clock.now(), timeZone);
-      const span = laterPart(schedule, today);
-      const next = span ? daysOfHolidays(await read(timeZone, span), span) : new Map<string, string | null>();
-      const accepted = span ? acceptedDays(row.id, id, span) : new Map<string, string | null>();
-      const change = compareCalendarDays(accepted, next);
-      const near = await nearDays(schedule, change, row);
-      changes.push({ row: schedule, span, change, accepted, near });
-    }
-    // Without a schedule it is read all the same, so that a wrong address is noticed.
-    if (changes.length === 0) {
-      const today = localDay(clock.now(), times.ownZone());
-      await read(times.ownZone(), { startDate: today, endDate: addDays(today, MAX_AHEAD_DAYS) });
-    }
-    return { changes, rejected };
-  };
-
-  const localDay = (at: number, timeZone: string): string =>
-    formatDayNumber(Math.floor((at + times.zones.of(timeZone).offsetAt(at)) / DAY_MS));
-
-  const acceptedDays = (subscription: string, schedule: string, span: DateSpan): Map<string, string | null> => {
-    const stored = store.one<{ days: string }>(SELECT_DAYS, subscription, schedule);
-    const days = stored ? (JSON.parse(stored.days) as [string, string | null][]) : [];
-    return new Map(days.filter(([day]) => day >= span.startDate && day <= span.endDate));
-  };
-
-  /** Added days that would silence or move rings of the next 24 hours, each by itself. */
-  const nearDays = async (
-    schedule: BellScheduleRow,
-    { added }: CalendarDayChange,
-    row: CalendarSubscription,
-  ): Promise<Set<string>> => {
-    const timeZone = schedule.timeZone ?? times.ownZone();
-    const last = localDay(clock.now() + NEAR_MS, timeZone);
-    const near = new Set<string>();
-    for (const [day, description] of [...added].filter(([each]) => each <= last)) {
-      const change = { added: new Map([[day, description]]), removed: new Set<string>(), kept: new Map() };
-      const { removed, moved, added: rings } = await ringsChanged([{ row: schedule, change }], row, NEAR_MS);
-      if (removed.count + moved.count + rings.count > 0) near.add(day);
-    }
-    return near;
-  };
-
-  const ringsChanged = async (
-    changes: readonly { row: BellScheduleRow; change: CalendarDayChange }[],
-    subscription: CalendarSubscription,
-    lookaheadMs?: number,
-  ): Promise<Pick<RingDiff, "added" | "removed" | "moved">> => {
-    const total: Pick<RingDiff, "added" | "removed" | "moved"> = {
-      ...{ added: { count: 0, first: [] }, removed: { count: 0, first: [] }, moved: { count: 0, first: [] } },
-    };
-    const options = { clock, times, partial: false, ...(lookaheadMs === undefined ? {} : { lookaheadMs }) };
-    for (const { row, change } of changes) {
-      const ids = subscription.ringListId === null ? row.ringListIds : [...row.ringListIds, subscription.ringListId];
-      const edited = { ...row, ringListIds: ids, bellScheduleExceptions: editedExceptions(row, change, subscription) };
-      const [before = null, after = null] = [row, edited].flatMap((each) => loadTimetables(store, [each], times));
-      const difference = await diffRings([{ before, after }], options);
-      for (const kind of ["added", "removed", "moved"] as const) {
-        total[kind].count += difference[kind].count;
-        total[kind].first.push(...(difference[kind].first.slice(0, MAX_SHOWN_RINGS) as never[]));
-      }
-    }
-    return total;
-  };
-
-  const editedExceptions = (
-    row: BellScheduleRow,
-    change: CalendarDayChange,
-    { id, ringListId }: Pick<CalendarSubscription, "id" | "ringListId">,
-  ) => {
-    const today = localDay(clock.now(), row.timeZone ?? times.ownZone());
-    return applyCalendarDays(scheduleExceptionsOf(row), change, { calendarSubscriptionId: id, ringListId, today });
-  };
-
-  /** What changes, and its identity; null without changes. */
-  const describeChanges = async (
-    changes: readonly ScheduleChange[],
-    row: CalendarSubscription,
-  ): Promise<{ id: string; shown: ShownChanges } | null> => {
-    const real = changes.filter(({ change }) => change.added.size + change.removed.size > 0);
-    if (real.length === 0) return null;
-    const { removed, moved } = await ringsChanged(real, row);
-    const all = real.map(({ row: { id, name }, change, accepted }) => ({
-      ...{ bellScheduleId: id, name, added: groupDays(change.added) },
-      removed: groupDays(new Map([...change.removed].map((day) => [day, accepted.get(day) ?? null]))),
-    }));
-    const schedules = all.slice(0, MAX_SHOWN_SCHEDULES).map((each) => ({
-      ...each,
-      ...{ added: each.added.slice(0, MAX_SHOWN_SPANS), removed: each.removed.slice(0, MAX_SHOWN_SPANS) },
-    }));
-    const first = [...removed.first, ...moved.first]
-      .sort((one, other) => one.at - other.at)
-      .slice(0, MAX_SHOWN_RINGS)
-      .map(({ bellScheduleId, localDate, localTime }) => ({ bellScheduleId, localDate, localTime }));
-    const days = real.map(({ row: { id }, change }) => [
-      id,
-      [...change.added.keys()].sort(),
-      [...change.removed].sort(),
-    ]);
-    const id = createHash("sha256").update(JSON.stringify(days)).digest("hex").slice(0, 32);
-    return { id, shown: { schedules, rings: { silenced: removed.count, moved: moved.count, first } } };
-  };
-
   const applyToSchedule = (
     tx: Transaction,
     subscription: CalendarSubscription,
@@ -356,7 +203,7 @@ export function createCalendarSubscriptions(deps: CalendarSubscriptionsDeps): Ca
   ): void => {
     const row = tx.get(bellSchedules, id);
     if (!row || !tx.get(calendarSubscriptions, subscription.id)) return;
-    const exceptions = editedExceptions(row, change, subscription);
+    const exceptions = comparer.editedExceptions(row, change, subscription);
     if (JSON.stringify(exceptions) !== JSON.stringify(scheduleExceptionsOf(row)))
       saveExceptions(row, exceptions, tx, by);
     const next = new Map([...accepted, ...change.kept, ...change.added].filter(([day]) => !change.removed.has(day)));
@@ -373,9 +220,6 @@ export function createCalendarSubscriptions(deps: CalendarSubscriptionsDeps): Ca
       if (!bellScheduleIds.includes(schedule)) await store.write((tx) => releaseSchedule(tx, id, schedule, by));
     }
   };
-
-  const countAccepted = (id: string, changes: readonly ScheduleChange[]): number =>
-    changes.reduce((sum, { row, span }) => sum + (span ? acceptedDays(id, row.id, span).size : 0), 0);
 
   const refresh = (id: string): Promise<CalendarSubscription> => {
     const running = refreshing.get(id);
@@ -466,7 +310,6 @@ export function releaseSchedule(tx: Transaction, subscription: string, schedule:
 
 const SELECT_VERSION = "SELECT text FROM calendar_subscription_versions WHERE subscription = ?";
 const UPSERT_VERSION = "INSERT OR REPLACE INTO calendar_subscription_versions (subscription, text) VALUES (?, ?)";
-const SELECT_DAYS = "SELECT days FROM calendar_subscription_days WHERE subscription = ? AND schedule = ?";
 const UPSERT_DAYS = "INSERT OR REPLACE INTO calendar_subscription_days (subscription, schedule, days) VALUES (?, ?, ?)";
 /** A row whose attempt lies in the future was fetched before the clock was set back. */
 const SELECT_DUE = `SELECT id FROM calendar_subscriptions WHERE disabled IS NOT 1
@@ -480,8 +323,6 @@ const NOTICES: Readonly<Record<string, string>> = {
   failed: "cannot be read; its last days still apply",
   unreachable: "has not been reached for a day; its last days still apply",
 };
-
-const NO_CHANGE: CalendarDayChange = { added: new Map(), removed: new Set(), kept: new Map() };
 
 function isChange({ added, removed }: CalendarDayChange): boolean {
   return added.size + removed.size > 0;
@@ -501,13 +342,6 @@ function shrinkOf(changes: readonly ScheduleChange[]): { percent: number; remove
   const removed = changes.reduce((sum, { change }) => sum + change.removed.size, 0);
   const days = changes.reduce((sum, { accepted }) => sum + accepted.size, 0);
   return { removed, days, percent: days === 0 ? 0 : (100 * removed) / days };
-}
-
-/** The days of a schedule from today on; null if it is over. */
-function laterPart({ startDate, endDate }: DateSpan, today: string): DateSpan | null {
-  const [first, last] = [startDate > today ? startDate : today, addDays(today, MAX_AHEAD_DAYS)];
-  const end = endDate < last ? endDate : last;
-  return first <= end ? { startDate: first, endDate: end } : null;
 }
 
 function describeWaiting(

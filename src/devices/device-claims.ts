@@ -1,3 +1,8 @@
+/**
+ * Priority and preemption: which of two messages holds a busy phone. A claim is granted, preempts a less urgent message,
+ * waits or is refused; notifications/engine/dispatcher.ts applies it.
+ */
+
 export interface Urgency {
   /** 0 highest … 9 lowest. @source docs/decisions/0022-priorities.md */
   priority: number;

@@ -1,3 +1,8 @@
+/**
+ * Failover election by bell: which appliance of a group rings. The first one of the activation order (membership.ts) wins the
+ * election; the next ones wait for it and ring if it has not. There is no leader that lasts.
+ */
+
 import type { Clock } from "../lib/clock.ts";
 import type { PeerHeartbeat } from "./heartbeat.ts";
 import type { FailoverGroup, FailoverMembership } from "./membership.ts";

@@ -1,3 +1,8 @@
+/**
+ * One endpoint of the API, and the permission check of every request: `authorize` refuses what the caller's scope
+ * (permissions/user-scope.ts) does not allow. No other place has a permission check for endpoints.
+ */
+
 import type { AuditSummary } from "../auth/audit-summary.ts";
 import { actorOf, type Principal } from "../auth/principal.ts";
 import { runAs } from "../lib/current-work.ts";

@@ -25,6 +25,7 @@ export {
   type PhoneNumberLibrary,
   type PhoneNumberReader,
 } from "../lib/phone-numbers.ts";
+export { parseRetryAfterMs } from "../lib/retry-after.ts";
 export { createSemaphore } from "../lib/semaphore.ts";
 export { createSerialQueue } from "../lib/serial-queue.ts";
 export { fullBucket, takeToken } from "../lib/token-bucket.ts";

@@ -1,3 +1,8 @@
+/**
+ * Runs a plugin in its worker thread and restarts it after a crash, with backoff. After too many crashes it stays stopped.
+ * Deliveries that it held survive the crash in delivery-queue.ts.
+ */
+
 import { backoffMs } from "../lib/backoff.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { LaunchPlugin, PluginInstance } from "./plugin-instance.ts";

@@ -1,3 +1,5 @@
+/** The resource declaration: fields, references, paths and permissions of a type of row. `defineResource` makes one. */
+
 import type { Field, ValueOf } from "./field.ts";
 
 /** Generic operations of a path; `put`, `delete` and `get` by id, `post` and `get` on the collection. */

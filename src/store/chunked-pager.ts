@@ -1,4 +1,4 @@
-import { and, type SQL, sql } from "drizzle-orm/sql";
+import { and, type SQL, sql } from "drizzle-orm";
 import { type Clock, createTurnQueue } from "../lib/clock.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { PageStart } from "./page-token.ts";

@@ -1,4 +1,4 @@
-import { not, type SQL, sql } from "drizzle-orm/sql";
+import { not, type SQL, sql } from "drizzle-orm";
 import { fieldIsNull } from "./prepared-selects.ts";
 import { fieldEquals, type RowShape } from "./row-shape.ts";
 import type { FieldFilter, SqlValue } from "./store.ts";

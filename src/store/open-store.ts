@@ -15,7 +15,6 @@ import { cloneRow } from "./clone-row.ts";
 import { assertNotNewer, writeDataVersion } from "./data-version.ts";
 import { openDatabase, openInMemoryDatabase } from "./database.ts";
 import type { DiskReserve } from "./disk-reserve.ts";
-import { buildTables } from "./drizzle-tables.ts";
 import { createFileStore, type FileConverter } from "./file-store.ts";
 import { createIdempotencyStore } from "./idempotency-store.ts";
 import { assertNotSharedCopy, readKeyFingerprint, verifyKeyFingerprint } from "./key-fingerprint.ts";
@@ -44,6 +43,7 @@ import type {
   Sync,
   Transaction,
 } from "./store.ts";
+import { buildTables } from "./tables.ts";
 import { createWalCheckpointer } from "./wal-checkpoint.ts";
 import { type Durability, WriteQueue } from "./write-queue.ts";
 import { closedTransaction, createWriter } from "./writer.ts";

@@ -1,4 +1,4 @@
-import { and, type SQL, sql } from "drizzle-orm/sql";
+import { and, type SQL, sql } from "drizzle-orm";
 import { invalidValue } from "../lib/errors.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
 import { filterCondition, filterKey, filterValues } from "./filter-condition.ts";

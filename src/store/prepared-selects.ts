@@ -1,12 +1,12 @@
 import type Database from "better-sqlite3";
-import { CasingCache } from "drizzle-orm/casing";
-import { fillPlaceholders, type SQL, sql } from "drizzle-orm/sql";
+import { fillPlaceholders, type SQL, sql } from "drizzle-orm";
+import { SQLiteSyncDialect } from "drizzle-orm/sqlite-core";
 import { setBounded } from "../lib/bounded-map.ts";
 import { markWork } from "../lib/current-work.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import { type Tables, withPlaceholders } from "./drizzle-tables.ts";
 import { type AnyRow, createRowShape, type RowShape } from "./row-shape.ts";
 import type { VisibilityCondition } from "./store.ts";
+import type { Tables } from "./tables.ts";
 
 /** Selects over one resource, prepared once per distinct condition. */
 export interface PreparedSelects {
@@ -49,16 +49,8 @@ export interface SelectClauses {
 
 const MAX_PREPARED = 2_000;
 
-/**
- * How SQLite writes names, texts and parameters. drizzle's SQLite dialect does the same but loads half of its Postgres
- * part.
- */
-const DIALECT = {
-  casing: new CasingCache(),
-  escapeName: (name: string) => `"${name.replaceAll('"', '""')}"`,
-  escapeParam: () => "?",
-  escapeString: (text: string) => `'${text.replaceAll("'", "''")}'`,
-};
+/** Renders expressions as SQL of SQLite. */
+const DIALECT = new SQLiteSyncDialect();
 
 interface Prepared {
   statement: Database.Statement;
@@ -75,7 +67,7 @@ export function createPreparedSelects(db: Database.Database, tables: Tables): Pr
   const prepare = (key: string, shapeOf: RowShape, selection: Record<string, SQL>, tail: SelectClauses): Prepared => {
     const found = prepared.get(key);
     if (found) return found;
-    const { sql: text, params } = composeSelect(selection, shapeOf.from, tail).toQuery(DIALECT);
+    const { sql: text, params } = DIALECT.sqlToQuery(composeSelect(selection, shapeOf.from, tail));
     const made = { statement: db.prepare(text).raw(), params };
     // Callers choose the filters, so the number of distinct selects is unbounded.
     setBounded(prepared, key, made, MAX_PREPARED);
@@ -132,6 +124,17 @@ export function compileVisibility(visible: VisibilityCondition): {
   if (visible === "none") return { key: "none", where: sql`0`, values: {} };
   const values = Object.fromEntries(visible.params.map((value, at) => [`v${at}`, value]));
   return { key: visible.sql, where: sql`(${withPlaceholders(visible.sql, "v")})`, values };
+}
+
+/** Raw SQL with `?` turned into the named placeholders `<prefix>0`, `<prefix>1` …, in order. */
+function withPlaceholders(rawSql: string, prefix: string): SQL {
+  const parts = rawSql.split("?");
+  const chunks: SQL[] = [];
+  parts.forEach((part, at) => {
+    chunks.push(sql.raw(part));
+    if (at < parts.length - 1) chunks.push(sql`${sql.placeholder(`${prefix}${at}`)}`);
+  });
+  return sql.join(chunks);
 }
 
 const ALWAYS_SET: ReadonlySet<string> = new Set(["id", "pk", "createdAt", "updatedAt"]);

@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import { and, type SQL, sql } from "drizzle-orm/sql";
+import { and, type SQL, sql } from "drizzle-orm";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
 import type { Pager } from "./pager.ts";
 import { compileVisibility, fieldIsNull, type PreparedSelects, type SelectClauses } from "./prepared-selects.ts";

@@ -3,9 +3,9 @@ import type { Clock } from "../lib/clock.ts";
 import { BugError } from "../lib/errors.ts";
 import { createTimeSlice } from "../lib/time-slice.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import type { Tables } from "./drizzle-tables.ts";
 import type { AnyRow } from "./row-shape.ts";
 import type { ActorContext, StoreReader, Sync, Transaction } from "./store.ts";
+import type { Tables } from "./tables.ts";
 import type { Writer } from "./writer.ts";
 
 /** Dependencies of the row remover. */

@@ -1,6 +1,6 @@
-import { eq, type SQL, sql } from "drizzle-orm/sql";
-import type { Tables } from "./drizzle-tables.ts";
+import { eq, type SQL, sql } from "drizzle-orm";
 import { decodeColumnValue, ignoresCase, type TableLayout } from "./table-layout.ts";
+import type { Tables } from "./tables.ts";
 
 /** A row as the store passes it around: field names to decoded values. */
 export type AnyRow = Record<string, unknown> & {
@@ -26,7 +26,7 @@ export interface RowShape {
 
 /** Compiles the selection and the decoder of a layout. */
 export function createRowShape(layout: TableLayout, tables: Tables): RowShape {
-  const from = sql`${tables.table(layout.table)} t`;
+  const from = sql`${sql.identifier(layout.table)} t`;
   const column = (name: string): SQL => sql.raw(`t."${name}"`);
   const selection: Record<string, SQL> = {
     pk: column("pk"),

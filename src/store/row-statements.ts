@@ -1,8 +1,8 @@
 import type Database from "better-sqlite3";
 import { compileValidator, defaultOf, type Validator } from "../schema/validator.ts";
-import type { Tables } from "./drizzle-tables.ts";
 import { hashedFields } from "./secret-hashes.ts";
 import type { TableLayout } from "./table-layout.ts";
+import type { Tables } from "./tables.ts";
 
 /** Prepared statements that write the rows of one table. */
 export interface RowStatements {

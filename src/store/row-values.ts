@@ -1,9 +1,9 @@
 import { type FieldError, validationError } from "../lib/errors.ts";
-import type { Tables } from "./drizzle-tables.ts";
 import type { AnyRow } from "./row-shape.ts";
 import type { RowStatements } from "./row-statements.ts";
 import type { ActorContext, SqlValue, StoreReader } from "./store.ts";
 import { encodeColumnValue, type TableLayout } from "./table-layout.ts";
+import type { Tables } from "./tables.ts";
 import { buildVisibilitySql } from "./visibility-sql.ts";
 import { invalidFieldError, referenceNotFoundError, throwFieldErrors } from "./write-errors.ts";
 

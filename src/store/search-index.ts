@@ -2,9 +2,9 @@ import type Database from "better-sqlite3";
 import type { Log } from "../lib/log.ts";
 import { isFullTextSearched } from "../schema/field.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import type { Tables } from "./drizzle-tables.ts";
 import { createTokenMatcher } from "./search-tokens.ts";
 import type { TableColumn, TableLayout } from "./table-layout.ts";
+import type { Tables } from "./tables.ts";
 
 /**
  * The full-text index behind `q`. Each searchable resource has an FTS5 table `<table>__search`. A changed row is added

@@ -1,4 +1,4 @@
-import { and, or, type SQL, sql } from "drizzle-orm/sql";
+import { and, or, type SQL, sql } from "drizzle-orm";
 import { BugError } from "../lib/errors.ts";
 import { filterCondition, filterKey, filterValues } from "./filter-condition.ts";
 import type { RowShape } from "./row-shape.ts";

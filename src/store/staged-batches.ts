@@ -1,10 +1,10 @@
 import type Database from "better-sqlite3";
 import { BugError, ConflictError } from "../lib/errors.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import type { Tables } from "./drizzle-tables.ts";
 import type { AnyRow } from "./row-shape.ts";
 import type { ActorContext, StagedBatch, StoreReader, Sync, Transaction } from "./store.ts";
 import type { TableLayout } from "./table-layout.ts";
+import type { Tables } from "./tables.ts";
 import type { Writer } from "./writer.ts";
 
 /** Dependencies of staged batches. */

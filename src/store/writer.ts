@@ -7,7 +7,6 @@ import { visibilityReferences } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { secretsOfOtherTargets } from "../schema/secret-binding.ts";
 import type { ChangeRecords } from "./change-records.ts";
-import type { Tables } from "./drizzle-tables.ts";
 import { createRowLimits } from "./row-limits.ts";
 import type { AnyRow } from "./row-shape.ts";
 import { prepareRowStatements, type RowStatements } from "./row-statements.ts";
@@ -24,6 +23,7 @@ import type {
   Transaction,
 } from "./store.ts";
 import type { TableLayout } from "./table-layout.ts";
+import type { Tables } from "./tables.ts";
 import {
   guardStagedReferences,
   guardUnique,

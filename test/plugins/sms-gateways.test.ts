@@ -306,7 +306,7 @@ describe("responses of gateways", () => {
   });
 
   it("are parsed within bounds, whatever they contain", () => {
-    const judge = (body: string) => judgeResponse({ status: 200, headers: {}, body }, UNKNOWN_GATEWAY).accepted;
+    const judge = (body: string) => judgeResponse({ status: 200, headers: {}, body }, UNKNOWN_GATEWAY, 0).accepted;
     expect(judge(`${"[".repeat(100_000)}`)).toBe(true);
     expect(judge(JSON.stringify(Array.from({ length: 20_000 }, (_, id) => ({ id }))))).toBe(true);
     expect(judge('{"__proto__":{"error":"x"},"constructor":1}')).toBe(false);

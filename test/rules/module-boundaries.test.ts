@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { importCycles, layerViolations, packageViolations, pluginBoundaryViolations } from "./module-boundaries.ts";
+import {
+  importCycles,
+  internalImports,
+  layerViolations,
+  packageViolations,
+  pluginBoundaryViolations,
+} from "./module-boundaries.ts";
 import { fixtureTree, readSourceTree } from "./source-tree.ts";
 
 const product = readSourceTree(["src", "plugins"], (path) => /\.tsx?$|plugin\.json$/.test(path));
@@ -84,6 +90,8 @@ describe("packages", () => {
     ["src/wiring/a.ts", "koa"],
     ["src/wiring/a.ts", "@koa/router"],
     ["src/wiring/a.ts", "koa-body"],
+    ["src/http/body/multipart.ts", "koa-body"],
+    ["src/http/actions/a.ts", "@fastify/busboy"],
     ["src/sync/a.ts", "pg"],
     ["plugins/x/index.ts", "zod"],
     ["src/console/feed.ts", "react"],
@@ -96,12 +104,32 @@ describe("packages", () => {
     ["src/store/a.ts", "drizzle-orm"],
     ["src/schema/a.ts", "zod"],
     ["plugins/x/config.ts", "zod"],
-    ["src/http/a.ts", "koa-body"],
+    ["src/http/body/body-parser.ts", "koa-body"],
     ["src/ha/a.ts", "pg"],
     ["src/lib/a.ts", "pino"],
     ["src/console/web/a.tsx", "@mantine/core"],
   ])("may be used: %s imports %s", (path, specifier) => {
     expect(packageViolations(importing(path, specifier))).toEqual([]);
+  });
+});
+
+describe("internals of packages", () => {
+  it("are imported nowhere", () => {
+    expect(internalImports(product)).toEqual([]);
+  });
+
+  it.each([
+    ["src/store/a.ts", "drizzle-orm/casing"],
+    ["src/store/a.ts", "drizzle-orm/sql/sql"],
+    ["src/store/a.ts", "drizzle-orm/sqlite-core/dialect"],
+    ["plugins/x/index.ts", "koa-body/dist/esm/index.js"],
+    ["src/http/a.ts", "@fastify/busboy/deps/dicer/lib/Dicer.js"],
+  ])("must not: %s imports %s", (path, specifier) => {
+    expect(internalImports(importing(path, specifier))).toEqual([expect.stringContaining("only")]);
+  });
+
+  it.each(["drizzle-orm", "drizzle-orm/sqlite-core", "koa-body", "pino"])("may be left alone: %s", (specifier) => {
+    expect(internalImports(importing("src/store/a.ts", specifier))).toEqual([]);
   });
 });
 

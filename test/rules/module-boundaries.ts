@@ -1,4 +1,12 @@
-import { ENTRY, LAYERS, PACKAGE_OWNERS, PLUGIN_API_SPECIFIER, SIMULATOR, SIMULATOR_MAY_IMPORT } from "./modules.ts";
+import {
+  ENTRY,
+  LAYERS,
+  PACKAGE_OWNERS,
+  PLUGIN_API_SPECIFIER,
+  PUBLIC_ENTRIES,
+  SIMULATOR,
+  SIMULATOR_MAY_IMPORT,
+} from "./modules.ts";
 import { moduleOf, resolveFrom, type SourceTree, typescriptOf } from "./source-tree.ts";
 import { importsOf } from "./syntax.ts";
 
@@ -52,6 +60,16 @@ export function packageViolations(tree: SourceTree): RuleViolation[] {
     return !owner || owner.folders.some((folder) => folder.test(path))
       ? null
       : `${name} does not belong into this module`;
+  };
+  return [...eachImport(tree, "src/", check), ...eachImport(tree, "plugins/", check)];
+}
+
+/** Packages are imported by their documented entry points only: what lies behind may change with every release. */
+export function internalImports(tree: SourceTree): RuleViolation[] {
+  const check = (_path: string, specifier: string): string | null => {
+    const name = packageOf(specifier);
+    const entries = name ? PUBLIC_ENTRIES[name] : undefined;
+    return entries && !entries.includes(specifier) ? `${name} is imported by ${entries.join(" or ")} only` : null;
   };
   return [...eachImport(tree, "src/", check), ...eachImport(tree, "plugins/", check)];
 }

@@ -67,7 +67,9 @@ export const PACKAGE_OWNERS: readonly { packages: readonly string[]; folders: re
       /^src\/sync\/protocol\/frame-schemas\.ts$/,
     ],
   },
-  { packages: ["koa", "koa-*", "@koa/*"], folders: [/^src\/http\//] },
+  { packages: ["koa", "@koa/*"], folders: [/^src\/http\//] },
+  // Its limits and those of koa-body are set in one file.
+  { packages: ["koa-*", "@fastify/busboy"], folders: [/^src\/http\/body\/body-parser\.ts$/] },
   { packages: ["@node-oauth/*"], folders: [/^src\/auth\//] },
   { packages: ["openid-client", "ldapts", "@node-saml/*"], folders: [/^src\/sso\//] },
   {
@@ -76,6 +78,13 @@ export const PACKAGE_OWNERS: readonly { packages: readonly string[]; folders: re
   },
   { packages: ["pg"], folders: [/^src\/ha\//] },
 ];
+
+/** Packages that export their internals too: the entry points that their documentation names; all others are internal. */
+export const PUBLIC_ENTRIES: Readonly<Record<string, readonly string[]>> = {
+  "drizzle-orm": ["drizzle-orm", "drizzle-orm/sqlite-core"],
+  "koa-body": ["koa-body"],
+  "@fastify/busboy": ["@fastify/busboy"],
+};
 
 /** What a plugin may import of Carillon. */
 export const PLUGIN_API_SPECIFIER = "#plugin-api";

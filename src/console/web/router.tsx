@@ -1,3 +1,5 @@
+/** The pages of the console by address. A new console page is added here, to ui/page-help.ts and to the tabs of its section. */
+
 import {
   createRootRoute,
   createRoute,

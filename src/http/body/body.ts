@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import { koaBody } from "koa-body";
 import type { Clock } from "../../lib/clock.ts";
 import { CallerError } from "../../lib/errors.ts";
 import { compileDecoder, type Decoder } from "../../schema/decoder.ts";
@@ -7,21 +6,9 @@ import type { Field, FileFieldData } from "../../schema/field.ts";
 import { parseUntrustedJson } from "../../schema/untrusted-json.ts";
 import type { UploadedFile } from "../../schema/uploaded-file.ts";
 import type { FileStore } from "../../store/store.ts";
-import { decodeUtf8, MAX_REQUEST_BODY_BYTES, parseBody } from "./body-parser.ts";
+import { FORM_TYPE, JSON_TYPE, readText } from "./body-parser.ts";
 import { parseBrackets } from "./bracket-parser.ts";
 import { readMultipart } from "./multipart.ts";
-
-const JSON_TYPE = "application/json";
-const FORM_TYPE = "application/x-www-form-urlencoded";
-
-/** Text is read as bytes, because invalid UTF-8 must be refused and JSON and names are checked before parsing. */
-const READ_TEXT = koaBody({
-  json: false,
-  urlencoded: false,
-  textTypes: [JSON_TYPE, FORM_TYPE],
-  textLimit: MAX_REQUEST_BODY_BYTES,
-  encoding: "latin1",
-});
 
 /** Decoder and file fields of a body, compiled once. */
 export interface BodyParserPlan {
@@ -68,9 +55,9 @@ export async function readBody(
     throw unsupportedMediaType("Content-Encoding is not supported for request bodies.");
   switch (mediaTypeOf(request)) {
     case JSON_TYPE:
-      return { kind: "json", value: parseUntrustedJson(await textOf(request, deps.clock)), uploads: [] };
+      return { kind: "json", value: parseUntrustedJson(await readUtf8Text(request, deps.clock)), uploads: [] };
     case FORM_TYPE:
-      return { kind: "form", value: parseBrackets(await textOf(request, deps.clock)), uploads: [] };
+      return { kind: "form", value: parseBrackets(await readUtf8Text(request, deps.clock)), uploads: [] };
     case "multipart/form-data":
       return { kind: "multipart", ...(await readMultipart(request, plan.files, deps)) };
     default:
@@ -99,8 +86,8 @@ export function mediaTypeOf({ headers }: IncomingMessage): string {
   return (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-async function textOf(request: IncomingMessage, clock: Clock): Promise<string> {
+async function readUtf8Text(request: IncomingMessage, clock: Clock): Promise<string> {
   const charset = /;\s*charset="?([^\s;"]+)/i.exec(request.headers["content-type"] ?? "")?.[1];
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) throw unsupportedMediaType("The charset must be UTF-8.");
-  return decodeUtf8((await parseBody(READ_TEXT, request, clock)) as string);
+  return readText(request, clock);
 }

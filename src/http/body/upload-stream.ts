@@ -37,24 +37,19 @@ export async function* readUpload(request: IncomingMessage, clock: Clock): Async
 }
 
 /** The body of a request as a stream. */
-export interface UploadStream {
+interface UploadStream {
   /** Fails with CallerError if the client is too slow or disconnects. */
   stream: Transform;
   /** Must always be called after reading. The request stays readable for the server. */
   release(): void;
 }
 
-/** Same as `readUpload`, as a stream; `onChunk` receives each chunk before the reader. */
-export function openUploadStream(
-  request: IncomingMessage,
-  clock: Clock,
-  onChunk: (chunk: Buffer) => void,
-): UploadStream {
+/** Same as `readUpload`, as a stream. */
+export function openUploadStream(request: IncomingMessage, clock: Clock): UploadStream {
   const watch = watchProgress(clock);
   const stream = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       watch.addBytes(chunk.length);
-      onChunk(chunk);
       const pass = (from: number): void => {
         stream.push(chunk.subarray(from, from + CHUNK_BYTES));
         if (from + CHUNK_BYTES >= chunk.length) done();

@@ -1,3 +1,8 @@
+/**
+ * State of a delivery: its levels, its reason, and how long it is retried. Retries follow a backoff by class of the message
+ * until they are used up or the message is no longer useful.
+ */
+
 import type { OutcomeDetails, OutcomeLevel } from "../../plugin-api/index.ts";
 import { isMissedAudio, MISSED_AUDIO_REASONS } from "../../resources/notifications/missed-audio.ts";
 import type { Delivery, EndLevel, ProvenState } from "./delivery.ts";

@@ -1,3 +1,8 @@
+/**
+ * State and reason of every device of a message: why a phone was not reached. The reasons of devices that are not reached are
+ * decided in delivery-state.ts; the API lists those not reached at GET /notifications/{id}/devices.
+ */
+
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { createSerialQueue } from "../../lib/serial-queue.ts";

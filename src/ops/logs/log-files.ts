@@ -16,6 +16,8 @@ import type { DestinationStream } from "pino";
 /** A log file is rotated at this size and this many files are kept: 60 MiB in total. */
 const MAX_FILE_BYTES = 10 * 1_048_576;
 const MAX_FILES = 6;
+/** Characters that wait for the disk; further lines are lost while it hangs. */
+const MAX_WAITING = 8 * 1_048_576;
 
 /** Log files, newest first. */
 export function logFilePaths(dataDir: string): string[] {
@@ -40,6 +42,10 @@ export function openRotatingLog(dataDir: string, maxBytes = MAX_FILE_BYTES): Rot
   mkdirSync(join(dataDir, "logs"), { recursive: true, mode: 0o700 });
   let bytes = sizeOf(current);
   let stream: LineWriter | null = null;
+  let waiting = 0;
+  const onWritten = (characters: number): void => {
+    waiting -= characters;
+  };
   const rotate = (): void => {
     stream?.end();
     stream = null;
@@ -52,11 +58,13 @@ export function openRotatingLog(dataDir: string, maxBytes = MAX_FILE_BYTES): Rot
   };
   return {
     write(line) {
+      if (waiting > MAX_WAITING) return;
       try {
         if (bytes > maxBytes) rotate();
         bytes += line.length;
-        stream ??= openLineWriter(current);
+        stream ??= openLineWriter(current, onWritten);
         stream.write(line);
+        waiting += line.length;
       } catch {
         // Full or broken disk: stderr still gets the line.
       }
@@ -90,7 +98,7 @@ const FLUSH_TIMEOUT_MS = 1_000;
 const FLUSH_POLL_MS = 2;
 
 /** Appends lines to a file in the background, one write at a time, which keeps their order. */
-function openLineWriter(path: string): LineWriter {
+function openLineWriter(path: string, onWritten: (characters: number) => void): LineWriter {
   // Opened at once: a process that exits while a file is being opened crashes.
   const file = openSync(path, "a", 0o600);
   let pending = "";
@@ -104,10 +112,14 @@ function openLineWriter(path: string): LineWriter {
       return;
     }
     const bytes = Buffer.from(pending);
+    const characters = pending.length;
     pending = "";
     expectedSize = fstatSync(file).size + bytes.length;
     // What a full or broken disk rejects is lost.
-    write(file, bytes, next);
+    write(file, bytes, () => {
+      onWritten(characters);
+      next();
+    });
   };
   return {
     write(line) {
@@ -126,6 +138,7 @@ function openLineWriter(path: string): LineWriter {
       }
       const rest = pending;
       pending = "";
+      onWritten(rest.length);
       if (rest !== "") writeSync(file, rest);
     },
     end() {

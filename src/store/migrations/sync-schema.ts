@@ -1,9 +1,9 @@
 import type Database from "better-sqlite3";
 import auditEntries from "../../resources/security/audit-entries.ts";
 import { defaultOf } from "../../schema/validator.ts";
-import type { Tables } from "../drizzle-tables.ts";
 import type { InternalTable } from "../store.ts";
 import { buildTableLayout, encodeColumnValue, ignoresCase, type TableLayout } from "../table-layout.ts";
+import type { Tables } from "../tables.ts";
 
 /**
  * Tables of the store itself, beside those of declarations and rooms.

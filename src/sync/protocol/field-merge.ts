@@ -1,3 +1,8 @@
+/**
+ * Merges conflicting edits of one row, by field: fields that only one side has changed are merged, a field that both have
+ * changed is a conflict, which hub/upstream-feed.ts keeps for an administrator.
+ */
+
 import { createHash } from "node:crypto";
 import type { RowBody } from "../storage/transaction-program.ts";
 import { SECRET_MARKS } from "./secret-marks.ts";

@@ -5,6 +5,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import { isOwnAddress, type OwnAddress } from "../../lib/network-route.ts";
+import { parseRetryAfterMs } from "../../lib/retry-after.ts";
 import type { HubControlMessage, SiteControlMessage } from "../protocol/control-messages.ts";
 import { parseControlMessage } from "../protocol/frame-schemas.ts";
 import type { FrameTransport } from "../protocol/frames.ts";
@@ -139,7 +140,10 @@ export function createDialer(deps: DialerDeps): Dialer {
       response.resume();
       refusal =
         status === 401 || status === 403 ? `The cloud rejected this appliance's credentials (HTTP ${status}).` : null;
-      if (status === 429 || status === 503) requestedMs = retryAfterMs(response);
+      if (status === 429 || status === 503) {
+        const waitMs = parseRetryAfterMs(response.headers["retry-after"], clock.now()) ?? 0;
+        requestedMs = Math.min(MAX_RETRY_AFTER_MS, waitMs);
+      }
       const who = status === 407 ? "The proxy" : "The cloud";
       opening.emit("error", new UpstreamError("upstream", `${who} responded with HTTP ${status}.`));
       opening.terminate();
@@ -220,10 +224,4 @@ export function createDialer(deps: DialerDeps): Dialer {
       socket?.terminate();
     },
   };
-}
-
-/** The cloud's `Retry-After` in ms; 0 if it is not a number of seconds. */
-function retryAfterMs({ headers }: IncomingMessage): number {
-  const seconds = Number(headers["retry-after"]);
-  return seconds > 0 ? Math.min(MAX_RETRY_AFTER_MS, seconds * 1_000) : 0;
 }

@@ -175,10 +175,81 @@ describe("multipart", () => {
     const head = `Content-Disposition: form-data; name=a; ${'filename="'.repeat(40_000)}x`;
     const began = process.cpuUsage();
     await expect(read(`${part(head, "x")}--b--`, 65_536)).rejects.toMatchObject({ type: "invalid-value" });
-    await expect(read(part(`X: ${"x".repeat(5_000)}`, "x").repeat(2), 65_536)).rejects.toMatchObject({
+    await expect(read(part(`X: ${"x".repeat(40_000)}`, "x").repeat(2), 65_536)).rejects.toMatchObject({
       type: "invalid-value",
     });
     expect(process.cpuUsage(began).user / 1_000).toBeLessThan(1_000);
+  });
+
+  /** A head, then the same bytes again and again until the reader stops; `sent` counts them. */
+  function endless(head: string, again: string) {
+    const counted = { sent: 0 };
+    const pieces = (function* () {
+      yield Buffer.from(head, "latin1");
+      const piece = Buffer.from(again.repeat(Math.ceil(65_536 / again.length)), "latin1");
+      for (; counted.sent < 400_000_000; counted.sent += piece.length) yield piece;
+    })();
+    return { counted, request: sender(pieces) };
+  }
+
+  it.each([
+    ["text parts", "", named("a", "x"), 4_000_000],
+    ["text parts without content", "", named("a", ""), 4_000_000],
+    ["parts that are not form data", "", part("X: y", "x"), 4_000_000],
+    ["parts without headers", "", "--b\r\n\r\n\r\n", 4_000_000],
+    ["boundaries", "", "--b\r\n", 4_000_000],
+    ["unwanted files", "", upload("x".repeat(1_000), "other"), 80_000_000],
+    ["empty unwanted files", "", upload("", "other"), 4_000_000],
+    ["headers of one part", "--b\r\n", "X: y\r\n", 1_000_000],
+    ["one header", "--b\r\nX: ", "x", 1_000_000],
+    ["bytes before the first part", "", "x\r\n", 1_000_000],
+    ["bytes of one text", named("a", "").slice(0, -2), "x", 4_000_000],
+    ["bytes of one unwanted file", upload("", "other").slice(0, -2), "x", 80_000_000],
+    ["bytes of one part that is not form data", part("X: y", "").slice(0, -2), "x", 1_000_000],
+    ["almost boundaries", named("a", "").slice(0, -2), "\r\n--", 4_000_000],
+    ["line breaks", named("a", "").slice(0, -2), "\r\n", 4_000_000],
+  ])("stops reading endless %s", async (_what, head, again, most) => {
+    const { counted, request } = endless(head, again);
+    const began = process.cpuUsage();
+    const refused = { name: "CallerError", type: expect.stringMatching(/^(invalid-value|too-large)$/) };
+    await expect(readFrom(request)).rejects.toMatchObject(refused);
+    expect(counted.sent).toBeLessThan(most);
+    expect(process.cpuUsage(began).user / 1_000).toBeLessThan(10_000);
+    expect(stored()).toEqual([]);
+  });
+
+  it("accepts the longest lists and a file between them", async () => {
+    const ids = Array.from({ length: 5_000 }, (_, at) => `00000000-0000-4000-8000-${String(at).padStart(12, "0")}`);
+    const half = ids.slice(0, 2_500).map((id) => named("ids[]", id));
+    const rest = ids.slice(2_500).map((id) => named("ids[]", id));
+    const body = `${half.join("")}${upload("1".repeat(150_000))}${rest.join("")}--b--\r\n`;
+    expect(await read(body, 65_536)).toEqual({ ids, image: { file: expect.objectContaining({ size: 150_000 }) } });
+  });
+
+  it.each(["base64", "quoted-printable", "gzip"])("refuses the transfer encoding %s by its name", async (encoding) => {
+    const head = `Content-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: ${encoding}`;
+    await expect(read(`${part(head, "YQ==")}--b--`)).rejects.toThrow("Content-Transfer-Encoding");
+  });
+
+  it.each(["", "; boundary", "; boundary=", `; boundary=${"b".repeat(5_000)}`])(
+    "refuses the boundary %j",
+    async (boundary) => {
+      const request = sender([Buffer.from(`${named("a", "1")}--b--\r\n`)]);
+      Object.assign(request, { headers: { "content-type": `multipart/form-data${boundary}` } });
+      await expect(readFrom(request)).rejects.toMatchObject({ type: "invalid-value" });
+    },
+  );
+
+  it("responds to a refused file although the client sends nothing more", async () => {
+    const clock = createFakeClock();
+    const request = Object.assign(new Readable({ read() {} }), {
+      headers: { "content-type": "multipart/form-data; boundary=b", "transfer-encoding": "chunked" },
+    });
+    const refused = expect(readFrom(request, clock)).rejects.toMatchObject({ type: "invalid-value" });
+    request.push(`${upload("1")}${upload("2")}${upload("3")}${named("a", "1")}`);
+    await refused;
+    expect(clock.pendingTimers()).toBe(0);
+    expect(stored()).toEqual([]);
   });
 
   it("aborts a stalled upload and keeps no file", async () => {

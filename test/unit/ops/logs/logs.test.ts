@@ -1,5 +1,5 @@
 import { pbkdf2 } from "node:crypto";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -66,6 +66,23 @@ describe("log files", () => {
     const tail = await tailLogFiles(dataDir, 9);
     expect(tail.map((line) => JSON.parse(line).msg)).toEqual(["line 0", "line 1", "line 2"]);
     await Promise.all(busy);
+  });
+
+  it("loses lines rather than memory while the disk does not keep up", async () => {
+    const dataDir = makeTempDir();
+    const files = openRotatingLog(dataDir);
+    const line = `${JSON.stringify({ level: 30, msg: "x".repeat(1_000) })}\n`;
+    // No write ends before the event loop turns.
+    for (let count = 0; count < 40_000; count++) files.write(line);
+    files.close();
+    const sizes = logFilePaths(dataDir).map((path) => (existsSync(path) ? statSync(path).size : 0));
+    const written = sizes.reduce((sum, size) => sum + size, 0);
+    expect(written).toBeGreaterThan(8_000_000);
+    expect(written).toBeLessThan(9_000_000);
+    const again = openRotatingLog(dataDir);
+    again.write('{"level":30,"msg":"later"}\n');
+    again.close();
+    expect(JSON.parse((await tailLogFiles(dataDir, 1))[0] as string).msg).toBe("later");
   });
 
   it("collects the log without secrets", async () => {

@@ -14,6 +14,7 @@ import { AreaPanel } from "./area-panel.tsx";
 import { BackgroundSelect } from "./background-select.tsx";
 import type { EditableMap } from "./editable-map.ts";
 import "../../ui/lines.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 const GRID: MapBackground = { kind: "grid" };
 /** What is seen around a site where there is no area yet. */
@@ -37,7 +38,7 @@ export default function AreasPage() {
     <div className="page">
       <SectionTabs of="devices" />
       <div className="head">
-        <h1>{t("areas.title")}</h1>
+        <PageTitle>{t("areas.title")}</PageTitle>
         <span className="space" />
         <Button onClick={() => show({ open: NEW })} disabled={open === NEW}>
           {t("areas.add")}

@@ -12,6 +12,7 @@ import { dateRangeText } from "./day-change-text.ts";
 import { useSelectedScheduleIds, useVisibleSchedules } from "./use-bells.ts";
 import "./bells.css";
 import "./print.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 /** Bell sheets for the wall of a classroom, one page each. */
 export default function BellPrintPage() {
@@ -22,7 +23,7 @@ export default function BellPrintPage() {
     <div className="page bells">
       <SectionTabs of="bells" />
       <div className="head">
-        <h1>{t("print.title")}</h1>
+        <PageTitle>{t("print.title")}</PageTitle>
         <span className="space" />
         <Button disabled={drawn.schedules.length === 0} onClick={() => window.print()}>
           {t("print.print")}

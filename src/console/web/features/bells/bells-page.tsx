@@ -32,6 +32,7 @@ import { combinedDayMarker } from "./year-markers.ts";
 import "../../ui/list/list.css";
 import "./bells.css";
 import "../../ui/lines.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 /** Calendar of rings, by week or year, of all schedules or some; changes days. */
 export default function BellsPage() {
@@ -49,7 +50,7 @@ export default function BellsPage() {
     <div className="page bells">
       <SectionTabs of="bells" />
       <div className="head">
-        <h1>{t("bells.title")}</h1>
+        <PageTitle>{t("bells.title")}</PageTitle>
         <span className="space" />
         <Button onClick={() => changeDay(today)}>{t("day-change.title")}</Button>
       </div>

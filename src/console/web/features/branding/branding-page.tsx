@@ -11,6 +11,7 @@ import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { useImage, useObjectUrl } from "../../ui/use-image.ts";
 import { brandedColors, isReadableColor } from "./branding-colors.ts";
 import "./branding.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 const NO_VALUES: FormValues = {};
 const LOGO_KINDS = ["image/png", "image/jpeg"];
@@ -26,7 +27,7 @@ export default function BrandingPage() {
   return (
     <div className="page">
       <SectionTabs of="system" />
-      <h1>{t("branding.title")}</h1>
+      <PageTitle>{t("branding.title")}</PageTitle>
       <p className="soft">{t("branding.intro")}</p>
       <ErrorLine error={brandings.error ?? schemas.error} />
       {brandings.data && schemas.data && (

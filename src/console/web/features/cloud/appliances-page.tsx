@@ -16,6 +16,7 @@ import { BulkCommands } from "./bulk-commands.tsx";
 import { EnrolmentCodes } from "./enrolment-codes.tsx";
 import { Upgrades } from "./upgrades.tsx";
 import "../../ui/lines.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 /** The feed does not report appliances that connect or disconnect. */
 const POLL_INTERVAL_MS = 5_000;
@@ -27,7 +28,7 @@ export default function AppliancesPage() {
   return (
     <div className="page">
       <SectionTabs of="system" />
-      <h1>{t("appliances.title")}</h1>
+      <PageTitle>{t("appliances.title")}</PageTitle>
       {link?.role === "hub" && <Appliances />}
       {link?.role === "appliance" && (
         <p>

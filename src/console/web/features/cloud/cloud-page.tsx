@@ -10,6 +10,7 @@ import { FailoverPairs } from "./failover-pairs.tsx";
 import { LinkStatus } from "./link-status.tsx";
 import { UnlinkButton } from "./unlink-button.tsx";
 import "../../ui/lines.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 /** Link to the cloud, and failover. */
 export default function CloudPage() {
@@ -20,7 +21,7 @@ export default function CloudPage() {
   return (
     <div className="page">
       <SectionTabs of="system" />
-      <h1>{t("cloud.title")}</h1>
+      <PageTitle>{t("cloud.title")}</PageTitle>
       {link?.role === "hub" && <OwnCloud />}
       {link?.role === "appliance" && (
         <section className="card" aria-label={t("cloud.link")}>

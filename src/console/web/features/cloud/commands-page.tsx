@@ -15,6 +15,7 @@ import { CommandStateChip } from "./command-state.tsx";
 import { commandResultText } from "./command-text.ts";
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 const STATES = ["pending", "success", "fail"];
 const SEVERITIES = ["debug", "info", "warn", "error"];
@@ -42,7 +43,7 @@ export default function CommandsPage() {
     return (
       <div className="page">
         <SectionTabs of="history" />
-        <h1>{t("log.title")}</h1>
+        <PageTitle>{t("log.title")}</PageTitle>
       </div>
     );
   const params = { extensionId: chosen.extensionId, endpointId: chosen.id };

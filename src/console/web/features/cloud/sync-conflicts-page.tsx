@@ -11,6 +11,7 @@ import { valueText } from "../security/audit-diff.ts";
 import { resourceLabel } from "../security/permission-text.ts";
 import "../../ui/lines.css";
 import "../security/audit.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 /** The feed does not report new conflicts. */
 const POLL_INTERVAL_MS = 5_000;
@@ -29,7 +30,7 @@ export default function SyncConflictsPage() {
   return (
     <div className="page">
       <SectionTabs of="system" />
-      <h1>{t("conflict.title")}</h1>
+      <PageTitle>{t("conflict.title")}</PageTitle>
       <p className="soft">{t("conflict.intro")}</p>
       <ErrorLine error={found.error} />
       {found.data && conflicts.length === 0 && <p>{t("conflict.none")}</p>}

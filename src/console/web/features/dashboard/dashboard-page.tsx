@@ -16,6 +16,7 @@ import { useNow } from "../../console-context.tsx";
 import { elapsedText } from "../../i18n/format.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { HealthCard } from "../../ui/health-card.tsx";
+import { PageTitle } from "../../ui/page-title.tsx";
 import { ReachBar } from "../../ui/reach-bar.tsx";
 import { Chip, DrillChip, NotificationStateChip, VerdictChip } from "../../ui/status-chip.tsx";
 import { StopButton } from "../../ui/stop-button.tsx";
@@ -33,7 +34,7 @@ export default function DashboardPage() {
   return (
     <div className="page">
       <div className="head">
-        <h1>{t("dashboard.title")}</h1>
+        <PageTitle>{t("dashboard.title")}</PageTitle>
         <span className="space" />
         <Button component={Link} to="/send">
           {t("dashboard.send")}

@@ -22,6 +22,7 @@ import { Timeline } from "./timeline.tsx";
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
 import "./incidents.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 /** One incident: timeline, actions, files and roster. */
 export default function IncidentPage() {
@@ -57,7 +58,7 @@ function Header({ row }: { row: IncidentRow }) {
     <header className={row.drill ? "card drill" : "card"}>
       <div className="head">
         <DrillChip drill={row.drill} />
-        <h1>{row.name ?? t("incidents.unnamed")}</h1>
+        <PageTitle>{row.name ?? t("incidents.unnamed")}</PageTitle>
         <IncidentStateChip row={row} />
         <strong className="elapsed">{elapsedText(until - Date.parse(row.createdAt))}</strong>
         <span className="space" />

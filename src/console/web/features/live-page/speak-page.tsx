@@ -15,6 +15,7 @@ import { TalkButton } from "./talk-button.tsx";
 import { useAllCall } from "./use-all-call.ts";
 import { type LivePageState, useLivePage } from "./use-live-page.ts";
 import "../../ui/input-styles.ts";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 const OPEN: readonly LivePageState["state"][] = ["asking", "calling", "tone", "on-air"];
 
@@ -36,9 +37,9 @@ export default function SpeakPage() {
     <div className={drill ? "page in-drill" : "page"}>
       {useUnsavedChanges(isOpen)}
       <SectionTabs of="send" />
-      <h1>
+      <PageTitle>
         {t("live-page.title")} <DrillChip drill={drill} />
-      </h1>
+      </PageTitle>
       <ModeBar drill={drill} onChange={(next) => !isOpen && change({ drill: next })} />
       <div className="split">
         <fieldset className={drill ? "card drill-edge" : "card live-edge"} disabled={isOpen}>

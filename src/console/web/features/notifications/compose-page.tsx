@@ -29,6 +29,7 @@ import { type PreviewedReach, RecipientPreview } from "./recipient-preview.tsx";
 import { TemplateTiles } from "./template-tiles.tsx";
 import { useSend } from "./use-send.ts";
 import "../../ui/input-styles.ts";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 const ALL = { limit: 1_000, sort: "name" };
 
@@ -52,9 +53,9 @@ export default function ComposePage() {
     <div className={message.drill ? "page in-drill" : "page"}>
       {unsaved}
       <SectionTabs of="send" />
-      <h1>
+      <PageTitle>
         {t("send.title")} <DrillChip drill={message.drill} />
-      </h1>
+      </PageTitle>
       {before ? (
         <FollowUpNote before={before} />
       ) : (

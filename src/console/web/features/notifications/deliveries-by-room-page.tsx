@@ -17,6 +17,7 @@ import { PlanImage } from "../places/plan-image.tsx";
 import { NotificationActions } from "./notification-actions.tsx";
 import "../../ui/lines.css";
 import "../places/plan.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 type PlacedRoom = DeliveriesByRoom["rooms"][number];
 
@@ -39,7 +40,7 @@ export default function DeliveriesByRoomPage() {
       <header className={row.drill ? "card drill" : "card"}>
         <div className="head">
           <DrillChip drill={row.drill} />
-          <h1>{t("deliveries-by-room.title")}</h1>
+          <PageTitle>{t("deliveries-by-room.title")}</PageTitle>
           <span className="space" />
           <NotificationActions row={row} />
         </div>

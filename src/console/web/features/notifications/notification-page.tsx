@@ -13,6 +13,7 @@ import { DeliveryProgress } from "./delivery-progress.tsx";
 import { FollowUpMessages, NotificationActions } from "./notification-actions.tsx";
 import { useMissedAudio } from "./use-missed-audio.ts";
 import "./outcomes.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 /** One notification: deliveries, responses and actions. */
 export default function NotificationPage() {
@@ -41,7 +42,7 @@ function Header({ row }: { row: NotificationRow }) {
     <header className={row.drill ? "card drill" : "card"}>
       <div className="head">
         <DrillChip drill={row.drill} />
-        <h1>{row.subject}</h1>
+        <PageTitle>{row.subject}</PageTitle>
         <NotificationStateChip row={row} />
         <span className="space" />
         <NotificationActions row={row} />

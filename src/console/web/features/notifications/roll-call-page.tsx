@@ -16,6 +16,7 @@ import { rollCallCsv } from "./delivery-csv.ts";
 import "../bells/print.css";
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 /** People of a room on the screen; paper and the table name all. */
 const PEOPLE_SHOWN = 200;
@@ -55,7 +56,7 @@ export default function RollCallPage() {
       <header className={row.drill ? "card drill" : "card"}>
         <div className="head">
           <DrillChip drill={row.drill} />
-          <h1>{t("roll-call.title")}</h1>
+          <PageTitle>{t("roll-call.title")}</PageTitle>
           <span className="space" />
           <Button variant="default" size="compact-md" onClick={() => whole.mutate(saveTable)}>
             {t("notification.export")}

@@ -10,6 +10,7 @@ import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { allDevicesGroup } from "../devices/all-devices-group.ts";
 import { deviceBody, NEW_DEVICE, type NewDevice } from "../devices/new-device.ts";
 import "../../ui/input-styles.ts";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 /** From an empty box to the first sound: a zone or a phone, then a test. */
 export default function WelcomePage() {
@@ -18,7 +19,7 @@ export default function WelcomePage() {
   const total = devices.data?.total ?? 0;
   return (
     <div className="page">
-      <h1>{t("welcome.title")}</h1>
+      <PageTitle>{t("welcome.title")}</PageTitle>
       <div className="grid">
         <AddDevice />
         <section className="card">

@@ -9,6 +9,7 @@ import { PlaceSheet } from "./place-sheet.tsx";
 import { PlaceTree } from "./place-tree.tsx";
 import "../../ui/list/list.css";
 import "../../ui/lines.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 /** Sites, buildings, floors with plans, and zones. */
 export default function PlacesPage() {
@@ -19,7 +20,7 @@ export default function PlacesPage() {
     <div className="page">
       <SectionTabs of="devices" />
       <div className="head">
-        <h1>{t("places.title")}</h1>
+        <PageTitle>{t("places.title")}</PageTitle>
         <span className="space" />
         <Button onClick={() => show({ open: NEW })}>{t("places.add-site")}</Button>
       </div>

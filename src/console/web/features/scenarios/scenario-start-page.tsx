@@ -5,6 +5,7 @@ import { useRow } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { ModeBar } from "../../ui/mode-bar.tsx";
+import { PageTitle } from "../../ui/page-title.tsx";
 import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { DrillChip } from "../../ui/status-chip.tsx";
 import { UnavailablePage } from "../../ui/unavailable-page.tsx";
@@ -32,9 +33,9 @@ export default function ScenarioStartPage() {
     <div className={drill ? "page in-drill" : "page"}>
       <SectionTabs of="send" />
       <div className="head">
-        <h1>
+        <PageTitle>
           {t("start.title", { name: scenario.name })} <DrillChip drill={drill} />
-        </h1>
+        </PageTitle>
         <span className="space" />
         <Link to="/scenarios">{t("start.back")}</Link>
       </div>

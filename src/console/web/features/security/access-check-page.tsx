@@ -17,6 +17,7 @@ import { DomainSelect } from "./domain-select.tsx";
 import { ACTIONS, type PermissionTargets, permissionText, resourceLabel } from "./permission-text.ts";
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 /** Explains whether and why a user may do something, and how to change it; the question is in the address. */
 export default function AccessCheckPage() {
@@ -30,7 +31,7 @@ export default function AccessCheckPage() {
   return (
     <div className="page">
       <SectionTabs of="people" />
-      <h1>{t("access.title")}</h1>
+      <PageTitle>{t("access.title")}</PageTitle>
       <p className="soft">{t("access.intro")}</p>
       <ErrorLine error={schemas.error} />
       {schemas.data && <Asking things={things} question={question} />}

@@ -12,6 +12,7 @@ import { DomainMembers } from "./domain-members.tsx";
 import { type DomainNode, domainTree, flattenDomainTree } from "./domain-tree.ts";
 import "../../ui/lines.css";
 import "./domains.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 /** The tree of domains (200 at most) with their contents. */
 export default function DomainsPage() {
@@ -24,7 +25,7 @@ export default function DomainsPage() {
     <div className="page">
       <SectionTabs of="people" />
       <div className="head">
-        <h1>{t("domain.title")}</h1>
+        <PageTitle>{t("domain.title")}</PageTitle>
         <span className="space" />
         <Button onClick={() => show({ open: NEW })}>{t("domain.add")}</Button>
       </div>

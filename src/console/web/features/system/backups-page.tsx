@@ -10,6 +10,7 @@ import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { commandResultText, sizeInMib } from "../cloud/command-text.ts";
 import "../../ui/lines.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 const ROUTE = "extensions/{extensionId}/endpoints/{endpointId}/activities";
 const MAX_SHOWN = 50;
@@ -31,7 +32,7 @@ export default function BackupsPage() {
     <div className="page">
       <SectionTabs of="system" />
       <div className="head">
-        <h1>{t("backup.title")}</h1>
+        <PageTitle>{t("backup.title")}</PageTitle>
         <span className="space" />
         <Button loading={order.isPending} disabled={!appliance} onClick={() => order.mutate()}>
           {t("backup.now")}

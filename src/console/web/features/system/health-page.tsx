@@ -4,6 +4,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ChartCard } from "../../ui/chart-card.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { HealthCard } from "../../ui/health-card.tsx";
+import { PageTitle } from "../../ui/page-title.tsx";
 import { SectionTabs } from "../../ui/section-tabs.tsx";
 import type { ChartLine } from "../../ui/time-chart.tsx";
 import { DaemonRuns, HealthHistory } from "./health-history.tsx";
@@ -52,7 +53,7 @@ export default function HealthPage() {
   return (
     <div className="page">
       <SectionTabs of="system" />
-      <h1>{t("health-chart.title")}</h1>
+      <PageTitle>{t("health-chart.title")}</PageTitle>
       <HealthCard />
       <p className="soft">{t("health-chart.intro")}</p>
       <ErrorLine error={series.error} />

@@ -11,6 +11,7 @@ import { Chip } from "../../ui/status-chip.tsx";
 import { CertificateCard } from "./certificate-card.tsx";
 import "../../ui/lines.css";
 import "./settings.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 const ENDPOINT = "extensions/{extensionId}/endpoints/{endpointId}";
 /** What of the appliance is changed here; all but the name lies in its config. */
@@ -22,7 +23,7 @@ export default function SettingsPage() {
   return (
     <div className="page">
       <SectionTabs of="system" />
-      <h1>{t("settings.title")}</h1>
+      <PageTitle>{t("settings.title")}</PageTitle>
       <OwnSettings />
       <CertificateCard />
       <FileSettings />

@@ -12,6 +12,7 @@ import { LicenceCounts } from "./licence-counts.tsx";
 import { LicenceFilters } from "./licence-filters.tsx";
 import "../../ui/lines.css";
 import "./system.css";
+import { PageTitle } from "../../ui/page-title.tsx";
 
 /** The address part that stands for the licences. */
 const LICENCES = "licences";
@@ -27,7 +28,7 @@ export default function SystemPage() {
   return (
     <div className="page">
       <SectionTabs of="system" />
-      <h1>{t("nav.system")}</h1>
+      <PageTitle>{t("nav.system")}</PageTitle>
       <HealthSection />
       <section className="card">
         <h2>{t("system.extensions")}</h2>

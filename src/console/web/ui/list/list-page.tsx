@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { RouteFor, RouteParams, RouteQuery } from "../../api/routes.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
+import { PageTitle } from "../page-title.tsx";
 import { NEW } from "../row-sheet.tsx";
 import { type SECTION_TABS, SectionTabs } from "../section-tabs.tsx";
 import type { Column } from "./column.ts";
@@ -70,7 +71,7 @@ export function ListPage<T extends { id: string }>(props: ListPageProps<T>) {
     <div className="page full">
       {tabs && <SectionTabs of={tabs} />}
       <div className="head">
-        <h1>{title}</h1>
+        <PageTitle>{title}</PageTitle>
         <span className="space" />
         {action}
       </div>
