@@ -29,6 +29,7 @@ import { accept, acceptBatch } from "./engine/stages/accept.ts";
 import { stopDeliveries } from "./engine/stop-deliveries.ts";
 import { createVoiceCalls, type VoiceCallsDeps } from "./engine/voice-calls.ts";
 import type { NotificationService } from "./notification-service.ts";
+import { countRecipients } from "./recipients/count-recipients.ts";
 import { recordAnswer, recordChannelAnswer, recordRead } from "./responses/answers.ts";
 import { approve, findAwaitingApproval } from "./responses/approval.ts";
 import { createEscalationHandler } from "./responses/escalations.ts";
@@ -169,6 +170,14 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
           "Failed to check whether the message reaches anyone.",
         );
         return [];
+      }),
+    countRecipients: (row) =>
+      countRecipients(row, deps).catch((err) => {
+        log.error(
+          { event: "notification.recipient_count_failed", err, notificationId: row.id },
+          "Failed to count the recipients of a message that was sent.",
+        );
+        return null;
       }),
     simulate: (input, by, options, provider) => simulateDelivery(input, by, options, provider, deps),
     resume: runner.run,

@@ -175,6 +175,10 @@ export interface NotificationService {
   assessReach(input: Record<string, unknown>, by: ActorContext): Promise<MessageReach>;
   /** Warns where an accepted message or draft would reach no one; empty where it reaches any device or person. */
   findReachWarnings(row: RowOf<typeof notifications>): Promise<ReachWarning[]>;
+  /**
+   * Number of distinct users that an accepted message goes to; null if counting takes too long for a response, or fails.
+   */
+  countRecipients(row: RowOf<typeof notifications>): Promise<number | null>;
   /** What a message would do on the devices of one plugin, or of all; stores nothing. Throws CallerError. */
   simulate(
     input: Record<string, unknown>,

@@ -3,10 +3,14 @@ import { isUuid } from "../lib/ids.ts";
 import { type Location, NO_LOCATION } from "../places/location-levels.ts";
 import { resolveLocation } from "../places/location-resolver.ts";
 import type apiDevices from "../resources/places/api-devices.ts";
+import { LOCATION_STRATEGIES } from "../resources/scenarios/location-fields.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { RowVisibility, StoreReader } from "../store/store.ts";
 import { defaultLocationOf } from "./scenario-hooks.ts";
 import type { ScenarioRow } from "./scenario-questions.ts";
+
+/** A way to find the location of a start. */
+export type LocationStrategy = (typeof LOCATION_STRATEGIES)[number];
 
 /** Inputs that determine the location of a start. */
 export interface StartLocationInput {
@@ -15,12 +19,15 @@ export interface StartLocationInput {
   /** Answer to the site question; null without one. */
   site: string | null;
   device: RowOf<typeof apiDevices> | null;
+  /** Ways to find the location, in order; empty for the default order. */
+  strategy: readonly LocationStrategy[];
   /** A start without a location is allowed if the device that should provide it is unknown. */
   mayBeNowhere: boolean;
 }
 
 /**
- * Location of a start: the given one, else that of the device, else the default of the scenario. Throws CallerError for a
+ * Location of a start: the given one, else that of the device, else the default of the scenario, or in the order that
+ * the caller gave. Throws CallerError for a
  * duplicate, unexpected, invalid or missing location. @source docs/decisions/0007-scenarios.md, Starting a scenario
  */
 export function resolveStartLocation(
@@ -29,20 +36,29 @@ export function resolveStartLocation(
   reader: StoreReader,
   visibility: RowVisibility,
 ): Location {
-  const { location, site, device, mayBeNowhere } = input;
+  const { location, site, mayBeNowhere } = input;
   const isGiven = location !== undefined && location !== null && location !== "";
   if (isGiven && site !== null)
     throw invalidValue("location", "Must not be combined with an answer to the site question.");
   if (isGiven && !row.locationEnabled) throw invalidValue("location", "Must be empty: the scenario has no location.");
-  if (isGiven) return resolveLocation(location, reader, visibility);
-  if (site !== null) return siteFromAnswer(site, reader, visibility);
-  if (device) {
-    const { siteId, buildingId, floorId, zoneId } = device;
-    return { siteId, buildingId, floorId, zoneId };
+  const strategy = input.strategy.length > 0 ? input.strategy : LOCATION_STRATEGIES;
+  // What the caller gave would have no effect.
+  if (isGiven && !strategy.includes("location"))
+    throw invalidValue("location", "Must be empty: locationResolutionStrategy does not contain `location`.");
+  if (site !== null && !strategy.includes("site-question"))
+    throw invalidValue("fields", "The site must not be answered: locationResolutionStrategy has no `site-question`.");
+  for (const way of strategy) {
+    if (way === "location" && isGiven) return resolveLocation(location, reader, visibility);
+    if (way === "site-question" && site !== null) return siteFromAnswer(site, reader, visibility);
+    if (way === "initiation-device" && input.device) return locationOfDevice(input.device);
+    if (way === "scenario-default" && row.defaultSiteId !== null) return defaultLocationOf(row);
   }
-  if (row.defaultSiteId !== null) return defaultLocationOf(row);
   if (row.locationEnabled && !mayBeNowhere) throw requiredValue("location");
   return NO_LOCATION;
+}
+
+function locationOfDevice({ siteId, buildingId, floorId, zoneId }: RowOf<typeof apiDevices>): Location {
+  return { siteId, buildingId, floorId, zoneId };
 }
 
 /** The site question is answered by id, else by external id, else by name. */

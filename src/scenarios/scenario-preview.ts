@@ -40,7 +40,7 @@ export async function previewScenario(
   { store, clock, reportsSite }: { store: Store; clock: Clock; reportsSite: boolean },
 ): Promise<ScenarioPreview> {
   const { answered, site } = parseAnswers(scenario, toAnswerList(answers), { reportsSite, isPartial: true });
-  const startInput = { location, site, device: null, mayBeNowhere: true };
+  const startInput = { location, site, device: null, strategy: [], mayBeNowhere: true };
   const place = resolveStartLocation(scenario, startInput, store, by.scope.domainVisibility);
   const named = nameLocation(place, store);
   const locationText = formatLocation(named);

@@ -17,7 +17,7 @@ import { compileValidator } from "../schema/validator.ts";
 import type { AccessScope, ActorContext, Store, StoreReader, Transaction } from "../store/store.ts";
 import { type AdditionalRecipients, parseAdditionalRecipients } from "./additional-recipients.ts";
 import { answerVariables, type ParsedAnswers, parseAnswers } from "./scenario-answers.ts";
-import { resolveStartLocation } from "./scenario-location.ts";
+import { type LocationStrategy, resolveStartLocation } from "./scenario-location.ts";
 import { scenarioMessagesOf } from "./scenario-messages.ts";
 import { createScenarioPinCheck } from "./scenario-pin.ts";
 import { type PlannedScenarioMessage, planScenarioMessages, textOverridesOf } from "./scenario-plan.ts";
@@ -55,6 +55,7 @@ interface ParsedStart {
   device: RowOf<typeof apiDevices> | null;
   lookupValue: string | null;
   place: Location;
+  strategy: readonly LocationStrategy[];
   answers: ParsedAnswers;
   further: AdditionalRecipients[];
 }
@@ -102,13 +103,14 @@ async function parseStart(
   const isUnknown = lookupValue !== null && device === null;
   if (isUnknown) await recordUnknownDevice(scenario, lookupValue, deps);
   const answers = parseAnswers(scenario, values.fields, { reportsSite });
-  const startInput = { location: values.location, site: answers.site, device, mayBeNowhere: isUnknown };
+  const strategy = (values.locationResolutionStrategy ?? []) as readonly LocationStrategy[];
+  const startInput = { location: values.location, site: answers.site, device, strategy, mayBeNowhere: isUnknown };
   const place = resolveStartLocation(scenario, startInput, store, by.scope.domainVisibility);
   const messageIds = scenarioMessagesOf(scenario).map(({ id }) => id);
   const familyOf = (field: string): AnyResource =>
     catalogue.byName(ADDITIONAL_RECIPIENT_FIELDS[field as keyof typeof ADDITIONAL_RECIPIENT_FIELDS].to);
   const further = parseAdditionalRecipients(values.messages, messageIds, by, { reader: store, familyOf });
-  return { scenario, drill: values.drill === true, device, lookupValue, place, answers, further };
+  return { scenario, drill: values.drill === true, device, lookupValue, place, strategy, answers, further };
 }
 
 function findApiDevice(
@@ -156,6 +158,7 @@ async function sendScenario(start: ParsedStart, by: ActorContext, deps: Scenario
       initiatorId: by.actor.userId,
       initiationDeviceId: start.device?.id ?? null,
       initiationLookupValue: start.lookupValue,
+      locationResolutionStrategy: [...start.strategy],
       ...place,
       incidentId,
     });

@@ -25,6 +25,7 @@ const notificationService = {
     sent.push({ input, by, options });
     return api.store.create(notifications, input, by);
   },
+  countRecipients: async () => null,
   findReachWarnings: async ({ subject }: { subject: string | null }) => (subject === "Alone" ? [ALONE] : []),
   abort: (id: string, by: ActorContext) => activity({ notificationId: id, type: "abort" }, by),
   expire: (id: string, by: ActorContext) => activity({ notificationId: id, type: "expire" }, by),

@@ -76,6 +76,7 @@ describe("the basic workflow", () => {
   it("gives the same result from JSON, form and multipart bodies", async () => {
     const fromJson = await workflow("json");
     expect(fromJson.sent).toMatchObject({ subject: "Fire", body: "Leave the building.", draft: false });
+    expect(fromJson.sent).toMatchObject({ recipientCount: 1, confirmableCount: 1 });
     expect(fromJson.answered).toMatchObject({
       type: "confirmation",
       userId: fromJson.user.id,
@@ -89,11 +90,54 @@ describe("the basic workflow", () => {
       recipientCount: 1,
       confirmableCount: 1,
       confirmationResults: { Yes: 1, No: 0 },
+      confirmationResponseCounts: { Yes: 1, No: 0 },
     });
     expect(fromJson.after.abortedAt).toMatch(TIME);
     expect(fromJson.recipients.data).toMatchObject([{ name: "Ann", confirmationResponse: "Yes" }]);
     expect(plain(await workflow("form"))).toEqual(plain(fromJson));
     expect(plain(await workflow("multipart"))).toEqual(plain(fromJson));
+  });
+});
+
+describe("a follow-up named by a search", () => {
+  const userIds = () => [daemon.first.userId];
+  const follow = (members: object) =>
+    daemon.call("POST", "/notifications", { subject: "F", userIds: userIds(), ...members });
+
+  it("follows the newest notification found", async () => {
+    for (const subject of ["Smoke in B", "Smoke in C", "Water in B"])
+      await post("json", "/notifications", { subject, userIds: userIds() });
+    const { data } = (await daemon.call("GET", "/notifications?q=subject:smoke&sort=-createdAt")).body as {
+      data: [{ id: string }, { id: string }];
+    };
+    for (const query of ["subject:smoke", "smoke", '{"and":["subject:smoke","notificationSource:api"]}', "smoke c"]) {
+      const { status, body } = await follow({ followUpForNotificationQuery: query });
+      expect([query, status, body.followUpForNotificationId]).toEqual([query, 200, data[0].id]);
+      expect(body).toMatchObject({ parentNotificationId: data[0].id, followUpForNotificationQuery: query });
+    }
+    const first = await follow({ followUpForNotificationQuery: "subject:smoke b" });
+    expect(first.body.followUpForNotificationId).toBe(data[1].id);
+  });
+
+  it.each([
+    ["finds nothing", "subject:earthquake"],
+    ["is not JSON", "{and"],
+    ["has too many words", "word ".repeat(30)],
+    ["filters by a value that cannot be", "expiresAt:yesterday"],
+  ])("is refused when the search %s", async (_name, followUpForNotificationQuery) => {
+    const { status, body } = await follow({ followUpForNotificationQuery });
+    expect([status, (body.errors as { field: string }[])[0]?.field]).toEqual([400, "followUpForNotificationQuery"]);
+  });
+
+  it("ignores previews, and is not combined with an id", async () => {
+    await follow({ subject: "Gas in D", draft: true });
+    expect((await follow({ followUpForNotificationQuery: "gas" })).status).toBe(400);
+    const { id } = await post("json", "/notifications", { subject: "Gas in E", userIds: userIds() });
+    const both = await follow({ followUpForNotificationQuery: "gas", followUpForNotificationId: id });
+    expect([both.status, (both.body.errors as { field: string }[])[0]?.field]).toEqual([
+      400,
+      "followUpForNotificationQuery",
+    ]);
   });
 });
 

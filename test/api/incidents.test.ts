@@ -14,6 +14,7 @@ let api: ApiFixture;
 let endpointId: string;
 /** Accepts messages and carries none. */
 const notificationService = {
+  countRecipients: async () => null,
   findReachWarnings: async () => [],
   send: (input: Record<string, unknown>, by: ActorContext, options: SendOptions) =>
     accept(input, by, options, {

@@ -14,6 +14,7 @@ let api: ApiFixture;
 
 /** Stores what it is told, sends nothing. */
 const notificationService = {
+  countRecipients: async () => null,
   findReachWarnings: async () => [],
   send: (input: Record<string, unknown>, by: ActorContext) => api.store.create(notifications, input, by),
   toneAudio: async (tone: string) => (tone === "silent" ? null : PROGRAMME),

@@ -83,12 +83,14 @@ interface Told {
   /** Answer to the question about the site. */
   answer?: string;
   device?: string;
+  strategy?: readonly string[];
 }
 
-const start = (scenario: Scenario, { location, answer, device }: Told) => {
+const start = (scenario: Scenario, { location, answer, device, strategy }: Told) => {
   const fields = answer === undefined ? [] : [{ fieldId: SITE_QUESTION_ID, answer: withIds(answer) }];
   const initiationDevice = device === undefined ? undefined : { lookupValue: device };
-  const json = { scenarioId: id[scenario], fields, location: withIds(location), initiationDevice };
+  const place = { location: withIds(location), initiationDevice, locationResolutionStrategy: strategy };
+  const json = { scenarioId: id[scenario], fields, ...place };
   return api.call("POST", "/scenario-notifications", { json });
 };
 
@@ -142,6 +144,22 @@ const PLACED: [scenario: Scenario, told: Told, place: string | null, words: stri
   ["narrow", { device: "south-button" }, "South.Main", "At Main, South"],
   ["narrow", { location: { site: { id: "@North" } } }, "North", "At North"],
   ["plain", { device: "lab-button" }, LAB, "At"],
+  ["usual", { device: "lab-button", strategy: ["scenario-default", "initiation-device"] }, "South", "At South"],
+  [
+    "asking",
+    { device: "lab-button", strategy: ["scenario-default", "initiation-device"] },
+    LAB,
+    "At Lab, Attic, Annex, North",
+  ],
+  [
+    "asking",
+    { device: "lab-button", answer: "South", strategy: ["initiation-device", "site-question"] },
+    LAB,
+    "At Lab, Attic, Annex, North",
+  ],
+  ["usual", { device: "unheard-of", strategy: ["initiation-device"] }, null, "At "],
+  ["usual", { device: "lab-button", strategy: [] }, LAB, "At Lab, Attic, Annex, North"],
+  ["narrow", { device: "south-button", strategy: ["scenario-default"] }, LOBBY, "At Lobby, Ground, Main, North"],
 ];
 
 const REFUSED: [scenario: Scenario, told: Told, type: "required" | "invalid-value", field: string][] = [
@@ -165,6 +183,11 @@ const REFUSED: [scenario: Scenario, told: Told, type: "required" | "invalid-valu
   ["plain", { location: { site: { id: "@North" } } }, "invalid-value", "location"],
   ["plain", { answer: "North" }, "invalid-value", "fields"],
   ["usual", { location: { site: { id: UNKNOWN_ID } } }, "invalid-value", "location"],
+  ["usual", { strategy: ["location"] }, "required", "location"],
+  ["usual", { strategy: ["nearest"] }, "invalid-value", "locationResolutionStrategy"],
+  ["usual", { strategy: ["initiation-device", "Location"] }, "invalid-value", "locationResolutionStrategy"],
+  ["asking", { location: { site: { id: "@North" } }, strategy: ["initiation-device"] }, "invalid-value", "location"],
+  ["asking", { answer: "North", strategy: ["location"] }, "invalid-value", "fields"],
 ];
 
 describe("the location of a start", () => {

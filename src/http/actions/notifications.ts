@@ -1,11 +1,12 @@
-import { forbidden } from "../../lib/errors.ts";
+import { CallerError, forbidden, invalidValue } from "../../lib/errors.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import { SEND_WARNING_CODES } from "../../resources/notifications/reach-warnings.ts";
 import { computed, option, text } from "../../schema/field.ts";
 import type { RowOf } from "../../schema/resource.ts";
-import type { AccessScope } from "../../store/store.ts";
-import type { Action } from "../action.ts";
+import type { AccessScope, SearchQuery } from "../../store/store.ts";
+import type { Action, ApiRequest } from "../action.ts";
 import { IGNORED_INPUT_CODES } from "../openapi/warnings.ts";
+import { compileListParameters } from "../query/list-query.ts";
 import { addMembers } from "./add-members.ts";
 
 const WARNINGS = computed(
@@ -36,13 +37,49 @@ export const notificationActions: readonly Action[] = [
       const { deps, body, by } = request;
       assertMaySend(by.scope, body.drill);
       const source = body.incidentId ? "incident" : "api";
-      const row = await deps.notificationService.send({ ...body }, by, { source });
-      // Stored and under way: the check delays the response only.
+      const followed = await findFollowedByQuery(request);
+      const row = await deps.notificationService.send({ ...body, ...followed }, by, { source });
+      // Stored and under way: count and check delay the response only.
+      const people = row.draft ? null : await deps.notificationService.countRecipients(row);
+      const counts =
+        people === null
+          ? {}
+          : { recipientCount: people, confirmableCount: row.confirmationRequestId === null ? 0 : people };
       const warnings = [...(await deps.notificationService.findReachWarnings(row)), ...unfilledWarnings(row)];
-      return addMembers(await request.respondWithRow(notifications, row), { warnings });
+      return addMembers(await request.respondWithRow(notifications, row), { ...counts, warnings });
     },
   },
 ];
+
+const parseListParameters = compileListParameters(notifications);
+
+/** The newest notification that `followUpForNotificationQuery` finds. Throws invalid-value. */
+async function findFollowedByQuery({ body, deps, by }: ApiRequest): Promise<{ followUpForNotificationId?: string }> {
+  const field = "followUpForNotificationQuery";
+  const query = body[field];
+  if (typeof query !== "string" || query.trim() === "") return {};
+  if (body.followUpForNotificationId) throw invalidValue(field, "Must not be combined with followUpForNotificationId.");
+  const { rows } = await deps.store.pageInChunks(notifications, {
+    search: searchOf(query, field),
+    filters: [{ field: "draft", op: "eq", value: false }],
+    sort: "-createdAt",
+    limit: 1,
+    includeTotal: false,
+    scope: by.scope,
+  });
+  const [found] = rows;
+  if (!found) throw invalidValue(field, "Finds no notification that was sent and that the sender can see.");
+  return { followUpForNotificationId: found.id };
+}
+
+function searchOf(q: string, field: string): SearchQuery {
+  try {
+    return parseListParameters({ q }).search as SearchQuery;
+  } catch (error) {
+    if (!(error instanceof CallerError)) throw error;
+    throw invalidValue(field, `Must be a search as in \`q\` of lists. ${error.message}`);
+  }
+}
 
 function unfilledWarnings({ unfilledVariables: names }: RowOf<typeof notifications>) {
   if (names === null || names.length === 0) return [];

@@ -42,9 +42,11 @@ export const notificationHooks: ResourceHooks<typeof notifications> = {
     return rows.map((row, at) => {
       const known = counts.get(row.pk) ?? new Map<string, number>();
       const preview = previews.get(row.pk);
+      const responseCounts = answerCounts(options.get(row.pk) ?? [], known);
       const people = preview ? preview.recipientCount : (known.get("recipients") ?? 0);
       return {
-        confirmationResults: answerCounts(options.get(row.pk) ?? [], known),
+        confirmationResults: responseCounts,
+        confirmationResponseCounts: responseCounts,
         recipientCount: people,
         confirmableCount: row.confirmationRequestId === null ? 0 : people,
         readCount: known.get("readers") ?? 0,

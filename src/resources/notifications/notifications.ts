@@ -80,7 +80,13 @@ export default defineResource({
     confirmationResults: computed("Number of recipients per answer, by the text of the answer.", "object", {
       of: integer("Count."),
     }),
-    recipientCount: computed("Number of recipients.", "integer"),
+    confirmationResponseCounts: computed("The same as `confirmationResults`, as other clients call it.", "object", {
+      of: integer("Count."),
+    }),
+    recipientCount: computed(
+      "Number of recipients. The response to a send has it where counting takes less than 50 ms; otherwise it grows while recipients are written.",
+      "integer",
+    ),
     confirmableCount: computed("Number of recipients who can answer.", "integer"),
     readCount: computed("Number of recipients who read it.", "integer"),
     smsSent: computed("Number of text messages sent.", "integer"),
@@ -180,6 +186,10 @@ export default defineResource({
     followUpForNotificationId: ref(
       "Notification that this one follows up. A follow-up to a drill is a drill, a follow-up to a live message is live; it belongs to the same incident.",
       "notifications",
+    ),
+    followUpForNotificationQuery: text(
+      "Search that names the notification this one follows up, with the syntax of `q` in lists: the newest notification found that was sent. Instead of `followUpForNotificationId`, which it sets.",
+      { createOnly: true, max: 1_000, search: false },
     ),
     followUpAllowed: computed("Whether follow-up templates are offered.", "boolean"),
     catchingUp: computed(

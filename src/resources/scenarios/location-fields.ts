@@ -8,3 +8,6 @@ export const LOCATION_FIELDS = {
   floor: computed("The floor.", "object", { of: PLACE_SUMMARY_FIELDS, sometimes: true }),
   zone: computed("The zone.", "object", { of: PLACE_SUMMARY_FIELDS, sometimes: true }),
 };
+
+/** Ways to find the location of a start, in their default order. */
+export const LOCATION_STRATEGIES = ["location", "site-question", "initiation-device", "scenario-default"] as const;

@@ -1,6 +1,7 @@
-import { boolean, computed, json, ref, text, timestamp, uuid } from "../../schema/field.ts";
+import { boolean, computed, json, list, option, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { floorPlanField } from "../places/floor-plan-field.ts";
+import { LOCATION_STRATEGIES } from "./location-fields.ts";
 
 /** Summary of a sent notification. */
 const NOTIFICATION_SUMMARY = {
@@ -51,6 +52,11 @@ export default defineResource({
     initiationLookupValue: text("Device name given at the start; kept even if the device is unknown.", {
       readOnly: true,
     }),
+    locationResolutionStrategy: list(
+      "Ways to find the location that the start allowed, in order; empty for the default.",
+      option("A way to find the location.", LOCATION_STRATEGIES),
+      { readOnly: true, default: [] },
+    ),
     siteId: ref("Site it was started for.", "sites", { readOnly: true }),
     buildingId: ref("Building it was started for.", "buildings", { readOnly: true }),
     floorId: ref("Floor it was started for.", "floors", { readOnly: true }),

@@ -1,4 +1,5 @@
-import { boolean, json, object, option, ref, secret, text, uuid } from "../../schema/field.ts";
+import { boolean, json, list, object, option, ref, secret, text, uuid } from "../../schema/field.ts";
+import { LOCATION_STRATEGIES } from "./location-fields.ts";
 import { ADDITIONAL_RECIPIENT_FIELDS } from "./scenario-fields.ts";
 
 /** Start parameters allowed in the query instead of a body; a PIN must never be part of a URL. */
@@ -14,6 +15,10 @@ export const SCENARIO_START_QUERY = {
     type: option("Device type.", ["api-device"], { default: "api-device" }),
     lookupValue: text("externalId of the device.", { min: 1 }),
   }),
+  locationResolutionStrategy: list(
+    "Ways to find the location, in order: the first that yields one decides, and the others are not used. By default `location`, `site-question`, `initiation-device`, `scenario-default`.",
+    option("A way to find the location.", LOCATION_STRATEGIES),
+  ),
   messages: json("Additional recipients of single messages: `[{messageId, distributionListIds, userIds, …}]`.", {
     maxBytes: 262_144,
     items: { messageId: uuid("Message."), ...ADDITIONAL_RECIPIENT_FIELDS },
