@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import type { Plugin } from "vite";
 import { compileCatalogue } from "../src/console/web/i18n/compile-catalogue.ts";
 import { LANGUAGES } from "../src/console/web/i18n/languages.ts";
+import { SENTENCE_PREFIX } from "../src/console/web/i18n/translator.ts";
 
 type Messages = Readonly<Record<string, string>>;
 
@@ -47,8 +48,15 @@ export function keysUsedIn(text: string, all: readonly string[]): string[] {
  * on demand) and `virtual:inbox-messages` (the recipients' page, all languages).
  */
 export function consoleMessages(web: string): Plugin {
-  const catalogue = (language: string): Messages =>
-    JSON.parse(readFileSync(join(web, "i18n", `${language}.json`), "utf8"));
+  const sentences = resolve(web, "../../lib/sentences");
+  const readMessages = (folder: string, language: string): Messages =>
+    JSON.parse(readFileSync(join(folder, `${language}.json`), "utf8"));
+  const catalogue = (language: string): Messages => ({
+    ...readMessages(join(web, "i18n"), language),
+    ...Object.fromEntries(
+      Object.entries(readMessages(sentences, language)).map(([code, text]) => [`${SENTENCE_PREFIX}${code}`, text]),
+    ),
+  });
   const read = (path: string) => {
     const whole = resolve(web, path);
     return whole.startsWith(web) ? readFileSync(whole, "utf8") : null;
@@ -97,7 +105,7 @@ export function consoleMessages(web: string): Plugin {
     },
     /** In development, a changed catalogue is shown at once: what was compiled from it is thrown away, and pages reload. */
     hotUpdate({ file, timestamp }) {
-      if (dirname(file) !== resolve(web, "i18n") || !file.endsWith(".json")) return;
+      if (![resolve(web, "i18n"), sentences].includes(dirname(file)) || !file.endsWith(".json")) return;
       const { moduleGraph, hot } = this.environment;
       for (const [id, module] of moduleGraph.idToModuleMap) {
         if (/^\0virtual:(console|inbox)-messages/.test(id))

@@ -3,6 +3,7 @@ import { DAY_MS } from "../lib/durations.ts";
 import { CallerError, ConflictError } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { createTimeSlice } from "../lib/time-slice.ts";
 import type { DeliveryOutcome } from "../notifications/engine/delivery-providers.ts";
 import type { NotificationService, SimulatedDelivery } from "../notifications/notification-service.ts";
@@ -37,7 +38,7 @@ const MAX_RINGS_PER_REPORT = 500;
 const MAX_RINGS_PER_DEVICE = 5_000;
 /** Many devices report the same rings: wait for the others before resolving. @source docs/decisions/0200-bell-engine-limits.md, Offline rings */
 const RESOLVE_DELAY_MS = 2_000;
-const PLAYED_OFFLINE_REASON = "Played offline by the device while the appliance was unreachable.";
+const PLAYED_OFFLINE_REASON = sentence("delivery.played-offline");
 
 /** True if at least one device holds a plan that has not expired. */
 export function canRingOffline(reader: StoreReader, now: number): boolean {

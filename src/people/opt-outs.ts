@@ -1,6 +1,7 @@
 import { signLink, verifyLink } from "../auth/signed-links.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, notFound } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import optOuts from "../resources/messages/opt-outs.ts";
 import notificationRecipients from "../resources/notifications/notification-recipients.ts";
 import notifications from "../resources/notifications/notifications.ts";
@@ -8,7 +9,7 @@ import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, ResourceHooks, Store, StoreReader, Sync, Transaction } from "../store/store.ts";
 
 /** Reason that a preview gives for the devices of recipients who opted out. */
-export const DECLINED_REASON = "The recipient has opted out of messages of this template.";
+export const DECLINED_REASON = sentence("delivery.declined");
 
 /**
  * SQL condition: recipients may opt out of message `n` of template `t`. Never an emergency or its drill, whatever the

@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import type { DeliveryOutcome } from "../notifications/engine/delivery-providers.ts";
 import type { DeliveryItem, StopRequest } from "../plugin-api/index.ts";
 import type { OutcomeReport, ToPlugin } from "./plugin-protocol.ts";
@@ -18,7 +19,7 @@ export interface DeliveryQueue {
   /** The plugin stopped or crashed. */
   pause(): void;
   /** Fails all deliveries with `reason`. */
-  failAll(reason: string): void;
+  failAll(reason: Sentence): void;
   /** Number of queued and unfinished deliveries. */
   readonly size: number;
 }
@@ -83,7 +84,7 @@ export function createDeliveryQueue({
     if (entry.handed && entry.reached === null) inFlight[priorityClassOf(entry)]--;
   };
 
-  const reportOutcome = (entries: readonly QueuedDelivery[], level: "failed" | "expired", reason: string): void => {
+  const reportOutcome = (entries: readonly QueuedDelivery[], level: "failed" | "expired", reason: Sentence): void => {
     for (const entry of entries) drop(entry);
     if (entries.length === 0) return;
     const at = clock.now();
@@ -190,7 +191,7 @@ export function createDeliveryQueue({
       reportOutcome(
         all.filter(({ item, reached }) => reached === null && item.notAfter <= now),
         "expired",
-        `${plugin} was not running in time`,
+        sentence("delivery.plugin-late", { plugin }),
       );
       const live = [...held.values()];
       requeue([...live.filter(({ reached }) => reached !== null), ...live.filter(({ reached }) => reached === null)]);
@@ -213,7 +214,7 @@ export function createDeliveryQueue({
         }
         entry.handed = false;
       }
-      reportOutcome(fatal, "failed", `${plugin} crashed ${MAX_RUNS} times while handling this delivery`);
+      reportOutcome(fatal, "failed", sentence("delivery.plugin-crashed", { plugin, times: MAX_RUNS }));
     },
     failAll(reason) {
       const all = [...held.values()];

@@ -1,5 +1,6 @@
 import { ConflictError } from "../lib/errors.ts";
 import { isNetworkUnreachable } from "../lib/network-route.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { compileProfileSchema, type ProfileSchema } from "../notifications/compose/profile-settings.ts";
 import type {
   ConfigFields,
@@ -330,7 +331,8 @@ export class HostedPlugin {
   }
 
   #failDeliveries(): void {
-    this.#deliveryQueue.failAll(`${this.manifest.name} is not running: ${this.#state.reason ?? DISABLED_REASON}`);
+    const reason = this.#state.reason ?? DISABLED_REASON;
+    this.#deliveryQueue.failAll(sentence("delivery.plugin-not-running", { plugin: this.manifest.name, reason }));
   }
 
   #record(written: Promise<void>): void {

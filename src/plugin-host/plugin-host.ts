@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { ConflictError, UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { createSsrfGuard } from "../lib/ssrf-guard.ts";
 import type { DeliveryProviders } from "../notifications/engine/delivery-providers.ts";
 import type {
@@ -202,7 +203,7 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
     deliver(provider, items) {
       const plugin = plugins.get(provider);
       if (plugin) return void plugin.deliver(items);
-      const details = { reason: `plugin ${provider} is not installed` };
+      const details = { reason: sentence("delivery.plugin-not-installed", { plugin: provider }) };
       const at = clock.now();
       deps.onOutcomes(items.map(({ deliveryId }) => ({ provider, deliveryId, level: "failed" as const, details, at })));
     },

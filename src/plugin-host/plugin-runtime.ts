@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
 import { NetworkUnreachableError } from "../lib/network-route.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { DeliveryItem, PluginDefinition, PluginRequest, ProbeResult } from "../plugin-api/index.ts";
 import { createOutcomeBatcher } from "./outcome-batch.ts";
 import { createPluginContext } from "./plugin-context.ts";
@@ -69,7 +70,7 @@ export function createPluginRuntime(
     if (deliver) void guard(() => deliver(items));
     else
       for (const { deliveryId } of items)
-        context.outcome(deliveryId, "failed", { reason: "the plugin does not accept deliveries" });
+        context.outcome(deliveryId, "failed", { reason: sentence("delivery.plugin-takes-none") });
   }
 
   async function respond(id: number, request: PluginRequest): Promise<void> {

@@ -14,6 +14,7 @@ import { DEVICE_OUTCOMES, REACH_VERDICTS } from "../../resources/notifications/d
 import notifications from "../../resources/notifications/notifications.ts";
 import { OUTCOME_COUNTS } from "../../resources/notifications/progress-fields.ts";
 import users from "../../resources/people/users.ts";
+import { sentenceField } from "../../resources/sentence-field.ts";
 import { boolean, computed, integer, number, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, type ApiRequest, jsonResponse, requireVisibleRow } from "../action.ts";
 import { idListParameter, integerParameter } from "../query/query.ts";
@@ -86,6 +87,7 @@ const FLOORS = {
             { required: true },
           ),
           reason: text("Reason for the level."),
+          reasonSentence: sentenceField("Reason"),
         },
       }),
     },

@@ -1,3 +1,4 @@
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import type { StopRequest } from "../../plugin-api/index.ts";
 import { MISSED_AUDIO_REASONS } from "../../resources/notifications/missed-audio.ts";
 import { checkProgress, countDispatched, recordJoinState } from "./active-broadcast-start.ts";
@@ -22,20 +23,20 @@ const MAX_ENDS_PER_TURN = 250;
 const MAX_TIMER_MS = 86_400_000;
 
 const HALT_REASONS = {
-  aborted: "The message was ended by a user.",
-  expired: "The message has expired.",
-  interrupted: "The appliance was not running and recovered too late.",
+  aborted: sentence("delivery.aborted"),
+  expired: sentence("delivery.expired"),
+  interrupted: sentence("delivery.interrupted"),
 };
 
 /** Default reason when a channel does not say why something failed. */
-export const NO_REASON_GIVEN = "The channel gave no reason.";
+export const NO_REASON_GIVEN = sentence("delivery.no-reason");
 
 /** Ends a delivery; `checkProgress` draws the conclusions. Has no effect on an ended one. */
 export function endDelivery(
   live: ActiveBroadcastState,
   delivery: Delivery,
   level: EndLevel | null,
-  reason: string | null,
+  reason: Sentence | null,
   at: number,
 ): void {
   if (delivery.endedAt !== null) return;
@@ -80,7 +81,7 @@ export function scheduleExpiry(live: ActiveBroadcastState): void {
 }
 
 /** Ends deliveries that wait for their device or channel; returns their number. */
-export function abandonWaiting(live: ActiveBroadcastState, reason: string): number {
+export function abandonWaiting(live: ActiveBroadcastState, reason: Sentence): number {
   const waiting = openDeliveries(live).filter(
     ({ device, dispatchState, reached }) =>
       device !== null && !reached && (dispatchState === "waiting-for-device" || dispatchState === "queued"),
@@ -177,7 +178,7 @@ function expireUnreached(live: ActiveBroadcastState, lost: readonly Delivery[]):
 function expireWithProvider(
   live: ActiveBroadcastState,
   asked: readonly Delivery[],
-  reason: (delivery: Delivery) => string | null,
+  reason: (delivery: Delivery) => Sentence | null,
   onSilent = (): void => {},
 ): void {
   if (asked.length === 0) return;
@@ -194,7 +195,7 @@ function endAll(
   live: ActiveBroadcastState,
   which: readonly Delivery[],
   level: EndLevel,
-  reason: (delivery: Delivery) => string | null,
+  reason: (delivery: Delivery) => Sentence | null,
 ): void {
   const { clock } = live;
   let done = 0;
@@ -208,18 +209,17 @@ function endAll(
   endSome();
 }
 
-function missedAudioReason(delivery: Delivery): string | null {
-  return isReached(delivery) ? null : "The audio was over before the device answered.";
+function missedAudioReason(delivery: Delivery): Sentence | null {
+  return isReached(delivery) ? null : sentence("delivery.audio-over");
 }
 
 function isWithProvider(delivery: Delivery): boolean {
   return delivery.dispatchState === "in-flight" || delivery.dispatchState === "monitoring";
 }
 
-function expiryReason(delivery: Delivery): string {
-  if (delivery.dispatchState === "waiting-for-device")
-    return "The device was busy with another message until the deadline.";
-  if (delivery.dispatchState === "queued") return `The channel ${delivery.provider} did not accept it in time.`;
+function expiryReason(delivery: Delivery): Sentence {
+  if (delivery.dispatchState === "waiting-for-device") return sentence("delivery.busy-until-deadline");
+  if (delivery.dispatchState === "queued") return sentence("delivery.channel-late", { channel: delivery.provider });
   if (delivery.dispatchState === "backing-off") return delivery.reason ?? NO_REASON_GIVEN;
-  return delivery.sentAt === null ? "No answer in time." : "It was accepted, but nothing more was reported in time.";
+  return delivery.sentAt === null ? sentence("delivery.no-answer") : sentence("delivery.accepted-only");
 }

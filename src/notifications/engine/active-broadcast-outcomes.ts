@@ -1,9 +1,10 @@
+import { asGiven, type Sentence } from "../../lib/sentences/sentences.ts";
 import { isMissedAudio, MISSED_AUDIO_REASONS } from "../../resources/notifications/missed-audio.ts";
 import { deliveryDeadline, endDelivery, NO_REASON_GIVEN, stopOnDevices } from "./active-broadcast-end.ts";
 import { checkProgress, recordJoinState } from "./active-broadcast-start.ts";
 import type { ActiveBroadcastState } from "./active-broadcast-state.ts";
 import type { Delivery, EndLevel } from "./delivery.ts";
-import type { DeliveryOutcome } from "./delivery-providers.ts";
+import { type DeliveryOutcome, reasonOf } from "./delivery-providers.ts";
 import { isFailureLevel, isListening, isReached, promote, retryDelayMs } from "./delivery-state.ts";
 import { applyLateOutcome } from "./late-outcomes.ts";
 
@@ -49,9 +50,9 @@ function enqueueAgain(live: ActiveBroadcastState, delivery: Delivery): void {
 
 function handleFailure(live: ActiveBroadcastState, delivery: Delivery, { details, level, at }: DeliveryOutcome): void {
   const { clock } = live;
-  if (details.channelDown) delivery.channelDown = details.reason ?? NO_REASON_GIVEN;
+  if (details.channelDown) delivery.channelDown = reasonOf(details) ?? NO_REASON_GIVEN;
   // What the device cannot present says nothing about an attempt that it could.
-  const reason = (details.unsupported ? delivery.failure : null) ?? details.reason ?? NO_REASON_GIVEN;
+  const reason = (details.unsupported ? delivery.failure : null) ?? reasonOf(details) ?? NO_REASON_GIVEN;
   const moment = { now: clock.now(), notAfter: deliveryDeadline(live, delivery) };
   // The device is not to blame for a missing network.
   const isSingle = live.singleAttempt && delivery.device !== null && !details.noNetwork;
@@ -95,7 +96,7 @@ function handleProgress(
     const missed = wasReached ? null : missedAudioReason(delivery, live);
     // A proof that it plays does not mean that enough of it was left.
     if (details.reason !== undefined || !wasReached || !isMissedAudio(delivery.reason))
-      delivery.reason = details.reason ?? missed;
+      delivery.reason = reasonOf(details) ?? missed;
     delivery.textOnly = showsTextOnly(delivery, details, { wasReached, missed });
     if (missed !== null) delivery.late = true;
     else if (delivery.audible && !wasReached) {
@@ -105,7 +106,7 @@ function handleProgress(
     live.ledger.markDirty(delivery);
   }
   recordReport(live, delivery, details);
-  if (isLast) endDelivery(live, delivery, null, details.reason ?? null, at);
+  if (isLast) endDelivery(live, delivery, null, reasonOf(details), at);
   if (isLast || level === "sent") return;
   // A called person hears the message to its end, or answers.
   if (delivery.audioMode === "talk") {
@@ -136,7 +137,7 @@ function showsTextOnly(
 function missedAudioReason(
   { audioMode, audible }: Delivery,
   { sound, audioEnded }: ActiveBroadcastState,
-): string | null {
+): Sentence | null {
   if (audioMode !== "group" || !sound || !(audioEnded || sound.over)) return null;
   return audible ? MISSED_AUDIO_REASONS.joined : MISSED_AUDIO_REASONS.asked;
 }
@@ -153,6 +154,6 @@ function recordReport(
     ...(askedAgain !== undefined && { askedAgain }),
     ...(match && { match }),
   };
-  if ((askedAgain ?? match) !== undefined && reason !== undefined) delivery.reason = reason;
+  if ((askedAgain ?? match) !== undefined && reason !== undefined) delivery.reason = asGiven(reason);
   live.ledger.markDirty(delivery);
 }

@@ -1,3 +1,4 @@
+import type { Sentence } from "../../lib/sentences/sentences.ts";
 import type { AudioTarget, DeliveryItem } from "../../plugin-api/index.ts";
 import {
   abandonWaiting,
@@ -62,7 +63,7 @@ export interface ActiveBroadcast extends DeliveryOwner {
   /** Starts held audio at `at` (epoch ms), at once if that is past. */
   startAt(at: number): void;
   /** Ends deliveries that still wait for an on-premises device, with this reason; returns their number. */
-  abandonWaiting(reason: string): number;
+  abandonWaiting(reason: Sentence): number;
   /** The audio has been sent. */
   handleAudioEnd(): void;
   /** Resolves when every device was asked once and the audio has started. */

@@ -1,5 +1,6 @@
 import { yieldToEventLoop } from "../../lib/clock.ts";
 import { BugError } from "../../lib/errors.ts";
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import { within } from "../../lib/waits.ts";
 import type { RenderedAudio } from "../../media/rendered-audio.ts";
 import type { Streamer } from "../../media/streamer.ts";
@@ -153,7 +154,7 @@ async function restartFromBeginning(
         notAfter,
         row.pk,
       );
-      const details = { message: "The appliance was not running: the message is sent again from the beginning." };
+      const details = { message: sentence("activity.restarted") };
       addActivity(tx, { notificationId: row.id, type: "info", endpointId: endpointId(), details }, by);
     },
     laneOf(row.priorityLevel ?? 5),
@@ -285,7 +286,7 @@ async function createAudio(
     synchronizedStart: parseSendingProfile(row).synchronizedStart,
     networkInterface: deps.networkInterface,
     ...course,
-    onLost: () => void logActivity(row, "broadcast-failed", "The streamer failed: the audio was cut off.", deps),
+    onLost: () => void logActivity(row, "broadcast-failed", sentence("activity.audio-cut-off"), deps),
   });
 }
 
@@ -298,7 +299,7 @@ async function renderAudioWithRetry(row: NotificationRow, deps: BroadcastActivat
       { event: "notification.audio_failed", err: error, notificationId: row.id },
       "Audio could not be rendered.",
     );
-    await logActivity(row, "broadcast-failed", "The audio could not be made; the message is shown only.", deps);
+    await logActivity(row, "broadcast-failed", sentence("activity.audio-not-made"), deps);
     return null;
   }
 }
@@ -323,12 +324,7 @@ async function openMulticastGroup(
       { event: "notification.multicast_failed", err: error, notificationId: row.id },
       "Multicast stream could not be opened.",
     );
-    await logActivity(
-      row,
-      "broadcast-failed",
-      "The multicast stream could not be opened; phones only show the message.",
-      deps,
-    );
+    await logActivity(row, "broadcast-failed", sentence("activity.multicast-failed"), deps);
     return false;
   }
 }
@@ -355,7 +351,7 @@ async function logActivity(
 /** The ledger shows which devices play, but not the gap in what they played. */
 function gapMessage({ t0 }: NotificationRow, now: number): string {
   const second = Math.max(1, Math.round((now - (t0 ?? now)) / 1_000));
-  return `The appliance was not running for a time: the audio resumed at second ${second}; part of what came before was not heard.`;
+  return sentence("activity.audio-resumed", { second });
 }
 
 /**
@@ -365,7 +361,7 @@ function gapMessage({ t0 }: NotificationRow, now: number): string {
 async function loadRows(
   live: ActiveBroadcast,
   deps: BroadcastActivatorDeps,
-  { again, givenUp, silenced }: { again: boolean; givenUp: string | null; silenced: ReadonlySet<number> },
+  { again, givenUp, silenced }: { again: boolean; givenUp: Sentence | null; silenced: ReadonlySet<number> },
 ): Promise<void> {
   const { clock, emergencyPrecedence } = deps;
   const isUrgent = live.priority === EMERGENCY;
@@ -408,10 +404,10 @@ async function finishInterrupted(
 }
 
 const END_REASONS = {
-  finish: "The audio was over before the device answered.",
-  interrupted: "The appliance was not running and recovered too late.",
-  aborted: "The message was ended by a user.",
-  expired: "The message has expired.",
-  unresponsive: "The device did not answer the last messages, and this message skips such devices.",
-  silenced: "An emergency suppresses bells here until its all-clear.",
+  finish: sentence("delivery.audio-over"),
+  interrupted: sentence("delivery.interrupted"),
+  aborted: sentence("delivery.aborted"),
+  expired: sentence("delivery.expired"),
+  unresponsive: sentence("delivery.unresponsive"),
+  silenced: sentence("delivery.silenced"),
 };

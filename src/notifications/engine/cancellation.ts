@@ -1,5 +1,6 @@
 import type { Timer } from "../../lib/clock.ts";
 import { ConflictError, notFound } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import notificationActivities from "../../resources/notifications/notification-activities.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import type { ActorContext, Transaction } from "../../store/store.ts";
@@ -166,13 +167,11 @@ export function createCancellationService(deps: CancellationDeps): CancellationS
 function rejectedChange(row: NotificationRow, was: "aborted" | "expired", { actor }: ActorContext, now: number) {
   const over = { stage: "settled", stageAt: now, settledAt: now } as const;
   if (was === "expired") {
-    const message = "The message was not approved in time and was not sent.";
+    const message = sentence("activity.not-approved");
     return { change: { ...over, approval: "expired" } as const, message };
   }
   const isInitiator = actor.userId === row.initiatorId;
-  const message = isInitiator
-    ? "The message was withdrawn and was not sent."
-    : `${actor.name} refused the message; it was not sent.`;
+  const message = isInitiator ? sentence("activity.withdrawn") : sentence("activity.refused", { name: actor.name });
   return { change: { ...over, approval: "refused", approverId: actor.userId } as const, message };
 }
 

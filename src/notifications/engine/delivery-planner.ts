@@ -1,3 +1,4 @@
+import { type Sentence, sentence, sentenceSql } from "../../lib/sentences/sentences.ts";
 import type { StoreReader, Transaction } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 import { type MessageSettings, parseEffectiveSettings } from "../compose/sending-profile.ts";
@@ -28,13 +29,13 @@ export type RemoteActivations = readonly (readonly [device: number, endpoint: nu
  * emergency ignores the licence.
  */
 function deliverabilitySql(acting: string, { priorityLevel }: Pick<NotificationRow, "priorityLevel">): string {
-  const unlicensed = "WHEN d.is_licensed = 0 THEN 'The licence does not include the device.'";
-  return `CASE WHEN d.defunct = 1 THEN 'The device is marked as out of use.'
+  const unlicensed = `WHEN d.is_licensed = 0 THEN ${sentenceSql("delivery.unlicensed")}`;
+  return `CASE WHEN d.defunct = 1 THEN ${sentenceSql("delivery.out-of-use")}
       ${priorityLevel === 0 ? "" : unlicensed}
       ELSE (SELECT problem FROM troubles WHERE troubles.provider = d.provider AND skips) END AS skipped,
-    CASE WHEN ${acting} = 0 THEN 'None of the appliances that may activate the device can be reached.'
-      WHEN ${acting} <> ? THEN 'The device belongs to an appliance that is not connected.'
-      WHEN d.provider IS NULL THEN 'No plugin serves the device.'
+    CASE WHEN ${acting} = 0 THEN ${sentenceSql("delivery.no-appliance")}
+      WHEN ${acting} <> ? THEN ${sentenceSql("delivery.other-appliance")}
+      WHEN d.provider IS NULL THEN ${sentenceSql("delivery.no-plugin")}
       ELSE (SELECT problem FROM troubles WHERE troubles.provider = d.provider AND NOT skips) END AS failed`;
 }
 
@@ -61,16 +62,16 @@ export function findProviderProblems(
   return JSON.stringify(troubles);
 }
 
-const excludedByProfile = (provider: string): string => `The notification profile excludes the plugin ${provider}.`;
+const excludedByProfile = (provider: string): Sentence => sentence("delivery.profile-excludes", { plugin: provider });
 
-const PROVIDER_PROBLEMS = { absent: "is not installed.", disabled: "is disabled." } as const;
+const PROVIDER_PROBLEMS = { absent: "delivery.plugin-absent", disabled: "delivery.plugin-disabled" } as const;
 /** SQL: the reasons that `describeProblem` gives to the row's provider. */
 const PROVIDER_PROBLEMS_SQL = `(${Object.values(PROVIDER_PROBLEMS)
-  .map((problem) => `'The plugin ' || provider || ' ${problem}'`)
+  .map((code) => sentenceSql(code, { plugin: "provider" }))
   .join(", ")})`;
 
-const describeProblem = (provider: string, state: keyof typeof PROVIDER_PROBLEMS): string =>
-  `The plugin ${provider} ${PROVIDER_PROBLEMS[state]}`;
+const describeProblem = (provider: string, state: keyof typeof PROVIDER_PROBLEMS): Sentence =>
+  sentence(PROVIDER_PROBLEMS[state], { plugin: provider });
 
 /** The channels that rows of a message could not be given to, with the reason. */
 export function findUnreachedChannels(reader: StoreReader, { pk }: Pick<NotificationRow, "pk">): UnreachedChannels {
@@ -162,8 +163,8 @@ export function previewDevices(
        FROM devices d WHERE d.pk IN (SELECT value FROM json_each(?))
      )
      SELECT id, description AS name, type, coalesce(skipped, iif(is_carried, NULL, failed)) AS problem,
-       CASE WHEN failures > 0 THEN 'The device did not answer the last message.'
-            WHEN attributes ->> 'IsRegistered' = 'false' THEN 'The device is not registered.' END AS doubt,
+       CASE WHEN failures > 0 THEN ${sentenceSql("delivery.last-unanswered")}
+            WHEN attributes ->> 'IsRegistered' = 'false' THEN ${sentenceSql("delivery.unregistered")} END AS doubt,
        EXISTS (SELECT 1 FROM notifications n JOIN deliveries l ON l.notification_pk = n.pk AND l.device_pk = seen.pk
          WHERE n.stage IN ('deliver', 'collect') AND l.ended_at IS NULL) AS busy
      FROM seen`,
@@ -245,7 +246,7 @@ const REOPEN_SQL = `SET level = CASE WHEN skipped IS NOT NULL THEN 'skipped' WHE
   provider = carrier, retry_at = NULL, sent_at = NULL, accepted_at = NULL, playing_at = NULL, proven_at = NULL, late = 0, text_only = 0, repeat_level = NULL, not_after = ?, updated_at = ?`;
 
 /** Proven states stay, whatever the result of the repeat. */
-const REPEAT_SQL = `SET repeat_level = iif(skipped IS NULL, 'planned', 'skipped'), reason = 'Not sent again: ' || skipped,
+const REPEAT_SQL = `SET repeat_level = iif(skipped IS NULL, 'planned', 'skipped'), reason = ${sentenceSql("delivery.not-sent-again", { reason: "skipped" })},
   ended_at = CASE WHEN skipped IS NOT NULL THEN ? END, provider = carrier, retry_at = NULL, not_after = ?, updated_at = ?`;
 
 /** The proven state and the reason stay until the audio is heard. */
@@ -325,7 +326,7 @@ function reopenDevices(
 /** The same for user devices; one disabled since then is skipped with a reason. */
 export function reopenUserDeliveries(tx: Transaction, row: NotificationRow, limit: number, deps: ReopenDeps): number {
   const query = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
-      CASE WHEN d.disabled = 1 THEN 'The device was disabled.' ELSE ${NO_CHANNEL} END AS skipped
+      CASE WHEN d.disabled = 1 THEN ${sentenceSql("delivery.device-disabled")} ELSE ${NO_CHANNEL} END AS skipped
     FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${DEVICE_TYPE_SQL}
     WHERE l.pk IN (${UNREACHED_SQL} AND user_device_pk IS NOT NULL LIMIT ?)`;
   const { providers, before } = deps;
@@ -354,7 +355,7 @@ export function reopenUnansweredDeliveries(
   );
   const { last, n } = { last: looked?.last ?? after, n: looked?.n ?? 0 };
   const query = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
-      CASE WHEN d.disabled = 1 THEN 'The device was disabled.' ELSE ${NO_CHANNEL} END AS skipped
+      CASE WHEN d.disabled = 1 THEN ${sentenceSql("delivery.device-disabled")} ELSE ${NO_CHANNEL} END AS skipped
     FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${DEVICE_TYPE_SQL}
     WHERE l.pk IN (SELECT o.pk FROM deliveries o JOIN notification_recipients r
         ON r.notification_pk = o.notification_pk AND r.user_pk = o.user_pk
@@ -408,10 +409,8 @@ const DEVICE_TYPE_SQL =
 
 const CHANNELS = `channels(type, provider, problem) AS MATERIALIZED (
   SELECT value ->> 'type', value ->> 'provider', value ->> 'problem' FROM json_each(?))`;
-const NO_CHANNEL =
-  "CASE WHEN c.provider IS NULL THEN 'No plugin serves devices of type ' || d.type || '.' ELSE c.problem END";
-const NO_GROUP_CHANNEL =
-  "CASE WHEN c.provider IS NULL THEN 'No plugin serves groups of type ' || g.type || '.' ELSE c.problem END";
+const NO_CHANNEL = `CASE WHEN c.provider IS NULL THEN ${sentenceSql("delivery.no-plugin-for-device-type", { type: "d.type" })} ELSE c.problem END`;
+const NO_GROUP_CHANNEL = `CASE WHEN c.provider IS NULL THEN ${sentenceSql("delivery.no-plugin-for-group-type", { type: "g.type" })} ELSE c.problem END`;
 
 /**
  * Creates the rows for the recipients' devices: carried by the plugin that serves their type, skipped when there is

@@ -1,3 +1,4 @@
+import { asGiven, type Sentence } from "../../lib/sentences/sentences.ts";
 import type { DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "../../plugin-api/index.ts";
 import type { ProfileSchema, ProfileSetting } from "../compose/profile-settings.ts";
 
@@ -43,4 +44,9 @@ export function providerSettings(
   const id = providers.extensionId(provider);
   const { disabled = false, value = {} } = settings.find((setting) => setting.id === id) ?? {};
   return { disabled, value: providers.profileSchema(id)?.withDefaults(value) ?? value };
+}
+
+/** The reason that a channel gives, in its words; null without one. */
+export function reasonOf({ reason }: Pick<OutcomeDetails, "reason">): Sentence | null {
+  return reason === undefined ? null : asGiven(reason);
 }

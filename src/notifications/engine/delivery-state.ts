@@ -3,6 +3,7 @@
  * until they are used up or the message is no longer useful.
  */
 
+import { asGiven, type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import type { OutcomeDetails, OutcomeLevel } from "../../plugin-api/index.ts";
 import { isMissedAudio, MISSED_AUDIO_REASONS } from "../../resources/notifications/missed-audio.ts";
 import type { Delivery, EndLevel, ProvenState } from "./delivery.ts";
@@ -88,12 +89,12 @@ export function promote(
  * attempt the delivery has failed for the reason of that attempt: what ends it afterwards (a skip, the deadline, the end
  * of the audio) says nothing about the device.
  */
-export function finish(delivery: Delivery, level: EndLevel | null, reason: string | null, at: number): void {
+export function finish(delivery: Delivery, level: EndLevel | null, reason: Sentence | null, at: number): void {
   const isLost = level !== null && !isReached(delivery);
   const failure = isLost && level !== "failed" ? delivery.failure : null;
   if (isLost) delivery.level = failure === null ? level : "failed";
   const stated = failure ?? reason;
-  if (stated !== null) delivery.reason = stated.slice(0, MAX_REASON_LENGTH);
+  if (stated !== null) delivery.reason = shortened(stated);
   delivery.endedAt = at;
   delivery.retryAt = null;
 }
@@ -116,9 +117,13 @@ export function effectiveState(delivery: Delivery): ProvenState {
   };
 }
 
-function reasonOfFailedRepeat(before: string | null, reason: string | null): string | null {
+function reasonOfFailedRepeat(before: Sentence | null, reason: Sentence | null): Sentence | null {
   if (isMissedAudio(before)) return before;
-  return reason && `Sent again without success: ${reason}`.slice(0, MAX_REASON_LENGTH);
+  return reason && shortened(sentence("delivery.sent-again-failed", { reason }));
+}
+
+function shortened(reason: Sentence): Sentence {
+  return reason.length <= MAX_REASON_LENGTH ? reason : asGiven(reason.slice(0, MAX_REASON_LENGTH));
 }
 
 /** Ms until a failed delivery is retried; null when it is not. The only place that decides this. */

@@ -1,3 +1,4 @@
+import type { Sentence } from "../../lib/sentences/sentences.ts";
 import type { DeliveryItem, OutcomeDetails } from "../../plugin-api/index.ts";
 import type { DeliveryLevel } from "../../resources/notifications/delivery-levels.ts";
 import type { DeliveryOutcome } from "./delivery-providers.ts";
@@ -33,7 +34,7 @@ export interface DeliveryOwner {
   /** The delivery was handed to its channel, or waits for its device: the hand-over need not wait for it any more. */
   markDispatched(delivery: Delivery): void;
   /** Ends a delivery; the level applies only where nothing better is proven. Has no effect on an ended one. */
-  end(delivery: Delivery, level: EndLevel, reason: string): void;
+  end(delivery: Delivery, level: EndLevel, reason: Sentence): void;
   handleOutcome(delivery: Delivery, outcome: DeliveryOutcome): void;
   /** The item for the channel. */
   createItem(delivery: Delivery, device: ItemDevice): DeliveryItem;
@@ -78,9 +79,9 @@ export interface Delivery {
   /** The device did not answer the last messages: it is asked after the others. */
   readonly previouslyFailed: boolean;
   level: DeliveryLevel;
-  reason: string | null;
+  reason: Sentence | null;
   /** Reason of the last attempt, where the channel reported that it failed; null before one and after a proof. */
-  failure: string | null;
+  failure: Sentence | null;
   /** The device shows the text and plays no audio. Known once it has accepted the message. */
   textOnly: boolean;
   attempt: number;
@@ -106,7 +107,7 @@ export interface Delivery {
   /** It backs off because nothing could leave the appliance, and is retried as soon as the network changes. */
   awaitsNetwork?: boolean;
   /** Why its channel itself could not be reached, since the row was last written; null when it could. */
-  channelDown: string | null;
+  channelDown: Sentence | null;
   /** The start of the audio need not wait for it: it has joined, or failed once. */
   joinState: "no" | "joined" | "failed";
   /** Reports of the device since the row was last written, beyond its level. */

@@ -1,4 +1,5 @@
 import type { Log } from "../../lib/log.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import userDevices from "../../resources/people/user-devices.ts";
 import type { ActorContext, Store, Sync } from "../../store/store.ts";
 import type { Delivery } from "./delivery.ts";
@@ -15,7 +16,7 @@ export function deactivateUserDevice(
 ): void {
   const row = userDevice === null ? null : store.getByPk(userDevices, userDevice);
   if (!row) return;
-  const disabledReason = (details.reason ?? "The device no longer exists.").slice(0, MAX_REASON_LENGTH);
+  const disabledReason = (details.reason ?? sentence("delivery.device-gone")).slice(0, MAX_REASON_LENGTH);
   store
     .write((tx) => {
       // It may have been removed or registered again in the meantime.

@@ -1,5 +1,6 @@
 import type { DeviceClaim, DeviceClaims } from "../../devices/device-claims.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { DeliveryItem } from "../../plugin-api/index.ts";
 import type { Delivery } from "./delivery.ts";
 import type { DeliveryProviders } from "./delivery-providers.ts";
@@ -36,7 +37,7 @@ const PRIORITY_LANES = 20;
 const EMERGENCY = 0;
 /** Lanes of emergencies come first. */
 const URGENT_LANES = 2;
-const PREEMPTED_REASON = "A more urgent message took over the device.";
+const PREEMPTED_REASON = sentence("delivery.preempted");
 
 interface ProviderQueue {
   /** First in, first out; `heads` counts those taken. */
@@ -141,7 +142,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     for (const [at, delivery] of batch.entries()) {
       const item = items[at];
       if (!item) {
-        delivery.owner.end(delivery, "skipped", "The device was deleted.");
+        delivery.owner.end(delivery, "skipped", sentence("delivery.device-deleted"));
         continue;
       }
       ready.push(item);
@@ -154,8 +155,9 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   };
 
   const failQueued = (provider: string, channel: ProviderQueue, state: "disabled" | "absent"): void => {
-    const reason =
-      state === "disabled" ? `The channel ${provider} is disabled.` : `The channel ${provider} does not exist.`;
+    const reason = sentence(state === "disabled" ? "delivery.channel-disabled" : "delivery.channel-absent", {
+      channel: provider,
+    });
     for (let taken = 0; taken < MAX_BATCH_ITEMS; taken++) {
       const delivery = nextDelivery(channel, PRIORITY_LANES);
       if (!delivery) return;
@@ -203,12 +205,12 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 function endBusy(delivery: Delivery, holder: Delivery | undefined): void {
   const { owner } = delivery;
   if (holder && owner.soundsAt !== null && holder.owner.soundsAt === owner.soundsAt)
-    owner.end(delivery, "skipped", `The device rings for ${holder.owner.id} at the same time.`);
+    owner.end(delivery, "skipped", sentence("delivery.rings-elsewhere", { notification: holder.owner.id }));
   else
     owner.end(
       delivery,
       holder && holder.priority < delivery.priority ? "skipped" : "failed",
-      "The device is busy with another message.",
+      sentence("delivery.busy"),
     );
 }
 

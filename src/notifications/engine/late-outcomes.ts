@@ -3,7 +3,7 @@ import type { ActorContext, Store, Transaction } from "../../store/store.ts";
 import { NO_REASON_GIVEN } from "./active-broadcast-end.ts";
 import { incrementCounter } from "./counters.ts";
 import type { Delivery } from "./delivery.ts";
-import type { DeliveryOutcome } from "./delivery-providers.ts";
+import { type DeliveryOutcome, reasonOf } from "./delivery-providers.ts";
 import { isFailureLevel, promote } from "./delivery-state.ts";
 import { deactivateUserDevice } from "./device-deactivation.ts";
 import { recordMatch } from "./device-start-times.ts";
@@ -30,24 +30,24 @@ export function applyLateOutcome(
     (REVOCABLE_LEVELS.includes(delivery.level) || wasUnanswered(delivery))
   ) {
     delivery.level = "failed";
-    delivery.reason = details.reason ?? NO_REASON_GIVEN;
+    delivery.reason = reasonOf(details) ?? NO_REASON_GIVEN;
     return true;
   }
   if (isAutonomous && !isFailureLevel(level)) {
     if (delivery.level !== "planned" && isFailureLevel(delivery.level)) delivery.level = "sent";
     if (!promote(delivery, level, at)) return false;
-    delivery.reason = details.reason ?? null;
+    delivery.reason = reasonOf(details);
     return true;
   }
   if (details.afterwards !== true || isFailureLevel(level)) return false;
   // The deadline of a text is long over before a handset is switched on again.
   if (wasUnanswered(delivery)) Object.assign(delivery, { level: "sent", reason: null });
   if (promote(delivery, level, at)) {
-    if (details.match) delivery.reason = details.reason ?? null;
+    if (details.match) delivery.reason = reasonOf(details);
     return true;
   }
   if (details.reason === undefined || level !== delivery.level) return false;
-  delivery.reason = details.reason;
+  delivery.reason = reasonOf(details);
   return true;
 }
 

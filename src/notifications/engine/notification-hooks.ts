@@ -1,4 +1,5 @@
 import { BugError, ConflictError } from "../../lib/errors.ts";
+import { readSentence } from "../../lib/sentences/sentences.ts";
 import { floorPlansOf } from "../../places/floor-plan.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../../resources/notifications/notification-activity-types.ts";
 import type notifications from "../../resources/notifications/notifications.ts";
@@ -11,6 +12,7 @@ import { NOTIFICATION_OWNED_TABLES } from "../schema.ts";
 import { findCatchingUp } from "./catch-up.ts";
 import { countLevels, outcomesOf, readCounters } from "./counters.ts";
 import { isHeld } from "./hold-registry.ts";
+import type { NotificationPreview } from "./preview.ts";
 
 /**
  * Hooks of notifications: only the notification service creates them; one in progress cannot be deleted, except by the
@@ -121,7 +123,7 @@ function answerCounts(options: readonly string[], known: ReadonlyMap<string, num
   return Object.fromEntries(counts);
 }
 
-type StoredPreview = Record<string, unknown> & { recipientCount: number };
+type StoredPreview = Pick<NotificationPreview, "recipientCount" | "notReached" | "offline">;
 
 function previewsOf(reader: StoreReader, rows: readonly NotificationRow[]): Map<number, StoredPreview> {
   const drafts = rows.filter(({ draft }) => draft).map(({ pk }) => pk);
@@ -130,7 +132,18 @@ function previewsOf(reader: StoreReader, rows: readonly NotificationRow[]): Map<
     "SELECT notification AS pk, found FROM notification_previews WHERE notification IN (SELECT value FROM json_each(?))",
     JSON.stringify(drafts),
   );
-  return new Map(lines.map(({ pk, found }) => [pk, JSON.parse(found) as StoredPreview]));
+  return new Map(lines.map(({ pk, found }) => [pk, withSentences(JSON.parse(found) as StoredPreview)]));
+}
+
+/** The reasons of a preview by code, beside their texts. */
+function withSentences(preview: StoredPreview): StoredPreview {
+  const add = <T extends { reason: string }>(each: T) => ({ ...each, reasonSentence: readSentence(each.reason) });
+  const { notReached, offline } = preview;
+  return {
+    ...preview,
+    notReached: notReached.map(add),
+    offline: { ...offline, devices: offline.devices.map(add) },
+  };
 }
 
 const COUNTERS: ReadonlyMap<string, string> = new Map(

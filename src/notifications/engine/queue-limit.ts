@@ -1,4 +1,5 @@
 import { CallerError } from "../../lib/errors.ts";
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/on-premises-extension.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import type { ActorContext, Transaction } from "../../store/store.ts";
@@ -89,8 +90,8 @@ interface QueueTimeout {
   seconds: number;
 }
 
-function timeoutReason(seconds: number): string {
-  return `The device was busy for ${seconds} s, the maximum wait of the message.`;
+function timeoutReason(seconds: number): Sentence {
+  return sentence("delivery.busy-too-long", { seconds });
 }
 
 /** True when a group is to be notified. */
@@ -107,7 +108,7 @@ function recordDecision(
   if (tells) recordTimerDecision(tx, due, String(devices));
   else completeTimer(tx, due);
   if (devices > 0) {
-    const message = `The message waited for ${devices} devices for ${seconds} s and stopped waiting.`;
+    const message = sentence("activity.stopped-waiting", { devices, seconds });
     logActivity(tx, row, { message, ...waited }, deps);
   }
   return tells;

@@ -1,3 +1,5 @@
+import type { SentenceReference } from "../../lib/sentences/reference.ts";
+import { readSentence } from "../../lib/sentences/sentences.ts";
 import type deliveries from "../../resources/notifications/deliveries.ts";
 import { deviceOutcome } from "../../resources/notifications/device-outcomes.ts";
 import type notificationActivities from "../../resources/notifications/notification-activities.ts";
@@ -42,9 +44,10 @@ export const deliveryHooks: ResourceHooks<typeof deliveries> = {
       JSON.stringify(ids),
     );
     const attributes = new Map(lines.map((line) => [line.id, line.attributes]));
-    return rows.map(({ deviceId, level, textOnly }) => ({
+    return rows.map(({ deviceId, level, textOnly, reason }) => ({
       attributes: JSON.parse(attributes.get(deviceId ?? "") ?? "{}"),
       outcome: deviceOutcome({ level, textOnly }),
+      reasonSentence: reason && readSentence(reason),
     }));
   },
 };
@@ -52,12 +55,19 @@ export const deliveryHooks: ResourceHooks<typeof deliveries> = {
 /** Hooks of activity log entries: show the name of the observing appliance on request; one query per page. */
 export const activityHooks: ResourceHooks<typeof notificationActivities> = {
   present(rows, { reader, query }) {
-    if (query.includeEndpointName !== true) return rows.map(() => ({}));
+    const sentences = rows.map(({ details }) => ({ detailsSentence: sentenceOfDetails(details) }));
+    if (query.includeEndpointName !== true) return sentences;
     const lines = reader.all<{ id: string; name: string | null }>(
       "SELECT id, name FROM endpoints WHERE id IN (SELECT value FROM json_each(?))",
       JSON.stringify([...new Set(rows.map(({ endpointId }) => endpointId))]),
     );
     const names = new Map(lines.map(({ id, name }) => [id, name]));
-    return rows.map(({ endpointId }) => ({ endpointName: names.get(endpointId ?? "") ?? null }));
+    return rows.map(({ endpointId }, at) => ({ ...sentences[at], endpointName: names.get(endpointId ?? "") ?? null }));
   },
 };
+
+function sentenceOfDetails(details: unknown): SentenceReference | null {
+  const { message, reason } = (details ?? {}) as { message?: unknown; reason?: unknown };
+  const text = message ?? reason;
+  return typeof text === "string" ? readSentence(text) : null;
+}

@@ -1,4 +1,5 @@
 import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
+import { readSentence } from "../../lib/sentences/sentences.ts";
 import { deviceOutcome } from "../../resources/notifications/device-outcomes.ts";
 import { countOutcomes, reachVerdict, sumOutcomes } from "../../resources/notifications/outcome-counts.ts";
 import type {
@@ -141,7 +142,7 @@ export async function devicesByRoom(
 ): Promise<DevicesByPlace> {
   const byName = zonesByName(reader);
   const byRoom = new Map<number | null, PlacedDevice[]>();
-  for (const lines of readChunks<Omit<PlacedDevice, "outcome"> & { location: string | null }>(
+  for (const lines of readChunks<Omit<PlacedDevice, "outcome" | "reasonSentence"> & { location: string | null }>(
     reader,
     DEVICE_STATES_SQL,
     notificationPk,
@@ -149,7 +150,8 @@ export async function devicesByRoom(
     for (const { pk: _pk, zone, location, ...device } of lines) {
       const textOnly = Boolean(device.textOnly);
       const outcome = deviceOutcome({ level: device.level, textOnly });
-      addToRoom(byRoom, zone ?? byName.get(location ?? "") ?? null, { ...device, textOnly, outcome });
+      const reasonSentence = device.reason === null ? null : readSentence(device.reason);
+      addToRoom(byRoom, zone ?? byName.get(location ?? "") ?? null, { ...device, textOnly, outcome, reasonSentence });
     }
     await yieldToEventLoop(clock);
   }

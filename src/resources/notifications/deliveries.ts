@@ -1,5 +1,6 @@
 import { boolean, computed, integer, internal, number, option, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField } from "../sentence-field.ts";
 import { DELIVERY_LEVELS } from "./delivery-levels.ts";
 import { DEVICE_OUTCOMES } from "./device-outcomes.ts";
 
@@ -54,6 +55,7 @@ export default defineResource({
     level: option("Delivery level.", DELIVERY_LEVELS, { readOnly: true, default: "planned" }),
     outcome: computed(`Level and textOnly in plain terms: ${DEVICE_OUTCOMES.join(", ")}.`, "text"),
     reason: text("Reason for the level.", { readOnly: true, max: 500 }),
+    reasonSentence: sentenceField("Reason"),
     attempt: integer("Attempts so far.", { readOnly: true, default: 0 }),
     priority: integer("0 highest … 9 lowest.", { readOnly: true, max: 9, default: 5 }),
     late: boolean("The device joined after the audio had started.", { readOnly: true, default: false }),

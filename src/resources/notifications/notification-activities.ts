@@ -1,5 +1,6 @@
 import { computed, json, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField } from "../sentence-field.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "./notification-activity-types.ts";
 
 /**
@@ -28,6 +29,7 @@ export default defineResource({
     endpointName: computed("Name of the appliance.", "text", { nullable: true, when: "includeEndpointName" }),
     type: option("Type of activity.", NOTIFICATION_ACTIVITY_TYPES, { required: true }),
     details: json("Details, by type."),
+    detailsSentence: sentenceField("Message or reason of the details"),
     readStatus: option("For set-read-status: the new status.", ["read", "unread"]),
     confirmationOption: text("For confirmation: the answer.", { max: 140 }),
   },

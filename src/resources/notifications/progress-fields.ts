@@ -1,4 +1,5 @@
 import { computed, integer, number, option, text } from "../../schema/field.ts";
+import { sentenceField } from "../sentence-field.ts";
 import { type DeviceOutcome, REACH_VERDICTS } from "./device-outcomes.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "./notification-activity-types.ts";
 
@@ -23,7 +24,7 @@ const PREVIEW = {
   userDevices: computed("Number of user devices of the recipients, by type.", "object", { of: COUNT }),
   devices: computed("Number of appliance devices that would be contacted, by type.", "object", { of: COUNT }),
   notReached: computed("Devices to which nothing would be sent, by reason.", "array", {
-    of: { reason: text("Reason.", { required: true }), count: COUNT },
+    of: { reason: text("Reason.", { required: true }), reasonSentence: sentenceField("Reason"), count: COUNT },
   }),
   offline: computed("Devices that would be contacted and may not respond; the first 100 by name.", "object", {
     of: {
@@ -34,6 +35,7 @@ const PREVIEW = {
           name: text("Description of the device.", { required: true }),
           type: text("Device type.", { required: true }),
           reason: text("Reason why it may not respond.", { required: true }),
+          reasonSentence: sentenceField("Reason"),
         },
       }),
     },

@@ -1,3 +1,4 @@
+import type { SentenceReference } from "../../lib/sentences/reference.ts";
 import type { DeliveryEvidence, DeviceOutcome, OutcomeCounts, ReachVerdict } from "./device-outcomes.ts";
 
 /** A zone with the names of its parents. */
@@ -29,6 +30,7 @@ export interface PlacedDevice extends DeliveryEvidence {
   name: string;
   outcome: DeviceOutcome;
   reason: string | null;
+  reasonSentence: SentenceReference | null;
 }
 
 /** Result of a message in a building. */

@@ -1,3 +1,4 @@
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import { storeLevelCounts } from "../../notifications/engine/counters.ts";
 import { APPLIANCES_PROVIDER, type DeliveryOutcome } from "../../notifications/engine/delivery-providers.ts";
 import { UNREACHED_LEVELS_SQL } from "../../notifications/engine/delivery-state.ts";
@@ -7,16 +8,16 @@ import type { CommandOutcome } from "../protocol/frames.ts";
 
 /** Level and reason of deliveries that the appliance did not report individually, by the outcome of the command. */
 export const OUTCOME_LEVELS: Readonly<
-  Partial<Record<CommandOutcome | "heard", readonly [OutcomeLevel, string | null]>>
+  Partial<Record<CommandOutcome | "heard", readonly [OutcomeLevel, Sentence | null]>>
 > = {
   heard: ["sent", null],
-  done: ["failed", "The appliance did not report a result for the device."],
-  expired: ["expired", "The appliance received the notification too late."],
-  cancelled: ["expired", "The notification was cancelled."],
-  interrupted: ["failed", "The appliance restarted while it played the notification."],
-  failed: ["failed", "The appliance failed to play the notification."],
-  skipped: ["skipped", "Another appliance played the notification."],
-  unknown: ["failed", "The outcome is unknown: the appliance was restored from a backup."],
+  done: ["failed", sentence("delivery.appliance-done")],
+  expired: ["expired", sentence("delivery.appliance-expired")],
+  cancelled: ["expired", sentence("delivery.appliance-cancelled")],
+  interrupted: ["failed", sentence("delivery.appliance-interrupted")],
+  failed: ["failed", sentence("delivery.appliance-failed")],
+  skipped: ["skipped", sentence("delivery.appliance-skipped")],
+  unknown: ["failed", sentence("delivery.appliance-unknown")],
 };
 
 /** Result of one delivery, as an appliance reports it. */

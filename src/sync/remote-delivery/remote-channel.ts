@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import { derivedId, newId } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import {
   APPLIANCES_PROVIDER,
   type DeliveryOutcome,
@@ -310,7 +311,7 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
     const lines = parseDeliveryReports(report.levels).filter(({ deliveryId }) => own.has(deliveryId));
     for (const { deliveryId } of lines) own.delete(deliveryId);
     reportOutcomes(lines.map(({ deliveryId, level, reason }) => toOutcome(deliveryId, level, reason, true)));
-    const [level, text] = OUTCOME_LEVELS[outcome] ?? ["failed", "The appliance reported an unknown outcome."];
+    const [level, text] = OUTCOME_LEVELS[outcome] ?? ["failed", sentence("delivery.appliance-unknown-outcome")];
     const reportUnreported = (): void => reportOutcomes([...own].map((each) => toOutcome(each, level, text, true)));
     const isUnserved = outcome === "done" || outcome === "failed";
     const next = relay && isUnserved && own.size > 0 ? nextCandidate(relay, deps.isLinked) : null;

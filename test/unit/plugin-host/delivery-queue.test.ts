@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { asGiven } from "../../../src/lib/sentences/sentences.ts";
 import type { DeliveryOutcome } from "../../../src/notifications/engine/delivery-providers.ts";
 import type { DeliveryItem, OutcomeLevel } from "../../../src/plugin-api/index.ts";
 import { createDeliveryQueue } from "../../../src/plugin-host/delivery-queue.ts";
@@ -225,7 +226,7 @@ describe("failing all deliveries", () => {
     handOver.add([...many(1, 3), sounding(4, { notificationId: other })]);
     handOver.report([note(1, "accepted")]);
     handOver.pause();
-    handOver.failAll("it is off");
+    handOver.failAll(asGiven("it is off"));
     expect(outcomes.every(({ details }) => details.channelDown)).toBe(true);
     expect(outcomes.map(({ deliveryId, level, details }) => [deliveryId, level, details.reason])).toEqual([
       [2, "failed", "it is off"],

@@ -7,6 +7,7 @@ import type {
   RollCallEntry,
   RoomLocation,
 } from "../../../resources/notifications/roll-call.ts";
+import type { SentenceOfApi } from "../i18n/translator.ts";
 
 export type { PlacedDevice, RollCallEntry, RoomLocation };
 
@@ -33,8 +34,11 @@ export interface Named {
 export interface Reach {
   recipientCount: number;
   devices: Readonly<Record<string, number>>;
-  notReached: readonly { reason: string; count: number }[];
-  offline: { count: number; devices: readonly { id: string; name: string; reason: string }[] };
+  notReached: readonly { reason: string; reasonSentence: SentenceOfApi | null; count: number }[];
+  offline: {
+    count: number;
+    devices: readonly { id: string; name: string; reason: string; reasonSentence: SentenceOfApi | null }[];
+  };
   inUse: number;
   soundSeconds: number;
   expectedSeconds: number | null;

@@ -1,5 +1,6 @@
 import { invalidValue } from "../../../lib/errors.ts";
 import { newId } from "../../../lib/ids.ts";
+import { sentence } from "../../../lib/sentences/sentences.ts";
 import { inspectRecording } from "../../../media/recording-inspection.ts";
 import { ssrcOf } from "../../../media/rtp.ts";
 import { readAllowList } from "../../../permissions/security-group-actions.ts";
@@ -237,7 +238,7 @@ function insert(
   const row = tx.create(notifications, named, by, own);
   if (row.draft) return row;
   if (row.approval === "waiting") {
-    const details = { message: "The message waits for approval by another person." };
+    const details = { message: sentence("activity.waits-for-approval") };
     addActivity(tx, { notificationId: row.id, type: "info", userId: row.initiatorId, endpointId, details }, by);
   } else {
     startSending(tx, row, by, endpointId);

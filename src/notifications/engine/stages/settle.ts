@@ -1,3 +1,4 @@
+import { sentence } from "../../../lib/sentences/sentences.ts";
 import { MISSED_AUDIO_REASONS } from "../../../resources/notifications/missed-audio.ts";
 import notifications from "../../../resources/notifications/notifications.ts";
 import type { Transaction } from "../../../store/store.ts";
@@ -47,11 +48,8 @@ function logMissedAudio(tx: Transaction, row: NotificationRow, { endpointId, by 
     MISSED_AUDIO_REASONS.joined,
   );
   if (!found?.n) return;
-  const summary =
-    found.n === 1 ? "1 phone was reached: it only shows" : `${found.n} phones were reached: they only show`;
-  const advice =
-    row.priorityLevel === 0 ? "The emergency is sent to them again." : "With more repetitions it lasts longer.";
-  const message = `The audio was over before ${summary} the message. ${advice}`;
+  const code = row.priorityLevel === 0 ? "activity.audio-missed-emergency" : "activity.audio-missed";
+  const message = sentence(code, { count: found.n });
   const values = { notificationId: row.id, type: "info" as const, endpointId: endpointId() };
   addActivity(tx, { ...values, details: { message } }, by);
 }
@@ -83,7 +81,7 @@ async function endOpenRows(row: NotificationRow, deps: EngineDeps): Promise<void
 const HAS_FAILED = "level = 'planned' AND reason IS NOT NULL";
 
 const END_REASONS = {
-  aborted: "The message was ended by a user.",
-  expired: "The message has expired.",
-  "given-up": "The message could not be carried out in time.",
+  aborted: sentence("delivery.aborted"),
+  expired: sentence("delivery.expired"),
+  "given-up": sentence("delivery.given-up"),
 };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { asGiven } from "../../../../src/lib/sentences/sentences.ts";
 import type { Delivery } from "../../../../src/notifications/engine/delivery.ts";
 import { finish, promote, retryDelayMs } from "../../../../src/notifications/engine/delivery-state.ts";
 import { decideResume, type StoredBroadcastState } from "../../../../src/notifications/engine/resume-policy.ts";
@@ -103,7 +104,7 @@ describe("a delivery", () => {
 
   it("does not rise after its end", () => {
     const one = delivery();
-    finish(one, "failed", "no answer", 10);
+    finish(one, "failed", asGiven("no answer"), 10);
     expect(promote(one, "playing", 20)).toBe(false);
     expect(one).toMatchObject({ level: "failed", reason: "no answer", endedAt: 10 });
   });
@@ -115,7 +116,7 @@ describe("a delivery", () => {
     ["a zone that got nothing", { audioMode: "own", level: "planned" }, "expired"],
   ] as const)("keeps what was proven: %s", (_title, values, level) => {
     const one = delivery(values);
-    finish(one, "expired", "over", 10);
+    finish(one, "expired", asGiven("over"), 10);
     expect(one.level).toBe(level);
   });
 

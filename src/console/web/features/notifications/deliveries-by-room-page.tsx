@@ -9,6 +9,7 @@ import { ErrorLine } from "../../ui/error-line.tsx";
 import { OutcomeChip } from "../../ui/outcome-chip.tsx";
 import { ReachBar } from "../../ui/reach-bar.tsx";
 import { roomName } from "../../ui/room-name.ts";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { DrillChip, VerdictChip } from "../../ui/status-chip.tsx";
 import { UnavailablePage } from "../../ui/unavailable-page.tsx";
 import { useImage } from "../../ui/use-image.ts";
@@ -134,7 +135,11 @@ function RoomLine({ room, devices }: PlacedRoom) {
       {devices.map((device) => (
         <div key={device.deviceId} className="row">
           <span className="grow">{device.name}</span>
-          {device.reason && <span className="soft">{device.reason}</span>}
+          {device.reason && (
+            <span className="soft">
+              <SentenceText text={device.reason} sentence={device.reasonSentence} />
+            </span>
+          )}
           <OutcomeChip delivery={device} />
         </div>
       ))}

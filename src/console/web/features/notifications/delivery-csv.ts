@@ -1,5 +1,6 @@
 import { escapeCsvFormula } from "../../../../lib/csv-formula.ts";
 import type { DeliveryRow, RollCall } from "../../api/rows.ts";
+import type { Translator } from "../../i18n/translator.ts";
 
 const COLUMNS = [
   "name",
@@ -19,10 +20,13 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof DeliveryRow)[];
 
 /** The ledger as CSV (RFC 4180) with a head line; times are ISO in UTC. */
-export function deliveryCsv(rows: readonly DeliveryRow[]): string {
+export function deliveryCsv(rows: readonly DeliveryRow[], say: Translator["say"]): string {
   return table(
     COLUMNS,
-    rows.map((row) => COLUMNS.map((column) => row[column])),
+    rows.map(({ reasonSentence, ...row }) => {
+      const said = { ...row, reason: row.reason && say(row.reason, reasonSentence) };
+      return COLUMNS.map((column) => said[column]);
+    }),
   );
 }
 

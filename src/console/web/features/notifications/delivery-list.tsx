@@ -64,11 +64,11 @@ export function DeliveryList({ row }: { row: NotificationRow }) {
 }
 
 /** Why it has its level, and what a microphone in the room recorded. */
-function Reason({ row: { level, reason, matchDelayMs, matchLevelDb } }: { row: DeliveryRow }) {
-  const { t } = useTranslation();
+function Reason({ row: { level, reason, reasonSentence, matchDelayMs, matchLevelDb } }: { row: DeliveryRow }) {
+  const { t, say } = useTranslation();
   const isMeasured = level === "heard" && matchDelayMs !== null && matchLevelDb !== null;
   const match = isMeasured && t("notification.match", { delay: Math.round(matchDelayMs), level: matchLevelDb });
-  return <>{[reason, match].filter(Boolean).join(" ")}</>;
+  return <>{[reason && say(reason, reasonSentence), match].filter(Boolean).join(" ")}</>;
 }
 
 /** The query for the deliveries of one outcome. */
@@ -92,7 +92,7 @@ function ExportButton({ row }: { row: NotificationRow }) {
   const run = async () => {
     setDone(0);
     try {
-      const csv = deliveryCsv(await allDeliveries(client, row.id, setDone));
+      const csv = deliveryCsv(await allDeliveries(client, row.id, setDone), translator.say);
       downloadText(csv, "text/csv", `${row.createdAt.slice(0, 10)}-${row.id}.csv`);
     } catch (error) {
       notify(errorText(error, translator));

@@ -2,6 +2,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import { DEVICE_OUTCOMES, OUTCOME_TONES, outcomeTotal } from "../../../../resources/notifications/device-outcomes.ts";
 import type { ActivityRow, NotificationRow } from "../../api/rows.ts";
 import { useRow, useRows } from "../../api/use-rows.ts";
+import type { Translator } from "../../i18n/translator.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { ReachBar } from "../../ui/reach-bar.tsx";
@@ -161,13 +162,13 @@ function Answer({ answer, n }: { answer: string; n: number }) {
 }
 
 /** Message of the appliance about an entry. */
-function messageOf(details: unknown): string | null {
+function messageOf({ details, detailsSentence }: ActivityRow, say: Translator["say"]): string | null {
   const { message } = (details ?? {}) as { message?: unknown };
-  return typeof message === "string" ? message : null;
+  return typeof message === "string" ? say(message, detailsSentence) : null;
 }
 
 function ActivityLog({ notificationId }: { notificationId: string }) {
-  const { t, name } = useTranslation();
+  const { t, name, say } = useTranslation();
   const activities = useRows<ActivityRow>(
     "notifications/{notificationId}/activities",
     { notificationId },
@@ -182,7 +183,7 @@ function ActivityLog({ notificationId }: { notificationId: string }) {
             <span className="soft">
               <Timestamp at={row.createdAt} />
             </span>
-            {messageOf(row.details) ?? name("activity", row.type)}
+            {messageOf(row, say) ?? name("activity", row.type)}
             {row.user && <span className="soft">{row.user.name}</span>}
           </li>
         ))}

@@ -3,6 +3,7 @@ import type { AcceptedNotification, Reach, ReachWarning, TemplateRow } from "../
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { type NotificationDraft, notificationBody, notificationFormData, recordingOf } from "./notification-draft.ts";
 import { reachWarningOf, reachWarningText } from "./reach-warning-text.ts";
 
@@ -72,15 +73,16 @@ function ReachFigures({ reach, devices }: { reach: Reach; devices: number }) {
           <ul>
             {reach.offline.devices.map((device) => (
               <li key={device.id}>
-                {device.name}: {device.reason}
+                {device.name}: <SentenceText text={device.reason} sentence={device.reasonSentence} />
               </li>
             ))}
           </ul>
         </details>
       )}
-      {reach.notReached.map(({ reason, count }) => (
+      {reach.notReached.map(({ reason, reasonSentence, count }) => (
         <p key={reason}>
-          <span className="chip bad">{t("reach.not", { count: count })}</span> {reason}
+          <span className="chip bad">{t("reach.not", { count: count })}</span>{" "}
+          <SentenceText text={reason} sentence={reasonSentence} />
         </p>
       ))}
     </>
