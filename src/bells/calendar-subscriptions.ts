@@ -23,8 +23,9 @@ import {
   withoutCalendar,
 } from "./calendar-days.ts";
 import { type FetchedCalendar, fetchCalendar } from "./calendar-fetch.ts";
+import type { CalendarReader } from "./calendar-reader.ts";
 import { addDays, type DateSpan } from "./date-span.ts";
-import { type Holiday, type ParsedHolidays, parseHolidays, type RejectedEvent } from "./holidays.ts";
+import type { Holiday, ParsedHolidays, RejectedEvent } from "./holidays.ts";
 import { formatDayNumber } from "./local-time.ts";
 import { diffRings, type RingDiff, type RingDiffEntry } from "./ring-diff.ts";
 import { type LocalTimeContext, loadTimetables } from "./timetables.ts";
@@ -50,6 +51,7 @@ export interface CalendarSubscriptionsDeps {
   log: Log;
   by: ActorContext;
   times: LocalTimeContext;
+  reader: Pick<CalendarReader, "read">;
   ssrfGuard: SsrfGuard;
 }
 
@@ -104,7 +106,7 @@ const MAX_REJECTED = 20;
 
 /** Nothing is fetched before `start` or `refresh`. */
 export function createCalendarSubscriptions(deps: CalendarSubscriptionsDeps): CalendarSubscriptions {
-  const { store, clock, events, log, times } = deps;
+  const { store, clock, events, log, times, reader } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   const fetchSlot = createSemaphore(MAX_CONCURRENT_FETCHES);
@@ -237,7 +239,7 @@ export function createCalendarSubscriptions(deps: CalendarSubscriptionsDeps): Ca
     let rejected: RejectedEvent[] = [];
     const read = async (timeZone: string, span: DateSpan): Promise<Holiday[]> => {
       const key = [timeZone, span.startDate, span.endDate].join(" ");
-      const known = parsed.get(key) ?? (await parseHolidays(text, span, clock, { zones: times.zones, timeZone }));
+      const known = parsed.get(key) ?? (await reader.read(text, span, timeZone));
       parsed.set(key, known);
       rejected = known.rejected;
       return known.holidays;
