@@ -15,8 +15,9 @@ import {
   daysOfHolidays,
   groupDays,
 } from "./calendar-days.ts";
+import type { CalendarReader } from "./calendar-reader.ts";
 import { addDays, type DateSpan } from "./date-span.ts";
-import { type Holiday, type ParsedHolidays, parseHolidays, type RejectedEvent } from "./holidays.ts";
+import type { Holiday, ParsedHolidays, RejectedEvent } from "./holidays.ts";
 import { formatDayNumber } from "./local-time.ts";
 import { diffRings, type RingDiff, type RingDiffEntry } from "./ring-diff.ts";
 import { type LocalTimeContext, loadTimetables } from "./timetables.ts";
@@ -79,10 +80,12 @@ export function createCalendarComparer({
   store,
   clock,
   times,
+  reader,
 }: {
   store: Store;
   clock: Clock;
   times: LocalTimeContext;
+  reader: Pick<CalendarReader, "read">;
 }): CalendarComparer {
   const localDay = (at: number, timeZone: string): string =>
     formatDayNumber(Math.floor((at + times.zones.of(timeZone).offsetAt(at)) / DAY_MS));
@@ -150,7 +153,7 @@ export function createCalendarComparer({
     let rejected: RejectedEvent[] = [];
     const read = async (timeZone: string, span: DateSpan): Promise<Holiday[]> => {
       const key = [timeZone, span.startDate, span.endDate].join(" ");
-      const known = parsed.get(key) ?? (await parseHolidays(text, span, clock, { zones: times.zones, timeZone }));
+      const known = parsed.get(key) ?? (await reader.read(text, span, timeZone));
       parsed.set(key, known);
       rejected = known.rejected;
       return known.holidays;

@@ -42,6 +42,7 @@ export interface CalendarSubscriptionsDeps {
   log: Log;
   by: ActorContext;
   times: LocalTimeContext;
+  reader: Pick<CalendarReader, "read">;
   ssrfGuard: SsrfGuard;
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
-import { invalidValue } from "../lib/errors.ts";
+import { type CallerError, invalidValue } from "../lib/errors.ts";
 import { createTimeSlice, type TimeSlice } from "../lib/time-slice.ts";
 import { isTimeZone } from "../resources/bells/time-zones.ts";
 import { DEFAULT_CLOCK_RULES } from "../time-zones/time-zones.ts";
@@ -162,7 +162,8 @@ function* readEvents(text: string): Generator<CalendarEvent | null> {
   }
 }
 
-function calendarError(message: string) {
+/** The error of a calendar that is not imported. */
+export function calendarError(message: string): CallerError {
   return invalidValue("calendar", message);
 }
 

@@ -5,6 +5,7 @@ import type { IdentityProviderRow } from "../auth/identity-providers.ts";
 import type { LoginService } from "../auth/login.ts";
 import type { OAuthService } from "../auth/oauth.ts";
 import type { AccessControl } from "../auth/principal.ts";
+import type { CalendarReader } from "../bells/calendar-reader.ts";
 import type { CalendarSubscriptions } from "../bells/calendar-subscriptions.ts";
 import type { LocalTimeContext } from "../bells/timetables.ts";
 import type { PhoneCache } from "../call-manager/phone-cache.ts";
@@ -128,6 +129,7 @@ export interface ApiDeps {
   /** DST rules and default time zone of bells. */
   bells: LocalTimeContext;
   calendars: Pick<CalendarSubscriptions, "refresh" | "confirm">;
+  calendarReader: Pick<CalendarReader, "read">;
   /** Public base URL of the appliance. */
   baseUrl(): string;
   speech: Pick<SpeechSynthesizer, "preview" | "check" | "previewOf">;

@@ -3,7 +3,8 @@ import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import type loadRuns from "../resources/loads/load-runs.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, StagedBatch, Store, Transaction } from "../store/store.ts";
-import type { TimeZones } from "../time-zones/time-zones.ts";
+import type { ZoneDataOptions } from "../time-zones/zone-data.ts";
+import { MAX_MESSAGES_KEPT } from "./load-limits.ts";
 import type { SourceFile, SourceMessage } from "./load-source.ts";
 import type { LoadStep } from "./load-steps.ts";
 import type { LoadDefinition } from "./source-files.ts";
@@ -13,9 +14,10 @@ export type LoadRun = RowOf<typeof loadRuns>;
 export interface LoadRunDeps {
   store: Store;
   clock: Clock;
-  zones: TimeZones;
   /** Time zone of the appliance, in which the days of rosters are meant. */
   ownZone(): string;
+  /** Where the time zone data are. */
+  zoneFolders: ZoneDataOptions;
   /** Folder that contains the paths of definitions. */
   loadsDir: string;
   /** Where the URLs of services may lead. */
@@ -27,7 +29,6 @@ export interface LoadRunDeps {
 
 /** Longest transaction. @source docs/decisions/0017-store.md */
 const TRANSACTION_MS = 4;
-const MAX_MESSAGES_KEPT = 100;
 
 /** Counts of a run that changes nothing. */
 export const NOTHING_DONE = {

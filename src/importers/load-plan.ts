@@ -1,60 +1,48 @@
 import { yieldToEventLoop } from "../lib/clock.ts";
-import { DAY_MS } from "../lib/durations.ts";
-import { BugError, requiredValue } from "../lib/errors.ts";
+import { BugError } from "../lib/errors.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import userDevices from "../resources/people/user-devices.ts";
 import users from "../resources/people/users.ts";
 import { createDryRun } from "../store/dry-run.ts";
 import type { Sync, Transaction } from "../store/store.ts";
-import { DEFAULT_CLOCK_RULES } from "../time-zones/time-zones.ts";
-import { addError, addWarning, collectError, inChunks, type LoadContext } from "./load-context.ts";
-import { LoadAborted, type LoadSource, type SourceContext, type SourceList, type SourcePerson } from "./load-source.ts";
+import { addWarning, collectError, inChunks, type LoadContext } from "./load-context.ts";
+import { LoadAborted, type LoadSource, type SourceList, type SourcePerson } from "./load-source.ts";
 import { applyLoadStep, type LoadStep, STEP_RESOURCES } from "./load-steps.ts";
-import { createOneRosterClient, type OneRosterAccess } from "./oneroster-client.ts";
 import { foldName } from "./record-reader.ts";
-import { readRosterService } from "./roster-api-source.ts";
-import type { LocalDays } from "./roster-people.ts";
-import { type RosterOptions, readRosterSource } from "./roster-source.ts";
-import { openSourceFiles, sourcePath } from "./source-files.ts";
-import { readTableSource } from "./table-source.ts";
 
 /** Rows read per turn of the event loop. */
 const READ_ROWS = 500;
 /** Keys compared per turn of the event loop: about 1 ms. */
 const COMPARED_KEYS = 10_000;
-/** Steps between two reports of progress, and lines. */
+/** Steps between two reports of progress. */
 const PROGRESS_STEPS = 200;
-const PROGRESS_LINES = 20_000;
 /** A list that loses a single member is no sign of a damaged source. @source docs/decisions/0541-rosters.md */
 const MIN_LOST_MEMBERS = 2;
 
 /**
- * Plans a load: creates new rows in the batch of `loading` and adds the changes of others to its steps. Returns the source.
- * Throws LoadAborted if the source has too many errors, or the load would remove too much.
+ * Plans a load of `source`: creates new rows in the batch of `loading` and adds the changes of others to its steps. Throws
+ * LoadAborted if the source has too many errors, or the load would remove too much.
  */
-export async function planLoad(loading: LoadContext): Promise<LoadSource> {
-  const { progress } = loading;
-  await progress("reading", 0, 0);
-  const known = await readKnownRows(loading);
-  const source = await readSource(loading, known);
-  const total = source.people.length;
-  await progress("comparing", 0, total);
-  const plan: Plan = { source, known, lists: new Map(), lost: new Map(), removedLists: new Set() };
+export async function planLoad(loading: LoadContext, known: KnownRows, source: LoadSource): Promise<void> {
+  const { progress, counts } = loading;
+  counts.peopleRead = source.peopleCount;
+  if (counts.linesWithErrors > 0) assertErrorThreshold(loading);
+  if (source.peopleCount === 0) throw new LoadAborted("failed", "The source must contain at least one person.");
+  await progress("comparing", 0, source.peopleCount);
+  const plan: Plan = { source, known, present: new Set(), lists: new Map(), lost: new Map(), removedLists: new Set() };
   await planLists(loading, plan);
-  // Of people who share an address the first gets it as log-in.
-  const people = [
-    ...source.people.filter((each) => !each.isStudent),
-    ...source.people.filter((each) => each.isStudent),
-  ];
-  const onDone = (done: number) => progress("comparing", done, total);
-  await inChunks(loading, people, (tx, person) => planPerson(loading, plan, tx, person), onDone);
+  let planned = 0;
+  for await (const people of source.people()) {
+    await inChunks(loading, people, (tx, person) => planPerson(loading, plan, tx, person));
+    planned += people.length;
+    await progress("comparing", planned, source.peopleCount);
+  }
   await planRemovals(loading, plan);
   assertErrorThreshold(loading);
   await assertRemovalThresholds(loading, plan);
   await dryRunSteps(loading);
   assertErrorThreshold(loading);
-  return source;
 }
 
 interface KnownUser {
@@ -75,7 +63,7 @@ interface KnownList {
 }
 
 /** Rows of earlier loads of the source. */
-interface KnownRows {
+export interface KnownRows {
   users: Map<string, KnownUser>;
   /** Users without a key, or with one that differs in case only. */
   surplusUsers: KnownUser[];
@@ -85,6 +73,8 @@ interface KnownRows {
 interface Plan {
   source: LoadSource;
   known: KnownRows;
+  /** Keys of known users that are in the source. */
+  present: Set<string>;
   /** Ids of lists by key in the source. */
   lists: Map<string, string>;
   /** Memberships that end, by id of the list. */
@@ -92,7 +82,8 @@ interface Plan {
   removedLists: Set<string>;
 }
 
-async function readKnownRows(loading: LoadContext): Promise<KnownRows> {
+/** Reads the rows of earlier loads. */
+export async function readKnownRows(loading: LoadContext): Promise<KnownRows> {
   const known: KnownRows = { users: new Map(), surplusUsers: [], lists: [] };
   const keyOf = keyFolder(loading);
   for await (const user of rowsOf<KnownUser>(loading, "users", "pk, id, name, email, load_key")) {
@@ -123,71 +114,6 @@ async function* rowsOf<T extends { pk: number }>({ deps, definition }: LoadConte
   }
 }
 
-async function readSource(loading: LoadContext, known: KnownRows): Promise<LoadSource> {
-  const { deps, counts, files, run } = loading;
-  const context: SourceContext = {
-    clock: deps.clock,
-    signal: deps.signal,
-    error: (message) => addError(loading, message),
-    warn: (message) => addWarning(loading, message),
-    fileRead: (file) => void files.push(file),
-    lineRead: () =>
-      ++counts.linesRead % PROGRESS_LINES === 0 ? loading.progress("reading", counts.linesRead, 0) : null,
-  };
-  const options: RosterOptions = {
-    ...{ store: deps.store, days: localDays(loading), isConfirmed: run.confirmed === true },
-    hasFormerLists: known.lists.some(({ load_name: name }) => name === null),
-  };
-  const source = await readSourceOf(loading, context, options);
-  counts.peopleRead = source.people.length;
-  if (counts.linesWithErrors > 0) assertErrorThreshold(loading);
-  if (source.people.length === 0) throw new LoadAborted("failed", "The source must contain at least one person.");
-  return source;
-}
-
-async function readSourceOf(
-  { deps, definition }: LoadContext,
-  context: SourceContext,
-  options: RosterOptions,
-): Promise<LoadSource> {
-  if (definition.type === "oneroster-api") {
-    const client = createOneRosterClient(rosterAccess(definition, deps.store.secrets), deps);
-    const service = await readRosterService(client, {
-      ...{ store: deps.store, definitionId: definition.id, isIncremental: definition.incremental === true },
-      ...{ isConfirmed: options.isConfirmed, context, now: deps.clock.now() },
-    }).finally(client.close);
-    return readRosterSource(definition, service.files, context, { ...options, changes: service.changes });
-  }
-  const path = sourcePath(definition, { loadsDir: deps.loadsDir, files: deps.store.files });
-  if (definition.type === "oneroster")
-    return readRosterSource(definition, await openSourceFiles(path), context, options);
-  return readTableSource(definition, path, context);
-}
-
-/** Throws CallerError if a setting is missing. */
-function rosterAccess(
-  { url, tokenUrl, clientId, clientSecret }: LoadContext["definition"],
-  secrets: LoadContext["deps"]["store"]["secrets"],
-): OneRosterAccess {
-  if (!url) throw requiredValue("url");
-  if (!tokenUrl) throw requiredValue("tokenUrl");
-  if (!clientId) throw requiredValue("clientId");
-  if (!clientSecret) throw requiredValue("clientSecret");
-  return { url, tokenUrl, clientId, clientSecret: secrets.open(clientSecret) };
-}
-
-function localDays({ deps }: LoadContext): LocalDays {
-  const zone = deps.zones.of(deps.ownZone());
-  const now = deps.clock.now();
-  return {
-    today: new Date(now + zone.offsetAt(now)).toISOString().slice(0, 10),
-    endOf(day) {
-      const midnight = Date.parse(`${day}T00:00:00Z`) + DAY_MS;
-      return zone.instantOf(midnight, DEFAULT_CLOCK_RULES) ?? midnight - zone.offsetAt(midnight);
-    },
-  };
-}
-
 /** Finds or creates the lists that people are on; adopts and renames known ones. */
 async function planLists(loading: LoadContext, plan: Plan): Promise<void> {
   const { definition, by, counts, steps } = loading;
@@ -200,11 +126,6 @@ async function planLists(loading: LoadContext, plan: Plan): Promise<void> {
     const [target, folded] = isRoster && loadName !== null ? [byKey, key ?? ""] : [former, foldName(key ?? "")];
     if (!target.has(folded)) target.set(folded, list);
   }
-  const wanted = new Set<string>();
-  for (const [at, { memberships }] of source.people.entries()) {
-    for (const key of memberships.keys()) wanted.add(key);
-    if (at % READ_ROWS === 0) await yieldToEventLoop(loading.deps.clock);
-  }
   const find = ({ key, formerKey }: SourceList): KnownList | undefined => {
     const folded = foldName(formerKey ?? key);
     const found = byKey.get(key) ?? former.get(folded);
@@ -213,7 +134,7 @@ async function planLists(loading: LoadContext, plan: Plan): Promise<void> {
   };
   await inChunks(loading, [...source.lists.values()], (tx, list) => {
     const found = find(list);
-    if (!found && !wanted.has(list.key)) return;
+    if (!found && !list.isUsed) return;
     const system = { loadSourceId: definition.id, loadKey: list.key, loadName: isRoster ? list.name : null };
     collectError(loading, list, () => {
       lists.set(list.key, found?.id ?? tx.create(distributionLists, { name: list.name }, by, system).id);
@@ -237,6 +158,7 @@ function planPerson(loading: LoadContext, plan: Plan, tx: Transaction, person: S
   const { key, email, file, line } = person;
   const name = person.name.normalize("NFC");
   const known = plan.known.users.get(key);
+  if (known) plan.present.add(key);
   collectError(loading, person, () => {
     const login = loginAddress(tx, email, known?.id ?? null);
     const source = definition.type !== "table" ? "sis-loader" : "user-loader";
@@ -350,15 +272,13 @@ function planSubscriptionChanges(
 }
 
 /** Plans the removal of rows of this source that are no longer in it. */
-async function planRemovals(loading: LoadContext, { source, known, lists, lost, removedLists }: Plan): Promise<void> {
+async function planRemovals(
+  loading: LoadContext,
+  { source, known, present, lists, lost, removedLists }: Plan,
+): Promise<void> {
   const { deps, definition, counts, steps } = loading;
   const removal = { op: "remove", input: null, file: null, line: 0 } as const;
-  const present = new Set<string>();
   const gone: KnownUser[] = [];
-  for (const [at, { key }] of source.people.entries()) {
-    present.add(key);
-    if (at % COMPARED_KEYS === 0) await yieldToEventLoop(deps.clock);
-  }
   let compared = 0;
   for (const [key, user] of known.users) {
     if (!present.has(key) && !source.keptPeople.has(key)) gone.push(user);

@@ -15,9 +15,10 @@ import {
   type LoadRunDeps,
   NOTHING_DONE,
 } from "./load-context.ts";
-import { planLoad } from "./load-plan.ts";
-import { LoadAborted } from "./load-source.ts";
+import { planLoad, readKnownRows } from "./load-plan.ts";
+import { LoadAborted, type LoadSource } from "./load-source.ts";
 import { applyLoadSteps, saveLoadSteps } from "./load-steps.ts";
+import { readSource } from "./read-source.ts";
 import { applyRecordChanges, saveRecordChanges } from "./roster-state.ts";
 import type { LoadDefinition } from "./source-files.ts";
 
@@ -47,14 +48,18 @@ export async function runLoad(deps: LoadRunDeps, definition: LoadDefinition, run
     const found = { ...counts, errors: errors.length > 0 ? errors : null, warnings, files };
     tx.update(loadRuns, run.id, {}, system, { ...found, ...ended, ...values } as never);
   };
+  let source: LoadSource | null = null;
   try {
-    const { changes } = await planLoad(loading);
+    await loading.progress("reading", 0, 0);
+    const known = await readKnownRows(loading);
+    source = await readSource(loading, { hasFormerLists: known.lists.some(({ load_name: name }) => name === null) });
+    await planLoad(loading, known, source);
     if (run.dryRun) {
       await batch.discard(finish({ state: "complete" }));
       return null;
     }
     await saveLoadSteps(store, run.pk, loading.steps);
-    await saveRecordChanges(store, run.pk, definition.id, changes);
+    await saveRecordChanges(store, run.pk, definition.id, source.changes());
     await batch.publish(finish({ state: "applying" }));
   } catch (error) {
     if (deps.signal.aborted) return null;
@@ -64,6 +69,8 @@ export async function runLoad(deps: LoadRunDeps, definition: LoadDefinition, run
     await batch.discard(finish({ state, reason: reason.slice(0, 1_000), ...done }));
     if (reason === INTERNAL_FAILURE_REASON) throw error;
     return reason;
+  } finally {
+    await source?.close();
   }
   await finishRun(deps, run, by);
   return null;

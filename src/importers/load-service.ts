@@ -7,7 +7,7 @@ import loadDefinitions from "../resources/loads/load-definitions.ts";
 import loadRuns from "../resources/loads/load-runs.ts";
 import type { ActorContext, Store, Sync } from "../store/store.ts";
 import type { CronScheduler } from "../time-zones/cron-schedule.ts";
-import type { TimeZones } from "../time-zones/time-zones.ts";
+import type { ZoneDataOptions } from "../time-zones/zone-data.ts";
 import type { ImportQueue } from "./import-queue.ts";
 import type { LoadRun } from "./load-context.ts";
 import { finishRun, runLoad } from "./load-run.ts";
@@ -23,7 +23,8 @@ export interface LoadServiceDeps {
   system: ActorContext;
   queue: ImportQueue;
   schedule: CronScheduler;
-  zones: TimeZones;
+  /** Where the time zone data are. */
+  zoneFolders: ZoneDataOptions;
   /** Time zone of the appliance. */
   ownZone(): string;
   /** Folder that contains the paths of definitions. */

@@ -66,8 +66,8 @@ export interface RecordChange {
   data: string | null;
 }
 
-/** Everything that a source says. */
-export interface LoadSource {
+/** Everything that a source says, as the thread that reads it holds it. */
+export interface SourceContent {
   people: readonly SourcePerson[];
   lists: ReadonlyMap<string, SourceList>;
   /** Keys of people whose lines have errors: they stay as they are. */
@@ -75,6 +75,17 @@ export interface LoadSource {
   /** False: lists and memberships that are not in the source stay, because the source lacks the part that names them. */
   namesAllLists: boolean;
   changes: readonly RecordChange[];
+}
+
+/** A source that was read by a worker thread; people and changes are handed over in slices. */
+export interface LoadSource extends Pick<SourceContent, "keptPeople" | "namesAllLists"> {
+  peopleCount: number;
+  /** All people, students last. */
+  people(): AsyncIterable<readonly SourcePerson[]>;
+  lists: ReadonlyMap<string, SourceList & { isUsed: boolean }>;
+  changes(): AsyncIterable<readonly RecordChange[]>;
+  /** Ends the thread. */
+  close(): Promise<void>;
 }
 
 /** What reading a source needs, and receives its findings. */

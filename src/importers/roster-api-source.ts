@@ -1,15 +1,14 @@
-import { Readable } from "node:stream";
 import { yieldToEventLoop } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
 import { LoadAborted, type SourceContext } from "./load-source.ts";
 import type { ApiCollection, ApiRecord, OneRosterClient } from "./oneroster-client.ts";
 import { ROSTER_FILES } from "./roster-files.ts";
-import { keepRecords, MANIFEST, readSyncTimes } from "./roster-state.ts";
-import type { SourceFiles } from "./source-entries.ts";
+import { createKnownRecords, keepRecords, MANIFEST, readSyncTimes } from "./roster-state.ts";
 
 /** A roster service, read as if it were an archive of the same files, so that every rule of files holds. */
 export interface ApiSource {
-  files: SourceFiles;
+  /** By file name. */
+  tables: ReadonlyMap<string, Buffer>;
   /** Times to be stored with the load. */
   changes: { file: string; id: string; data: string }[];
 }
@@ -63,17 +62,7 @@ export async function readRosterService(client: OneRosterClient, options: ApiSou
   tables.set("manifest.csv", Buffer.from(["propertyName,value", ...manifest].join("\n")));
   const changes = newest === "" ? [] : [{ file: MANIFEST, id: "@since", data: newest }];
   if (since === null) changes.push({ file: MANIFEST, id: "@complete", data: new Date(now).toISOString() });
-  return {
-    files: {
-      async open(name) {
-        const table = tables.get(name);
-        return table ? Readable.from([table]) : null;
-      },
-      has: (name) => tables.has(name),
-      close: client.close,
-    },
-    changes,
-  };
+  return { tables, changes };
 }
 
 function assertComplete(collection: string, { records, total }: ApiCollection, isConfirmed: boolean): void {
@@ -168,7 +157,7 @@ async function lostRoles(
 ): Promise<Row[]> {
   const changed = new Set(users.map(({ sourcedId }) => textOf(sourcedId)));
   const kept = new Set(roles.map(({ sourcedId }) => textOf(sourcedId)));
-  const known = await keepRecords(store, definitionId, "roles", context.clock);
+  const known = await keepRecords(createKnownRecords(store, definitionId), "roles", context.clock);
   return [...known].flatMap(([sourcedId, { record }]) =>
     changed.has(record.userSourcedId ?? "") && !kept.has(sourcedId) ? [{ sourcedId, status: "tobedeleted" }] : [],
   );

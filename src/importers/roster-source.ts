@@ -1,22 +1,22 @@
 import { yieldToEventLoop } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
-import type { Store } from "../store/store.ts";
-import { LoadAborted, type LoadSource, type RecordChange, type SourceContext } from "./load-source.ts";
+import { LoadAborted, type RecordChange, type SourceContent, type SourceContext } from "./load-source.ts";
 import { ROSTER_FILES, readRosterFile, readRosterManifest } from "./roster-files.ts";
 import { type LocalDays, resolveRoster } from "./roster-people.ts";
 import {
   changeRecords,
+  type KnownRecords,
   keepRecords,
   MANIFEST,
   type RosterRecords,
-  readFileStates,
   replaceRecords,
 } from "./roster-state.ts";
 import type { SourceFiles } from "./source-entries.ts";
-import type { LoadDefinition } from "./source-files.ts";
+import type { SourceDefinition } from "./source-messages.ts";
 
 export interface RosterOptions {
-  store: Store;
+  /** Records of the last load. */
+  records: KnownRecords;
   days: LocalDays;
   /** A file that was there at the last load may be missing. */
   isConfirmed: boolean;
@@ -39,21 +39,20 @@ const LIST_FILES = ["orgs", "classes", "enrollments"] as const;
  * LoadAborted if a file of the last load is missing, CallerError for a source that cannot be read.
  */
 export async function readRosterSource(
-  definition: LoadDefinition,
+  definition: SourceDefinition,
   source: SourceFiles,
   context: SourceContext,
   options: RosterOptions,
-): Promise<LoadSource> {
-  const { store, days } = options;
+): Promise<SourceContent> {
+  const { records, days } = options;
   const { clock } = context;
-  const { id } = definition;
   const format =
     definition.type === "oneroster-api"
       ? SERVICE_FORMAT
       : { delimiter: definition.delimiter, encoding: definition.encoding, quote: definition.quote };
   try {
     const manifest = await readRosterManifest(source, format, context);
-    const states = readFileStates(store, id);
+    const states = records.fileStates;
     const modes = Object.keys(ROSTER_FILES).map((file) => ({ file, mode: manifest.modeOf(file) }));
     const missing = modes.filter(({ file, mode }) => mode === "missing" && isExpected(file, states, options));
     if (missing.length > 0 && !options.isConfirmed) throw missingFiles(missing.map(({ file }) => `${file}.csv`));
@@ -62,7 +61,7 @@ export async function readRosterSource(
     const keptPeople = new Set<string>();
     for (const { file, mode } of modes) {
       if (mode === "absent" || mode === "missing") {
-        roster[file] = await keepRecords(store, id, file, clock);
+        roster[file] = await keepRecords(records, file, clock);
         if (mode === "missing" && states.has(file)) changes.push({ file: MANIFEST, id: file, data: "kept" });
         continue;
       }
@@ -74,8 +73,8 @@ export async function readRosterSource(
       if (file === "users") for (const key of content.faulty.keys()) keptPeople.add(key);
       const read =
         mode === "bulk"
-          ? { ...(await replaceRecords(store, id, file, content, clock)), outdated: 0 }
-          : await changeRecords(store, id, file, content, clock);
+          ? { ...(await replaceRecords(records, file, content, clock)), outdated: 0 }
+          : await changeRecords(records, file, content, clock);
       if (read.outdated > 0) {
         const message = `${read.outdated} changes are skipped: newer ones were loaded before.`;
         context.warn({ file: `${file}.csv`, line: 0, column: "dateLastModified", message });

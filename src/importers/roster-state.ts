@@ -28,18 +28,38 @@ const CHUNK = 500;
 /** Records copied in memory per turn of the event loop: about 1 ms. */
 const COPIED_ROWS = 5_000;
 
-interface StoredRecord {
+/** A record as it is stored. */
+export interface StoredRosterRecord {
   source_id: string;
   data: string;
 }
 
 type Reader = Pick<Store, "all">;
 
-async function* storedRecords(store: Reader, definition: string, file: string, clock: Pick<Clock, "defer">) {
+/** The records of the last load of a definition. */
+export interface KnownRecords {
+  /** Files of the last load, as `readFileStates`. */
+  fileStates: ReadonlyMap<string, string>;
+  /** The next records of a file, by sourced id. */
+  page(file: string, after: string): readonly StoredRosterRecord[] | Promise<readonly StoredRosterRecord[]>;
+}
+
+/** Those in the database; `page` is synchronous. */
+export function createKnownRecords(
+  store: Reader,
+  definition: string,
+): KnownRecords & { page(file: string, after: string): readonly StoredRosterRecord[] } {
   const sql = `SELECT source_id, data FROM load_records WHERE definition = ? AND file = ? AND source_id > ?
     ORDER BY source_id LIMIT ${CHUNK}`;
+  return {
+    fileStates: readFileStates(store, definition),
+    page: (file, after) => store.all<StoredRosterRecord>(sql, definition, file, after),
+  };
+}
+
+async function* storedRecords(known: KnownRecords, file: string, clock: Pick<Clock, "defer">) {
   for (let after = ""; ; ) {
-    const rows = store.all<StoredRecord>(sql, definition, file, after);
+    const rows = await known.page(file, after);
     yield* rows;
     const last = rows.at(-1);
     if (!last) return;
@@ -49,9 +69,11 @@ async function* storedRecords(store: Reader, definition: string, file: string, c
 }
 
 /** Files of the last load: `given`, or `kept` if a confirmed run went on without the file. */
-export function readFileStates(store: Reader, definition: string): Map<string, string> {
+function readFileStates(store: Reader, definition: string): Map<string, string> {
   const sql = "SELECT source_id, data FROM load_records WHERE definition = ? AND file = ?";
-  return new Map(store.all<StoredRecord>(sql, definition, MANIFEST).map(({ source_id: file, data }) => [file, data]));
+  return new Map(
+    store.all<StoredRosterRecord>(sql, definition, MANIFEST).map(({ source_id: file, data }) => [file, data]),
+  );
 }
 
 /** Times of the loads of a service: the newest change that was read, and the last complete load; null if there was none. */
@@ -65,13 +87,12 @@ export type RosterRecords = Map<string, { line: number; record: RosterRecord }>;
 
 /** The records of a file that is not read. */
 export async function keepRecords(
-  store: Reader,
-  definition: string,
+  known: KnownRecords,
   file: string,
   clock: Pick<Clock, "defer">,
 ): Promise<RosterRecords> {
   const records: RosterRecords = new Map();
-  for await (const { source_id: id, data } of storedRecords(store, definition, file, clock)) {
+  for await (const { source_id: id, data } of storedRecords(known, file, clock)) {
     records.set(id, { line: 0, record: JSON.parse(data) as RosterRecord });
   }
   return records;
@@ -79,8 +100,7 @@ export async function keepRecords(
 
 /** A bulk file replaces the records; those of lines with errors stay. */
 export async function replaceRecords(
-  store: Reader,
-  definition: string,
+  known: KnownRecords,
   file: string,
   { records: read, faulty }: RosterFileContent,
   clock: Pick<Clock, "defer">,
@@ -93,7 +113,7 @@ export async function replaceRecords(
   }
   const changes: RecordChange[] = [];
   const same = new Set<string>();
-  for await (const { source_id: id, data } of storedRecords(store, definition, file, clock)) {
+  for await (const { source_id: id, data } of storedRecords(known, file, clock)) {
     const current = records.get(id);
     if (current && JSON.stringify(current.record) === data) same.add(id);
     else if (!current && faulty.has(id)) {
@@ -111,30 +131,29 @@ export async function replaceRecords(
 
 /** A delta changes the records that it names, unless it is older than what is known of them. */
 export async function changeRecords(
-  store: Reader,
-  definition: string,
+  known: KnownRecords,
   file: string,
   { records: read }: RosterFileContent,
   clock: Pick<Clock, "defer">,
 ): Promise<{ records: RosterRecords; changes: RecordChange[]; outdated: number }> {
-  const records = await keepRecords(store, definition, file, clock);
+  const records = await keepRecords(known, file, clock);
   const changes: RecordChange[] = [];
   let outdated = 0;
   let compared = 0;
   for (const [id, each] of read) {
     if (++compared % CHUNK === 0) await yieldToEventLoop(clock);
-    const known = records.get(id);
+    const current = records.get(id);
     if (!each) {
       if (records.delete(id)) changes.push({ file, id, data: null });
       continue;
     }
-    if (known && isOlder(each.record, known.record)) {
+    if (current && isOlder(each.record, current.record)) {
       outdated++;
       continue;
     }
     records.set(id, each);
     const data = JSON.stringify(each.record);
-    if (!known || JSON.stringify(known.record) !== data) changes.push({ file, id, data });
+    if (!current || JSON.stringify(current.record) !== data) changes.push({ file, id, data });
   }
   return { records, changes, outdated };
 }
@@ -149,12 +168,12 @@ export async function saveRecordChanges(
   store: Store,
   run: number,
   definition: string,
-  changes: readonly RecordChange[],
+  changes: AsyncIterable<readonly RecordChange[]>,
 ): Promise<void> {
   const sql = "INSERT INTO load_record_changes (run, definition, file, source_id, data) VALUES (?, ?, ?, ?, ?)";
-  for (let at = 0; at < changes.length; at += CHUNK) {
+  for await (const some of changes) {
     await store.write((tx) => {
-      for (const { file, id, data } of changes.slice(at, at + CHUNK)) tx.run(sql, run, definition, file, id, data);
+      for (const { file, id, data } of some) tx.run(sql, run, definition, file, id, data);
     });
   }
 }
@@ -170,7 +189,7 @@ export async function applyRecordChanges(store: Store, run: number, signal: Abor
   const sql = `SELECT pk, definition, file, source_id, data FROM load_record_changes WHERE run = ? ORDER BY pk LIMIT ${CHUNK}`;
   for (;;) {
     signal.throwIfAborted();
-    const rows = store.all<StoredRecord & { pk: number; definition: string; file: string }>(sql, run);
+    const rows = store.all<StoredRosterRecord & { pk: number; definition: string; file: string }>(sql, run);
     if (rows.length === 0) return;
     await store.write((tx) => {
       for (const { pk, definition, file, source_id: id, data } of rows) {

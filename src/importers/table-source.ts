@@ -1,18 +1,18 @@
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";
-import type { LoadSource, SourceContext, SourceList, SourcePerson } from "./load-source.ts";
+import type { SourceContent, SourceContext, SourceList, SourcePerson } from "./load-source.ts";
 import { foldName, readRecordTable } from "./record-reader.ts";
-import type { LoadDefinition } from "./source-files.ts";
+import type { SourceDefinition } from "./source-messages.ts";
 
 /** Longest file name in messages. */
 const MAX_NAME_LENGTH = 100;
 
 /** Reads a table with one line per person. Throws CallerError for a table that cannot be read. */
 export async function readTableSource(
-  definition: LoadDefinition,
+  definition: SourceDefinition,
   path: string,
   context: SourceContext,
-): Promise<LoadSource> {
+): Promise<SourceContent> {
   const { mapping } = definition;
   const file = basename(definition.path ?? definition.fileName ?? "").slice(0, MAX_NAME_LENGTH) || "table";
   const email = mapping?.email ?? "email";

@@ -6,6 +6,7 @@ import { createAreas } from "../areas/areas.ts";
 import { createNewPasswords } from "../auth/new-passwords.ts";
 import { createOAuthService } from "../auth/oauth.ts";
 import { createBellPlanner, createBells } from "../bells/bells.ts";
+import { createCalendarReader } from "../bells/calendar-reader.ts";
 import { createCalendarSubscriptions } from "../bells/calendar-subscriptions.ts";
 import { createRingPlans, type RingPlans } from "../bells/offline-ring-plans.ts";
 import { canRingOffline } from "../bells/offline-rings.ts";
@@ -285,8 +286,11 @@ async function startModules(
   const scheduleLint = createScheduleLint({ reader: store, clock, events, log, times: bellTimes });
   const missingGroups = createMissingGroups(clock);
   const ssrfGuard = createSsrfGuard(settings.network);
+  const calendarReader = createCalendarReader({ clock, zoneFolders, zoneData });
+  onStop("calendar reader", calendarReader.close);
   const calendars = createCalendarSubscriptions({
     ...{ store, clock, events, log, ssrfGuard, times: bellTimes, by: access.systemContext("bells") },
+    reader: calendarReader,
   });
   const healthSources = [
     ...[
@@ -522,8 +526,7 @@ async function startModules(
     stopTestSchedule();
     return silentTests.stop();
   });
-  const { zones, ownZone } = bellTimes;
-  const importerTimes = { clock, schedule, zones, ownZone };
+  const importerTimes = { clock, schedule, zoneFolders, ownZone: bellTimes.ownZone };
   importers = await startImporters({
     ...{ dataDir, data, settings, events, log, endpointId, onStop, ssrfGuard, ...importerTimes },
   });
@@ -551,6 +554,7 @@ async function startModules(
       areas,
       bells: bellTimes,
       calendars,
+      calendarReader,
       baseUrl,
       alarms: monitoring.alarms,
       licence: operations.licence,

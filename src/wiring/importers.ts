@@ -5,7 +5,7 @@ import { createImportQueue } from "../importers/import-queue.ts";
 import { createLoadService, type LoadService } from "../importers/load-service.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import type { Settings } from "../settings/schema.ts";
-import type { TimeZones } from "../time-zones/time-zones.ts";
+import type { ZoneDataOptions } from "../time-zones/zone-data.ts";
 import type { ApplianceData } from "./appliance-data.ts";
 import { type CallManagerDeps, createCallManagers } from "./call-managers.ts";
 
@@ -13,7 +13,7 @@ export interface ImporterDeps extends Pick<CallManagerDeps, "clock" | "events" |
   data: Pick<ApplianceData, "store" | "access" | "catalogue">;
   dataDir: string;
   settings: Settings;
-  zones: TimeZones;
+  zoneFolders: ZoneDataOptions;
   /** Time zone of the appliance. */
   ownZone(): string;
   ssrfGuard: SsrfGuard;
@@ -31,13 +31,13 @@ export interface Importers {
 /** Starts bulk uploads and load definitions, which run one at a time, and the import of call manager phones. */
 export async function startImporters({ data, dataDir, settings, onStop, ...deps }: ImporterDeps): Promise<Importers> {
   const { store, access, catalogue } = data;
-  const { clock, events, log, endpointId, schedule, zones, ownZone, ssrfGuard } = deps;
+  const { clock, events, log, endpointId, schedule, zoneFolders, ownZone, ssrfGuard } = deps;
   const queueDeps = { store, clock, log, queue: createImportQueue(), system: access.systemContext("loaders") };
   const bulkUploads = createBulkUploadService({ ...queueDeps, catalogue, endpointId });
   onStop("bulk uploads", bulkUploads.stop);
   await bulkUploads.start();
   const loadsDir = join(dataDir, "loads");
-  const loaders = createLoadService({ ...queueDeps, events, schedule, loadsDir, zones, ownZone, ssrfGuard });
+  const loaders = createLoadService({ ...queueDeps, events, schedule, loadsDir, zoneFolders, ownZone, ssrfGuard });
   onStop("loaders", loaders.stop);
   await loaders.start();
   const by = access.systemContext("call-manager");

@@ -10,6 +10,7 @@ import { ensureBuiltInProvider } from "../../src/auth/identity-providers.ts";
 import { createNewPasswords } from "../../src/auth/new-passwords.ts";
 import { createOAuthService } from "../../src/auth/oauth.ts";
 import { createToken } from "../../src/auth/tokens.ts";
+import { createCalendarReader } from "../../src/bells/calendar-reader.ts";
 import { createCalendarSubscriptions } from "../../src/bells/calendar-subscriptions.ts";
 import { BELL_TABLES } from "../../src/bells/schema.ts";
 import { createLocalTimeContext } from "../../src/bells/timetables.ts";
@@ -61,7 +62,7 @@ import type { ActorContext, ResourceHooks, Store } from "../../src/store/store.t
 import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../../src/sync/storage/collections.ts";
 import { collectionTables, createSqliteProgramRunner } from "../../src/sync/storage/sqlite-program-runner.ts";
 import type { CronScheduler } from "../../src/time-zones/cron-schedule.ts";
-import { machineZoneData } from "../../src/time-zones/zone-data.ts";
+import { MACHINE_FOLDER, machineZoneData } from "../../src/time-zones/zone-data.ts";
 import { type ChangePublishers, createChangePublishers } from "../../src/wiring/change-publishers.ts";
 import { createDeviceGroupRegistry } from "../../src/wiring/device-group-registry.ts";
 import { bindHooks } from "../../src/wiring/hooks.ts";
@@ -221,9 +222,10 @@ export async function openApi(
   const detectors = createDetectors({ reader: store, health: nothingWrong, endpointId });
   const alarms = createAlarms({ store, clock, events, log, notificationService, by: system, detectors, endpointId });
   const queue = createImportQueue();
+  const zoneFolders = { folder: MACHINE_FOLDER, installedFolder: null };
   const loaders = createLoadService({
     ...{ store, clock, events, log, queue, system, loadsDir: join(dataDir, "loads") },
-    ...{ zones: bells.zones, ownZone: bells.ownZone, ssrfGuard },
+    ...{ zoneFolders, ownZone: bells.ownZone, ssrfGuard },
     schedule: options.schedule ?? (() => () => undefined),
   });
   await loaders.start();
@@ -238,7 +240,10 @@ export async function openApi(
     ...{ store, clock, log, events, by: system, reader, endpointId, schedule: () => () => undefined },
     times: { full: null, delta: null, partial: null },
   });
-  const calendars = createCalendarSubscriptions({ store, clock, events, log, by: system, times: bells, ssrfGuard });
+  const calendarReader = createCalendarReader({ clock, zoneFolders, zoneData: { revision: 0 } });
+  const calendars = createCalendarSubscriptions({
+    ...{ store, clock, events, log, by: system, times: bells, reader: calendarReader, ssrfGuard },
+  });
   const scenarios = createScenarios({
     ...{ store, catalogue, clock, notificationService },
     reportsSite: (options.needs?.settings ?? defaultSettings()).scenarios.syntheticSiteQuestion,
@@ -301,6 +306,7 @@ export async function openApi(
     areas,
     bells,
     calendars,
+    calendarReader,
     baseUrl: () => "http://localhost",
     readiness: { list: () => [] },
     alarms,
@@ -374,6 +380,7 @@ export async function openApi(
       await telling.webhooks.stop();
       await Promise.all([areas.stop(), alarms.stop(), identity.stop()]);
       await calendars.stop();
+      await calendarReader.close();
       await bulkUploads.stop();
       await loaders.stop();
       await phoneCache.stop();

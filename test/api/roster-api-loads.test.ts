@@ -21,8 +21,8 @@ const isWait = (ms: number): boolean => ms >= 2_000 && ms <= 300_000 && ms !== 3
 const clock: Clock = {
   ...systemClock,
   now: () => now,
-  after(ms, work) {
-    if (!isWait(ms)) return systemClock.after(ms, work);
+  after(ms, work, options) {
+    if (!isWait(ms) || options?.background) return systemClock.after(ms, work, options);
     waits.push(ms);
     return systemClock.after(0, work);
   },

@@ -9,7 +9,6 @@ import {
   renderScheduleCalendar,
   scheduleForFeedToken,
 } from "../../bells/calendar-feeds.ts";
-import { parseHolidays } from "../../bells/holidays.ts";
 import { CallerError, invalidValue, notFound } from "../../lib/errors.ts";
 import { isUuid } from "../../lib/ids.ts";
 import feeds from "../../resources/bells/bell-schedule-feeds.ts";
@@ -89,10 +88,11 @@ export const bellCalendarActions: readonly Action[] = [
       const { deps, by } = request;
       const found = requireVisibleRow(request, bellSchedules, request.params.bellScheduleId ?? "");
       const ringListId = ringListIn(request);
-      const { holidays, rejected, unknownZones } = await parseHolidays(await calendarIn(request), found, deps.clock, {
-        zones: deps.bells.zones,
-        timeZone: found.timeZone ?? deps.bells.ownZone(),
-      });
+      const { holidays, rejected, unknownZones } = await deps.calendarReader.read(
+        await calendarIn(request),
+        found,
+        found.timeZone ?? deps.bells.ownZone(),
+      );
       const row = await deps.store.write((tx) => {
         return addHolidays(tx, { id: found.id, holidays, ringListId }, by) as Sync<BellScheduleRow>;
       });
