@@ -18,7 +18,7 @@ import {
 } from "../sip/media/rtcp.ts";
 import { createSdpSession, isSameMedia, type RemoteMedia, type SdpSession } from "../sip/media/sdp.ts";
 import { createMediaDecryptor, createSrtpOffer, type SrtpPolicy } from "../sip/media/srtp-negotiation.ts";
-import type { CallFailure, SipCall } from "../sip/user-agent/call.ts";
+import type { CallFailure, SipCall } from "../sip/user-agent/sip-call.ts";
 import { escapeUser } from "../sip/user-agent/sip-uri.ts";
 import type { SipUserAgent } from "../sip/user-agent/user-agent.ts";
 import { createAnsweringMachineDetector } from "./answering-machine-detection.ts";

@@ -1,4 +1,4 @@
-import type { CallFailure } from "../sip/user-agent/call.ts";
+import type { CallFailure } from "../sip/user-agent/sip-call.ts";
 
 /** A failed call, as text for people. */
 export interface TelephoneFailure {

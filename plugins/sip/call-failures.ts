@@ -1,4 +1,4 @@
-import type { CallFailure } from "./user-agent/call.ts";
+import type { CallFailure } from "./user-agent/sip-call.ts";
 
 /** Meaning of a failed call, and whether a retry makes sense. */
 export interface CallFailureExplanation {

@@ -33,7 +33,10 @@ describe("the help link of a page", () => {
       const link = page.getByRole("link", { name: "Help on this page" });
       await link.waitFor();
       expect([path, await link.getAttribute("href")]).toEqual([path, `/help/${article}`]);
-      const [title, help] = await Promise.all([page.getByRole("heading", { level: 1 }).boundingBox(), link.boundingBox()]);
+      const [title, help] = await Promise.all([
+        page.getByRole("heading", { level: 1 }).boundingBox(),
+        link.boundingBox(),
+      ]);
       expect(help && title && help.x >= title.x + title.width && help.y < title.y + title.height).toBe(true);
       const [name = "", anchor = ""] = article.split("#");
       const response = await fetch(`${daemon.url}/help/${name}`);

@@ -2,10 +2,11 @@ import { Socket as DatagramSocket } from "node:dgram";
 import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type CallHandlers, placeCall } from "../../plugins/sip/user-agent/call.ts";
+import { placeCall } from "../../plugins/sip/user-agent/call.ts";
 import { createClientTransactions, type ResponseHandlers } from "../../plugins/sip/user-agent/client-transactions.ts";
 import type { RequestSender } from "../../plugins/sip/user-agent/request-sender.ts";
 import { createServerTransactions } from "../../plugins/sip/user-agent/server-transactions.ts";
+import type { CallHandlers } from "../../plugins/sip/user-agent/sip-call.ts";
 import {
   firstHeader,
   parseSipMessage,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import plugin from "../../plugins/sip/index.ts";
 import { createSdpSession } from "../../plugins/sip/media/sdp.ts";
-import type { CallHandlers } from "../../plugins/sip/user-agent/call.ts";
 import { resolveHop } from "../../plugins/sip/user-agent/hop.ts";
+import type { CallHandlers } from "../../plugins/sip/user-agent/sip-call.ts";
 import { parseSipUri, type SipUri } from "../../plugins/sip/user-agent/sip-uri.ts";
 import { openSipUserAgent, type SipUserAgent } from "../../plugins/sip/user-agent/user-agent.ts";
 import type { AudioTarget } from "../../src/plugin-api/index.ts";

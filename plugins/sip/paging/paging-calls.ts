@@ -22,8 +22,8 @@ import {
   type MediaDecryptor,
   type SrtpPolicy,
 } from "../media/srtp-negotiation.ts";
-import type { CallFailure, SipCall } from "../user-agent/call.ts";
 import type { Hop } from "../user-agent/hop.ts";
+import type { CallFailure, SipCall } from "../user-agent/sip-call.ts";
 import type { SipUri } from "../user-agent/sip-uri.ts";
 import type { SipUserAgent } from "../user-agent/user-agent.ts";
 import {

@@ -1,14 +1,14 @@
 import type { Clock, Timer } from "#plugin-api";
-import { ALLOWED_METHODS, CAPABILITIES, refuseExtensions, refuseMethod, SUPPORTED_EXTENSIONS } from "./capabilities.ts";
+import { dialogRequest, sessionHeaders, sipRetryAfterMs } from "./call-messages.ts";
+import { CAPABILITIES, refuseExtensions, refuseMethod } from "./capabilities.ts";
 import { createSipDialog, type SipDialog, tagParameter } from "./dialog.ts";
-import type { SipCredentials } from "./digest.ts";
 import { createDigestSession, MAX_ROUNDS } from "./digest-session.ts";
-import type { Hop } from "./hop.ts";
 import { createRedirection } from "./redirection.ts";
 import { createReliableProvisionals, type ReliableProvisionals } from "./reliable-provisionals.ts";
 import type { RequestSender } from "./request-sender.ts";
 import type { Respond } from "./server-transactions.ts";
 import { createSessionTimer, MIN_SESSION_S } from "./session-timer.ts";
+import type { CallFailure, CallHandlers, CallParameters, SipCall } from "./sip-call.ts";
 import {
   cseqOf,
   firstHeader,
@@ -17,62 +17,7 @@ import {
   type SipRequest,
   type SipResponse,
 } from "./sip-message.ts";
-import { formatSipUri, type SipUri } from "./sip-uri.ts";
-
-/** Parameters of an outgoing call. */
-export interface CallParameters {
-  uri: SipUri;
-  hop: Hop;
-  /** Credentials for servers on the path; null for none. */
-  credentials: SipCredentials | null;
-  /** Caller user and display name; `address` replaces the appliance's own address. */
-  caller: { user: string; name: string; address?: string };
-  /** Additional headers, such as those for auto-answer. */
-  headers: SipHeaders;
-  /** SDP offer. */
-  offer: string;
-  /** SDP offer within the call; the first one if absent. */
-  offerAgain?(): string;
-  /** SDP answer to a re-offer; null refuses it, and the session stays as it is. */
-  answerTo(description: string): string | null;
-  /** Resolves the target of a redirection; rejects if it is not allowed. Without it, redirections are not followed. */
-  redirect?(uri: SipUri): Promise<Hop>;
-}
-
-/** Failure of a call: a SIP status, or no response. */
-export interface CallFailure {
-  /** Null without a response. */
-  status: number | null;
-  reason: string;
-  /** When the other side wants to be called again at the earliest. */
-  retryAfterMs?: number;
-}
-
-/** Callbacks of a call; `onFailed` or `onEnded` is called once, as the last one. */
-export interface CallHandlers {
-  /** Provisional response of the device (180 and above) or of a proxy; may be called several times. */
-  onRinging?(status: number): void;
-  /** SDP of the remote side, at the answer and on each change. */
-  onAnswered(description: string): void;
-  onFailed(failure: CallFailure): void;
-  /** The remote side hung up. */
-  onEnded(): void;
-  /** An INFO within the call, such as a pressed key. */
-  onInfo?(contentType: string, body: string): void;
-}
-
-/** An outgoing call. */
-export interface SipCall {
-  readonly id: string;
-  /** Cancels or ends the call; resolves when the remote side confirmed, or on timeout. No callback follows. */
-  hangUp(): Promise<void>;
-  /** Handles an in-dialog request; false if it does not belong to this call. */
-  handleRequest(request: SipRequest, respond: Respond): boolean;
-  /** Handles the ACK of a 2xx, which may have the answer to our offer. */
-  handleAck(request: SipRequest): void;
-  /** Handles a retransmitted 2xx, or one from another fork. */
-  handleRetransmittedAnswer(response: SipResponse): void;
-}
+import { formatSipUri } from "./sip-uri.ts";
 
 export interface SipCallDeps {
   clock: Clock;
@@ -89,8 +34,6 @@ const BYE_TIMEOUT_MS = 2_000;
 /** A finished call is remembered this long for late messages. */
 const LINGER_MS = 32_000;
 
-/** Longest wait that a Retry-After may ask for. */
-const MAX_RETRY_AFTER_MS = 3_600_000;
 /** Retries of a call with a longer session interval. */
 const MAX_INTERVAL_RETRIES = 2;
 /** Statuses of a refresh by which the other side has no such session any more. @source RFC 4028 §10 */
@@ -160,6 +103,9 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, deps: 
     return first;
   };
 
+  const inDialogRequest = (created: SipDialog, method: string, number: number, more: SipHeaders = [], body = "") =>
+    dialogRequest(created, callId, { method, number, headers: more, body });
+
   const headersOf = (method: string): SipHeaders => [
     ["From", local],
     ["To", to],
@@ -219,7 +165,7 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, deps: 
     if (isActive() && isTooShort) return startAgain();
     redirection.add(response);
     if (isActive() && (await redirectCall())) return startAgain();
-    const retryAfterMs = parseRetryAfter(response);
+    const retryAfterMs = sipRetryAfterMs(response);
     fail({ status, reason, ...(retryAfterMs === null ? {} : { retryAfterMs }) });
   };
 
@@ -270,20 +216,6 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, deps: 
     proofs: SipHeaders = authentication.headers,
   ): Promise<SipRequest> =>
     outbound.sendWithoutTransaction(created.hop, inDialogRequest(created, "ACK", number, proofs));
-
-  const inDialogRequest = (created: SipDialog, method: string, number: number, more: SipHeaders = [], body = "") => ({
-    method,
-    uri: created.target,
-    headers: [
-      ...created.routes.map((route) => ["Route", route] as const),
-      ["From", created.local],
-      ["To", created.remote],
-      ["Call-ID", callId],
-      ["CSeq", `${number} ${method}`],
-      ...more,
-    ] satisfies SipHeaders,
-    body,
-  });
 
   const sendPrack = async (early: SipDialog, rack: string): Promise<void> => {
     const prack = inDialogRequest(early, "PRACK", takeSequence(), [["RAck", rack]]);
@@ -482,18 +414,3 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, deps: 
 
 /** Forks whose early answer is kept. */
 const MAX_EARLY_ANSWERS = 8;
-
-/** Headers of requests and responses that make or change a session. */
-function sessionHeaders(contact: string): SipHeaders {
-  return [
-    ["Contact", `<${contact}>`],
-    ["Allow", ALLOWED_METHODS],
-    ["Supported", SUPPORTED_EXTENSIONS.join(", ")],
-  ];
-}
-
-/** Time of a Retry-After header, which may have a comment and parameters; null without one. @source RFC 3261 §20.33 */
-function parseRetryAfter(response: SipResponse): number | null {
-  const [, seconds] = /^(\d+)\s*(?:[(;].*)?$/.exec(firstHeader(response, "Retry-After")?.trim() ?? "") ?? [];
-  return seconds === undefined ? null : Math.min(MAX_RETRY_AFTER_MS, Number(seconds) * 1_000);
-}

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { Clock } from "#plugin-api";
-import { type CallHandlers, type CallParameters, placeCall, type SipCall } from "./call.ts";
+import { placeCall } from "./call.ts";
 import { CAPABILITIES, refuseExtensions, refuseMethod } from "./capabilities.ts";
 import { createClientTransactions } from "./client-transactions.ts";
 import { tagParameter } from "./dialog.ts";
@@ -9,6 +9,7 @@ import type { Hop } from "./hop.ts";
 import { type SipRegistrationRequest, type SipRegistrationResult, sendRegister } from "./registration.ts";
 import { callIdOf, createRequestSender } from "./request-sender.ts";
 import { createServerTransactions, type Respond } from "./server-transactions.ts";
+import type { CallHandlers, CallParameters, SipCall } from "./sip-call.ts";
 import { cseqOf, firstHeader, type SipRequest, type SipResponse } from "./sip-message.ts";
 import { formatSipUri, parseSipUri, type SipUri } from "./sip-uri.ts";
 import { type IncomingSipMessage, openSipTransports, type SipTransportDeps, type SipTransports } from "./transports.ts";
