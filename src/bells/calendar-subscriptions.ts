@@ -21,6 +21,7 @@ import {
 } from "./calendar-comparison.ts";
 import { type CalendarDayChange, withoutCalendar } from "./calendar-days.ts";
 import { type FetchedCalendar, fetchCalendar } from "./calendar-fetch.ts";
+import type { CalendarReader } from "./calendar-reader.ts";
 import type { LocalTimeContext } from "./timetables.ts";
 
 /** Fetches subscribed calendars and carries their days into bell schedules. */
