@@ -10,12 +10,13 @@ import {
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { ActorContext, Store } from "../store/store.ts";
+import type { ActorContext, Store, StoreReader } from "../store/store.ts";
 import { isAccountLocked } from "./account-lock.ts";
 import { createAuditSummary } from "./audit-summary.ts";
 import {
   findUserByEmail,
   findUserProvider,
+  isBuiltInEnabled,
   type VerifyWithProviders,
   verifyLocalPassword,
 } from "./identity-providers.ts";
@@ -23,6 +24,7 @@ import { knownBrowserToken } from "./known-browsers.ts";
 import { createLoginThrottle, networkOf } from "./login-throttle.ts";
 import { createLoginTickets, type TicketedLogin } from "./login-tickets.ts";
 import type { NewPasswords } from "./new-passwords.ts";
+import { createPasskeys, type PasskeyProof, type Passkeys } from "./passkeys.ts";
 import { readPasswordNames } from "./password-names.ts";
 import type { AccessControl } from "./principal.ts";
 import {
@@ -34,7 +36,7 @@ import {
   type SecondFactors,
   secondFactorsOf,
 } from "./second-factors.ts";
-import { revokeAllTokens, revokeUserSessions, startUserSession } from "./sessions.ts";
+import { FACTOR_SETUP_SCOPE, revokeAllTokens, revokeUserSessions, startUserSession } from "./sessions.ts";
 import { hashToken } from "./tokens.ts";
 
 /** Dependencies of the login service. */
@@ -66,10 +68,11 @@ export type LoginOutcome =
   /** The password was right; a second factor of these kinds is needed, for `completeLogin` with the ticket. */
   | { ticket: string; secondFactors: readonly SecondFactorKind[] };
 
-/** What proves that somebody at an open session is its user: the password, or a code of a second factor. */
+/** What proves that somebody at an open session is its user: the password, a code of a second factor, or a passkey. */
 export interface OwnerProof {
   currentPassword: string | null;
   code?: string | null;
+  passkey?: PasskeyProof | null;
 }
 
 /** A change of a user's password. */
@@ -93,15 +96,22 @@ export interface LoginService {
    */
   loginWithPassword(account: LoginCredentials, address: string | null, browser?: string | null): Promise<LoginOutcome>;
   /**
-   * Starts the session of a ticket by a code of a second factor. Throws `unauthorized` for a ticket that is not valid
-   * any more, `invalid-value` on `code`, TooManyRequestsError after too many wrong codes.
+   * Starts the session of a ticket by a code of a second factor or a passkey. Throws `unauthorized` for a ticket that is
+   * not valid any more, `invalid-value` on `code` or `passkey`, TooManyRequestsError after too many wrong codes.
    */
   completeLogin(
     ticket: string,
-    code: string,
+    proof: string | PasskeyProof,
     address: string | null,
     browser?: string | null,
   ): Promise<{ session: string; userId: string }>;
+  /** The user of a ticket; null if the ticket is not valid any more. */
+  userOfTicket(ticket: string): string | null;
+  /**
+   * Starts a session by a passkey that verified its user, without a password. Throws `unauthorized` with the same message
+   * for every cause, TooManyRequestsError.
+   */
+  loginWithPasskey(proof: PasskeyProof, address: string | null): Promise<{ session: string; userId: string }>;
   /**
    * Verifies a local password without a session, for a log-in at an appliance; returns the user's id. Throws as
    * `loginWithPassword` does, and `unauthorized` for a user who must set a new one or has a second factor.
@@ -118,15 +128,26 @@ export interface LoginService {
   setPassword(change: PasswordChange, by: ActorContext): Promise<void>;
   /** Enrolment of second factors; call `verifyOwner` first. */
   readonly secondFactors: SecondFactors;
+  /** Passkeys; for new ones verify first that the caller is the user. */
+  readonly passkeys: Passkeys;
   /**
    * Verifies that the caller is the user: an open session may have been left unattended. Throws `required` and
-   * `invalid-value` on `currentPassword` or `code`, TooManyRequestsError.
+   * `invalid-value` on `currentPassword`, `code` or `passkey`, TooManyRequestsError.
    */
   verifyOwner(userId: string, proof: OwnerProof, by: ActorContext): Promise<void>;
+  /** As `verifyOwner`; the session of the caller may change what needs a recent proof for a while. */
+  confirmSession(session: { userId: string; tokenId: string }, proof: OwnerProof, by: ActorContext): Promise<void>;
   /** Replaces the recovery codes; returns the new ones in clear text. Throws ConflictError without a second factor. */
   renewRecoveryCodes(userId: string, by: ActorContext): Promise<string[]>;
-  /** Removes all second factors of a user; throws not-found without any. `endSessions` for a user who lost them. */
-  removeSecondFactors(userId: string, by: ActorContext, endSessions: boolean): Promise<void>;
+  /**
+   * Removes all second factors of a user, or the one of `onlyId`; throws not-found without any. `endSessions` for a user
+   * who lost them.
+   */
+  removeSecondFactors(
+    userId: string,
+    by: ActorContext,
+    options: { endSessions: boolean; onlyId?: string | null },
+  ): Promise<void>;
   /**
    * Registers an attempt of another kind from the address; call the returned function on success. Throws
    * TooManyRequestsError.
@@ -139,6 +160,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
   const { store, access, clock, passwords, verifyWithProviders, onPasswordLogin } = deps;
   const throttle = createLoginThrottle(clock);
   const tickets = createLoginTickets(clock);
+  const passkeys = createPasskeys(store, clock);
   const summary = createAuditSummary(store, clock, deps.onAuditError ?? (() => undefined));
   const { scope } = access.systemContext("sign-in");
 
@@ -256,8 +278,14 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
         const password = { passwordHash, passwordChangedAt: now };
         tx.update(users, user.id, { passwordResetRequired: false }, by, password);
       }
-      return startUserSession(tx, user, by, now);
+      return startUserSession(tx, user, by, { now, scope: mustSetUpFactor(tx, user) ? FACTOR_SETUP_SCOPE : null });
     });
+  }
+
+  /** True without the second factor that a security group requires of users whose password is stored here. */
+  function mustSetUpFactor(reader: StoreReader, user: User): boolean {
+    if (!access.requiresSecondFactor(user.pk) || findUserProvider(reader, user) !== null) return false;
+    return secondFactorsOf(reader, user.id).length === 0;
   }
 
   /** Reports the password of a session that has just started; null if the cloud does not know it yet. */
@@ -287,6 +315,26 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     return kind;
   }
 
+  /** Verifies a passkey of the user; a wrong signature counts as a wrong code. Throws as `redeemCode`, on `passkey`. */
+  async function redeemPasskey(
+    user: User,
+    act: "second-factor" | "confirmation",
+    proof: PasskeyProof,
+    { key, by }: { key: string; by: ActorContext },
+  ): Promise<SecondFactorKind> {
+    await auditThrottled(
+      () => user,
+      by.actor.address,
+      async () => throttle.beginCode(key),
+    );
+    if (!(await passkeys.verify({ act, userId: user.id }, proof, () => by))) {
+      await auditFailedLogin(user, by.actor.address, "The signature of the passkey was wrong.");
+      throw invalidValue("passkey", "Must be the answer of one of your passkeys to the last options. Try again.");
+    }
+    throttle.succeedCode(key);
+    return "passkey";
+  }
+
   /** The user of a pending log-in; null if something has changed that ends it. */
   function userOfPending({ userId, passwordVersion }: TicketedLogin): User | null {
     const user = store.get(users, userId);
@@ -298,6 +346,19 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     if (currentPassword === null) throw requiredValue("currentPassword");
     const account = { email: user.email ?? "", password: currentPassword };
     await verifyCredentials(account, by.actor.address, null).catch(rethrowOnField("currentPassword"));
+  }
+
+  async function verifyOwner(
+    userId: string,
+    { currentPassword, code = null, passkey = null }: OwnerProof,
+    by: ActorContext,
+  ): Promise<void> {
+    const user = store.get(users, userId);
+    if (!user) throw notFound();
+    const key = `${user.id} `;
+    if (passkey !== null) await redeemPasskey(user, "confirmation", passkey, { key, by });
+    else if (code === null) await verifyOwnPassword(user, currentPassword, by);
+    else await redeemCode(user, code, key, by);
   }
 
   return {
@@ -317,7 +378,29 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       reportPasswordLogin(session, user, password);
       return { session };
     },
-    async completeLogin(ticket, code, address, browser = null) {
+    userOfTicket(ticket) {
+      const login = tickets.find(ticket);
+      return (login && userOfPending(login)?.id) ?? null;
+    },
+    async loginWithPasskey(proof, address) {
+      const succeed = throttle.registerAttempt(address);
+      const known = await passkeys.verify({ act: "log-in" }, proof, (userId) =>
+        actorContextFor(store.get(users, userId), address),
+      );
+      const user = known && store.get(users, known.userId);
+      const isRefused =
+        !user ||
+        isAccountLocked(user.lock, clock.now()) ||
+        findUserProvider(store, user) !== null ||
+        !(user.breakGlass || isBuiltInEnabled(store));
+      if (isRefused) {
+        await auditFailedLogin(user, address, "The passkey was refused.");
+        throw new CallerError("unauthorized", "The passkey is not valid here. Log in with your password.");
+      }
+      succeed();
+      return { session: await startSession(user, address, null, "passkey"), userId: user.id };
+    },
+    async completeLogin(ticket, proof, address, browser = null) {
       const login = tickets.find(ticket);
       const user = login && userOfPending(login);
       if (!login || !user) {
@@ -325,12 +408,15 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
         throw new CallerError("unauthorized", "The log-in has expired. Log in again with your password.");
       }
       const known = browser === null ? null : knownBrowserToken(browser, user, store);
-      const kind = await redeemCode(user, code, `${user.id} ${known ?? ""}`, actorContextFor(user, address)).catch(
-        (error: unknown) => {
-          if (!(error instanceof TooManyRequestsError)) tickets.countFailure(ticket);
-          throw error;
-        },
-      );
+      const [key, by] = [`${user.id} ${known ?? ""}`, actorContextFor(user, address)];
+      const redeemed =
+        typeof proof === "string"
+          ? redeemCode(user, proof, key, by)
+          : redeemPasskey(user, "second-factor", proof, { key, by });
+      const kind = await redeemed.catch((error: unknown) => {
+        if (!(error instanceof TooManyRequestsError)) tickets.countFailure(ticket);
+        throw error;
+      });
       tickets.end(ticket);
       const session = await startSession(user, address, login.newPasswordHash, kind);
       reportPasswordLogin(session, user, login.password);
@@ -374,20 +460,20 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       });
     },
     secondFactors: createSecondFactors(store, clock),
-    async verifyOwner(userId, { currentPassword, code = null }, by) {
-      const user = store.get(users, userId);
-      if (!user) throw notFound();
-      if (code === null) await verifyOwnPassword(user, currentPassword, by);
-      else await redeemCode(user, code, `${user.id} `, by);
+    passkeys,
+    verifyOwner,
+    async confirmSession({ userId, tokenId }, proof, by) {
+      await verifyOwner(userId, proof, by);
+      await store.write((tx) => tx.update(userTokens, tokenId, {}, by, { provenAt: clock.now() }));
     },
     renewRecoveryCodes: (userId, by) =>
       store.write((tx) => {
         if (secondFactorsOf(tx, userId).length === 0) throw new ConflictError("Set up a second factor first.");
         return replaceRecoveryCodes(tx, userId, by);
       }),
-    removeSecondFactors: (userId, by, endSessions) =>
+    removeSecondFactors: (userId, by, { endSessions, onlyId = null }) =>
       store.write((tx) => {
-        if (removeSecondFactors(tx, userId, by) === 0) throw notFound();
+        if (removeSecondFactors(tx, userId, by, onlyId) === 0) throw notFound();
         if (endSessions) revokeUserSessions(tx, userId, by);
       }),
   };

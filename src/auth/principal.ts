@@ -12,6 +12,8 @@ export interface Principal {
   scopes: readonly string[] | null;
   /** The presented token, only for `GET /v1/session`: never log or store it. Null for a console cookie. */
   accessToken: string | null;
+  /** For a console session: when its user last proved to be there, epoch ms. */
+  provenAt?: number;
   /** Set for a request that an appliance forwards: the user acts within its domains, and without super rights. */
   appliance?: ApplianceLimit;
 }
@@ -47,6 +49,8 @@ export interface AccessControl {
    * `invalid-value` on field `named` (default `domain`) when the user may not act there.
    */
   resolveScope(principal: Principal, domain: string | null, named?: string): AccessScope;
+  /** True if a security group of the user requires a second factor. */
+  requiresSecondFactor(userPk: number): boolean;
   /**
    * The built-in identity provider; its id is the audience of client credentials. Null before the appliance is
    * initialized.

@@ -83,9 +83,7 @@ export function createSecondFactors(store: Store, clock: Clock): SecondFactors {
           tx.remove(secondFactors, id, by);
         const sealed = store.secrets.seal(secret);
         tx.create(secondFactors, { userId: user.id }, by, { kind: "totp", secret: sealed, lastStep });
-        for (const { id } of tx.find(userTokens, { userId: user.id, kind: "session" }, ALL_TOKENS_LIMIT)) {
-          if (id !== tokenId) tx.remove(userTokens, id, by);
-        }
+        admitAfterSetup(tx, user.id, tokenId, by);
         return replaceRecoveryCodes(tx, user.id, by);
       });
     },
@@ -96,7 +94,7 @@ export function createSecondFactors(store: Store, clock: Clock): SecondFactors {
 export function secondFactorsOf(reader: StoreReader, userId: string): SecondFactorKind[] {
   const kinds = reader.find(secondFactors, { userId }).flatMap(({ kind }) => (kind === null ? [] : [kind]));
   // Recovery codes are for a lost factor: without one they protect nothing.
-  return kinds.some((kind) => kind !== "recovery-codes") ? kinds : [];
+  return kinds.some((kind) => kind !== "recovery-codes") ? [...new Set(kinds)] : [];
 }
 
 /** Verifies a code of any kind and makes it worthless; null if it is not correct. Call it inside a transaction. */
@@ -135,9 +133,39 @@ export function replaceRecoveryCodes(tx: Transaction, userId: string, by: ActorC
   return codes;
 }
 
-/** Removes all second factors of a user; returns how many kinds there were. */
-export function removeSecondFactors(tx: Transaction, userId: string, by: ActorContext): number {
+/**
+ * Recovery codes for the first factor of a user, whose other sessions end; null if there are recovery codes. Call it after a
+ * factor was added.
+ */
+export function addFirstFactor(tx: Transaction, userId: string, tokenId: string, by: ActorContext): string[] | null {
+  if (tx.count(secondFactors, { userId, kind: "recovery-codes" }) > 0) return null;
+  admitAfterSetup(tx, userId, tokenId, by);
+  return replaceRecoveryCodes(tx, userId, by);
+}
+
+/** Ends the other sessions of the user; the session that set up the factor may do everything from now on. */
+function admitAfterSetup(tx: Transaction, userId: string, tokenId: string, by: ActorContext): void {
+  for (const { id, scope } of tx.find(userTokens, { userId, kind: "session" }, ALL_TOKENS_LIMIT)) {
+    if (id !== tokenId) tx.remove(userTokens, id, by);
+    else if (scope !== null) tx.update(userTokens, id, {}, by, { scope: null });
+  }
+}
+
+/**
+ * Removes all second factors of a user, or only the one of the id, and with the last one the recovery codes. Returns how
+ * many were removed.
+ */
+export function removeSecondFactors(
+  tx: Transaction,
+  userId: string,
+  by: ActorContext,
+  onlyId: string | null = null,
+): number {
   const rows = tx.find(secondFactors, { userId });
-  for (const { id } of rows) tx.remove(secondFactors, id, by);
-  return rows.length;
+  const isRemoved = ({ id }: { id: string }): boolean => onlyId === null || id === onlyId;
+  const removed = rows.filter(isRemoved);
+  if (removed.length === 0) return 0;
+  const keeps = rows.some((row) => !isRemoved(row) && row.kind !== "recovery-codes");
+  for (const { id } of keeps ? removed : rows) tx.remove(secondFactors, id, by);
+  return removed.length;
 }

@@ -38,6 +38,8 @@ export interface Session {
   /** Minutes. */
   idleTimeout: number;
   idleTimeoutCustom: boolean;
+  /** The session allows nothing but to set up the second factor that is required of the user. */
+  mustSetUpSecondFactor: boolean;
   features: Feature[];
   serverSupportedFeatures: Feature[];
 }
@@ -61,15 +63,26 @@ export function describeSession(store: Store, access: AccessControl, principal: 
     isOnprem: true,
     idleTimeout: idleTimeout ?? DEFAULT_IDLE_TIMEOUT_MIN,
     idleTimeoutCustom: idleTimeout !== null,
+    mustSetUpSecondFactor: principal.scopes?.includes(FACTOR_SETUP_SCOPE) ?? false,
     ...readFeatures(store),
   };
 }
 
 /**
- * Starts a console session and returns the cookie value, which is not stored in clear text. Deletes expired sessions of
- * the user.
+ * Scope of a session whose user must first set up a second factor: it allows nothing else. Applications cannot request it.
  */
-export function startUserSession(tx: Transaction, user: RowOf<typeof users>, by: ActorContext, now: number): string {
+export const FACTOR_SETUP_SCOPE = "urn:service:factor-setup";
+
+/**
+ * Starts a console session and returns the cookie value, which is not stored in clear text; `scope` limits it. Deletes
+ * expired sessions of the user.
+ */
+export function startUserSession(
+  tx: Transaction,
+  user: RowOf<typeof users>,
+  by: ActorContext,
+  { now, scope }: { now: number; scope: string | null },
+): string {
   const old = tx.find(userTokens, { userId: user.id, kind: "session" });
   const idleMs = idleTimeoutMs(user);
   const live = old.filter(
@@ -78,7 +91,8 @@ export function startUserSession(tx: Transaction, user: RowOf<typeof users>, by:
   const keptIds = new Set(live.slice(-(MAX_SESSIONS_PER_USER - 1)).map(({ id }) => id));
   for (const { id } of old) if (!keptIds.has(id)) tx.remove(userTokens, id, by);
   const { token, tokenHash } = generateToken();
-  const system = { kind: "session", tokenHash, expires: now + MAX_SESSION_MS, lastUsedAt: now } as const;
+  const times = { expires: now + MAX_SESSION_MS, lastUsedAt: now, provenAt: now };
+  const system = { kind: "session", tokenHash, scope, ...times } as const;
   tx.create(userTokens, { userId: user.id, name: "Console" }, by, system);
   return token;
 }

@@ -27,6 +27,7 @@ import {
   unsupportedMediaType,
 } from "./body/body.ts";
 import { readUpload } from "./body/upload-stream.ts";
+import { assertConfirmed } from "./confirmed-changes.ts";
 import type { ApiDeps } from "./dependencies.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { isBug, unauthorized } from "./error-response.ts";
@@ -151,6 +152,11 @@ async function serveAuthenticated(
       };
       const complete = action.completeRequest ? action.completeRequest(full) : full;
       if (action.completeRequest || inBody !== null) authorize(action, complete);
+      if (!parseDryRun(action, base)) {
+        const { body: changes, params } = complete;
+        const change = { method: base.method, at: action.at, permission: action.permission, principal };
+        assertConfirmed({ ...change, body: changes, params }, deps.settings.auth.confirmationMinutes, deps.clock.now());
+      }
       const execute = async (given: typeof complete): Promise<HttpResponse> => {
         // Written first: some of these restart the daemon.
         if (action.permission === "super") await recordTrustChange(action, given);

@@ -20,6 +20,7 @@ import securityGroups from "../resources/security/security-groups.ts";
 import userPermissions from "../resources/security/user-permissions.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { Store } from "../store/store.ts";
+import { isSecondFactorRequired } from "./rights.ts";
 import { createScopeCache } from "./scope-cache.ts";
 import { type CompileScope, compileScope, systemScope } from "./user-scope.ts";
 
@@ -128,6 +129,7 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
       return entry !== null && isValidEntry(entry, clock.now());
     },
     resolveScope: scopes.get,
+    requiresSecondFactor: (userPk) => isSecondFactorRequired(store, userPk),
     identityProvider() {
       const rootId = unlimitedScope.domainId;
       return rootId === null ? null : builtInProviderFor(rootId);
@@ -182,7 +184,11 @@ function readTokenEntry(
   const isInCookie = isSession || token.kind === "device";
   const since = used.get(token.id)?.at ?? token.lastUsedAt ?? token.createdAt;
   return {
-    principal: { userId, userPk, name, email, tokenId: token.id, scopes: token.scope?.split(/\s+/) ?? null },
+    principal: {
+      ...{ userId, userPk, name, email, tokenId: token.id, scopes: token.scope?.split(/\s+/) ?? null },
+      // Sessions from before an upgrade began with a log-in.
+      ...(isSession ? { provenAt: token.provenAt ?? token.createdAt } : {}),
+    },
     transport: isInCookie ? "cookie" : "bearer",
     expires: token.expires,
     lock,

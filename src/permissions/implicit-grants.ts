@@ -13,9 +13,7 @@ export function buildImplicitGrants(userId: string): Grant[] {
     { verb: "get", spec: own },
     { verb: "put", spec: `${own}/password` },
     { verb: "get", spec: `${own}/second-factors/*` },
-    ...["authenticator-app", "authenticator-app/confirmation", "recovery-codes", "second-factor-removal"].map(
-      (at): Grant => ({ verb: "post", spec: `${own}/${at}` }),
-    ),
+    ...FACTOR_PATHS.map((at): Grant => ({ verb: "post", spec: `${own}/${at}` })),
     { verb: "get", spec: `${own}/profile` },
     { verb: "put", spec: `${own}/profile` },
     ...readAndDelete("/session"),
@@ -46,3 +44,9 @@ function readAndDelete(spec: string): Grant[] {
     { verb: "delete", spec },
   ];
 }
+
+/** Below the user: set-up and removal of second factors. */
+const FACTOR_PATHS = [
+  ...["authenticator-app", "authenticator-app/confirmation", "passkey-options", "passkeys"],
+  ...["recovery-codes", "second-factor-removal"],
+];

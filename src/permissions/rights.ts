@@ -37,6 +37,16 @@ export function readUserRights(reader: StoreReader, userPk: number): Rights {
   return { superUser: superGroup !== null, grants };
 }
 
+/** True if a security group of the user requires a second factor. */
+export function isSecondFactorRequired(reader: StoreReader, userPk: number): boolean {
+  const group = reader.one(
+    `SELECT g.pk FROM ${GROUP_MEMBERSHIPS_SQL} m JOIN security_groups g ON g.pk = m.security_group_pk
+     WHERE m.user_pk = ? AND g.second_factor_required = 1 LIMIT 1`,
+    userPk,
+  );
+  return group !== null;
+}
+
 /** Reads the rights that a security group gives its members. */
 export function readGroupRights(reader: StoreReader, groupPk: number): Rights {
   const group = reader.one<{ super_group: number }>("SELECT super_group FROM security_groups WHERE pk = ?", groupPk);

@@ -1,3 +1,4 @@
+import { FACTOR_SETUP_SCOPE } from "../auth/sessions.ts";
 import type { Method } from "../schema/resource.ts";
 import { splitPath } from "./grants.ts";
 
@@ -17,6 +18,11 @@ export const DEVICE_SESSION_SCOPE = "urn:service:own-things";
 /** Sub-collections of the user that such a device needs. */
 const DEVICE_SESSION_PATHS: ReadonlySet<string> = new Set(["notifications", "devices", "opt-outs"]);
 
+/** What a user without a required second factor needs to set one up. */
+const FACTOR_SETUP_PATHS: ReadonlySet<string> = new Set([
+  ...["second-factors", "authenticator-app", "passkey-options", "passkeys"],
+]);
+
 const SCOPE_PATTERN = /^urn:service:([a-z0-9-]+):(read|write)$/;
 
 /**
@@ -29,6 +35,9 @@ export function compileTokenScopes(scopes: readonly string[] | null): TokenScope
   if (scopes.includes(DEVICE_SESSION_SCOPE)) {
     return { isImplicitOnly: true, allows: (_method, path) => isDeviceSessionPath(path) };
   }
+  if (scopes.includes(FACTOR_SETUP_SCOPE)) {
+    return { isImplicitOnly: true, allows: (_method, path) => isFactorSetupPath(path) };
+  }
   const allowed = new Set(scopes.filter((scope) => SCOPE_PATTERN.test(scope)));
   return {
     isImplicitOnly: false,
@@ -40,4 +49,9 @@ export function compileTokenScopes(scopes: readonly string[] | null): TokenScope
 function isDeviceSessionPath(path: string): boolean {
   const [first, , below] = splitPath(path);
   return first === "session" || (first === "users" && (below === undefined || DEVICE_SESSION_PATHS.has(below)));
+}
+
+function isFactorSetupPath(path: string): boolean {
+  const [first, , below] = splitPath(path);
+  return first === "session" || (first === "users" && (below === undefined || FACTOR_SETUP_PATHS.has(below)));
 }

@@ -169,6 +169,15 @@ export const settingsSchema = z
           .nullable()
           .default(365)
           .describe("Lifetime in days of new tokens whose creation does not name an expiry; null = no expiry."),
+        confirmationMinutes: z
+          .int()
+          .min(1)
+          .max(720)
+          .nullable()
+          .default(15)
+          .describe(
+            "How long after a log-in or a confirmation a console session may change whom the appliance trusts, such as rights, identity providers and the link to the cloud; null = as long as the session. Sending messages never needs a confirmation.",
+          ),
       })
       .prefault({})
       .describe("Passwords and tokens of users."),

@@ -27,6 +27,7 @@ describe("session", () => {
       isLicenseValid: true,
       idleTimeout: 30,
       idleTimeoutCustom: false,
+      mustSetUpSecondFactor: false,
       features: ["reporting", "onprem"],
       serverSupportedFeatures: ["reporting", "onprem", "failover", "callmgrEnabled"],
       permissions: ["get", "delete"],
@@ -40,6 +41,7 @@ describe("session", () => {
     expect((await api.call("GET", "/session", { token })).body).toMatchObject({
       idleTimeout: 45,
       idleTimeoutCustom: true,
+      mustSetUpSecondFactor: false,
       email: null,
     });
   });

@@ -28,6 +28,7 @@ const SESSION: readonly Row[] = [
         isOnprem: true,
         idleTimeout: 30,
         idleTimeoutCustom: false,
+        mustSetUpSecondFactor: false,
       }),
   ],
   [
@@ -40,6 +41,7 @@ const SESSION: readonly Row[] = [
       expect((await call("GET", "/session", undefined, annToken)).body).toMatchObject({
         idleTimeout: 720,
         idleTimeoutCustom: true,
+        mustSetUpSecondFactor: false,
       });
       await call("PUT", `/users/${ann.id}`, { idleTimeout: null });
     },

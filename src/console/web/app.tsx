@@ -20,6 +20,8 @@ import { Toast, type ToastMessage } from "./ui/toast.tsx";
 import { type UserActivity, watchUserActivity } from "./user-activity.ts";
 
 const LogInPage = lazy(() => import("./features/account/log-in-page.tsx"));
+const FactorSetupPage = lazy(() => import("./features/account/factor-setup-page.tsx"));
+const ConfirmIdentityDialog = lazy(() => import("./features/account/confirm-identity-dialog.tsx"));
 const FirstRunPage = lazy(() => import("./features/account/first-run-page.tsx"));
 
 /** The whole console: first run, log-in, or the frame with its pages. */
@@ -44,6 +46,8 @@ export function App() {
       }),
     [],
   );
+  const [confirming, setConfirming] = useState<((isConfirmed: boolean) => void) | null>(null);
+  const [confirmIdentity] = useState(() => createSharedQuestion((ask) => setConfirming(() => ask)));
   const client = useMemo(
     () =>
       createClient({
@@ -55,9 +59,10 @@ export function App() {
           queries.setQueryData(["session"], null);
         },
         confirmDetach,
+        confirmIdentity,
         domainId,
       }),
-    [queries, attention, confirmDetach, domainId],
+    [queries, attention, confirmDetach, confirmIdentity, domainId],
   );
   const actIn = useCallback(
     (next: string | null) => {
@@ -82,7 +87,7 @@ export function App() {
     staleTime: Number.POSITIVE_INFINITY,
   });
   const setup = useQuery({ queryKey: ["setup"], queryFn: () => client.setup(), enabled: session.data === null });
-  const loggedIn = Boolean(session.data);
+  const loggedIn = session.data?.mustSetUpSecondFactor === false;
   const isLoggedOut = session.data === null;
   const { resetLanguage } = useTranslation();
   // The log-in page uses the language of the browser again, not that of the previous user.
@@ -109,16 +114,39 @@ export function App() {
     <ConsoleProvider value={value}>
       {setup.data && <BrandingColors branding={setup.data.branding} />}
       <Suspense>
-        {session.data && <AccountLanguage session={session.data} />}
-        {session.data && <RouterProvider key={domainId} router={router} />}
+        {session.data && loggedIn && <AccountLanguage session={session.data} />}
+        {session.data && loggedIn && <RouterProvider key={domainId} router={router} />}
+        {session.data && !loggedIn && <FactorSetupPage session={session.data} />}
         {!session.data &&
           !session.isLoading &&
           (setup.data?.needed ? <FirstRunPage /> : !setup.isLoading && <LogInPage />)}
       </Suspense>
+      {confirming && session.data && (
+        <Suspense>
+          <ConfirmIdentityDialog
+            session={session.data}
+            onAnswer={(isConfirmed) => {
+              setConfirming(null);
+              confirming(isConfirmed);
+            }}
+          />
+        </Suspense>
+      )}
       {detaching && <DetachDialog {...detaching} />}
       {toast && <Toast toast={toast} onEnd={() => setToast(null)} />}
     </ConsoleProvider>
   );
+}
+
+/** A question to the user that several requests may have at once: it is asked once, and all get the answer. */
+function createSharedQuestion(ask: (answer: (isConfirmed: boolean) => void) => void): () => Promise<boolean> {
+  let pending: Promise<boolean> | null = null;
+  return () => {
+    pending ??= new Promise<boolean>(ask).finally(() => {
+      pending = null;
+    });
+    return pending;
+  };
 }
 
 /** Where the window keeps its acting domain. */

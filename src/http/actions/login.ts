@@ -1,24 +1,26 @@
 import { findBrandingRow, readBranding } from "../../auth/branding.ts";
 import type { LoginCredentials } from "../../auth/login.ts";
 import { PASSWORD_MAX_LENGTH } from "../../auth/new-passwords.ts";
+import { type RelyingParty, relyingPartyOf } from "../../auth/relying-party.ts";
 import { buildSessionCookie } from "../../auth/session-cookie.ts";
-import { notFound } from "../../lib/errors.ts";
+import { notFound, requiredValue } from "../../lib/errors.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
 import factors from "../../resources/people/second-factors.ts";
 import { boolean, computed, integer, list, object, option, text, uuid } from "../../schema/field.ts";
-import type { Action } from "../action.ts";
+import type { Action, PublicRequest } from "../action.ts";
 import { jsonResponse } from "../action.ts";
 import { fileResponse } from "../file-response.ts";
 import { assertSameOrigin, authenticateSession } from "../session-auth.ts";
 import { compileBodyValidator } from "./body-validator.ts";
-import { completeLogin, logInWithPassword } from "./password-login.ts";
+import { PASSKEY_FIELD, REQUEST_OPTIONS } from "./passkey-field.ts";
+import { completeLogin, logInWithPasskey, logInWithPassword, passkeyOptionsOfTicket } from "./password-login.ts";
 
 const email = text("Email address of the account.", { required: true, max: 254 });
 const password = text("Password of the account.", { required: true, max: 1_024 });
 const newPassword = text("New password, for users who must set one.", { max: PASSWORD_MAX_LENGTH });
 const firstPassword = text("Password of the administrator.", { required: true, max: PASSWORD_MAX_LENGTH });
 const code = text("The one-time code.", { required: true, max: 64 });
-const factorCode = text("Code of the authenticator app, or a recovery code.", { required: true, max: 64 });
+const factorCode = text("Code of the authenticator app, or a recovery code; or give `passkey`.", { max: 64 });
 const name = text("Display name of the administrator.", { max: 140 });
 
 const SECOND_FACTOR = option("Kind.", factors.fields.kind.values);
@@ -52,7 +54,9 @@ const SETUP_STATE = {
 };
 
 const validateLogin = compileBodyValidator({ email, password, newPassword });
-const validateFactor = compileBodyValidator({ code: factorCode });
+const FACTOR = { code: factorCode, passkey: { ...PASSKEY_FIELD, required: false as const } };
+const validateFactor = compileBodyValidator(FACTOR);
+const validatePasskey = compileBodyValidator({ passkey: PASSKEY_FIELD });
 const validateSetup = compileBodyValidator({ code, email, password: firstPassword, name });
 
 /** Login, first-run setup, and the state of both. @source docs/decisions/0021-login-and-drills.md */
@@ -83,14 +87,55 @@ export const loginActions: readonly Action[] = [
     method: "post",
     at: "login/second-factor",
     outsideVersion: true,
-    doc: "Completes a log-in with a code of a second factor, and sets the session cookie. A ticket takes five wrong codes.",
+    doc: "Completes a log-in with a code of a second factor or with a passkey, and sets the session cookie. A ticket takes five wrong codes.",
     response: { kind: "nothing" },
     permission: "open",
-    accepts: { code: factorCode },
+    accepts: FACTOR,
     async handle(request) {
       assertSameOrigin(request);
-      const given = validateFactor(request.body) as { code: string };
-      return { status: 204, cookies: await completeLogin(given.code, request), body: null };
+      const given = validateFactor(request.body) as { code: string | null; passkey: unknown };
+      if (given.code === null && given.passkey === null) throw requiredValue("code");
+      const proof = given.code ?? { party: partyOf(request), response: given.passkey };
+      return { status: 204, cookies: await completeLogin(proof, request), body: null };
+    },
+  },
+  {
+    method: "post",
+    at: "login/second-factor/passkey-options",
+    outsideVersion: true,
+    doc: "Returns the options with which the browser signs with a passkey of the user whose password was right, for `login/second-factor`.",
+    response: REQUEST_OPTIONS,
+    permission: "open",
+    async handle(request) {
+      assertSameOrigin(request);
+      return jsonResponse(await passkeyOptionsOfTicket(partyOf(request), request));
+    },
+  },
+  {
+    method: "post",
+    at: "login/passkey-options",
+    outsideVersion: true,
+    doc: "Returns the options with which the browser signs with any passkey for this host, for `login/passkey`.",
+    response: REQUEST_OPTIONS,
+    permission: "open",
+    async handle(request) {
+      assertSameOrigin(request);
+      return jsonResponse(await request.deps.signIn.passkeys.requestOptions({ act: "log-in" }, partyOf(request)));
+    },
+  },
+  {
+    method: "post",
+    at: "login/passkey",
+    outsideVersion: true,
+    doc: "Starts a console session with a passkey instead of a password, and sets the session cookie. The authenticator must have verified the user by PIN or biometrics.",
+    response: { kind: "nothing" },
+    permission: "open",
+    accepts: { passkey: PASSKEY_FIELD },
+    async handle(request) {
+      assertSameOrigin(request);
+      const { passkey } = validatePasskey(request.body);
+      const proof = { party: partyOf(request), response: passkey };
+      return { status: 204, cookies: await logInWithPasskey(proof, request), body: null };
     },
   },
   {
@@ -144,6 +189,10 @@ export const loginActions: readonly Action[] = [
     },
   },
 ];
+
+function partyOf({ deps, header }: Pick<PublicRequest, "deps" | "header">): RelyingParty {
+  return relyingPartyOf(deps.settings.api.publicUrl, header("host"));
+}
 
 function sessionResponse(token: string, secure: boolean): HttpResponse {
   return { status: 204, headers: { "Set-Cookie": buildSessionCookie(token, secure) }, body: null };

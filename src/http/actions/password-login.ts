@@ -1,6 +1,8 @@
 import { findUserByEmail } from "../../auth/identity-providers.ts";
 import { rememberAccount } from "../../auth/known-browsers.ts";
 import type { LoginCredentials } from "../../auth/login.ts";
+import type { PasskeyProof } from "../../auth/passkeys.ts";
+import type { RelyingParty } from "../../auth/relying-party.ts";
 import type { SecondFactorKind } from "../../auth/second-factors.ts";
 import {
   buildBrowserCookie,
@@ -9,6 +11,7 @@ import {
   readBrowserCookie,
   readTicketCookie,
 } from "../../auth/session-cookie.ts";
+import { CallerError } from "../../lib/errors.ts";
 import users from "../../resources/people/users.ts";
 import type { PublicRequest } from "../action.ts";
 
@@ -39,13 +42,33 @@ export async function logInWithPassword(account: LoginCredentials, request: Logi
 }
 
 /** Completes the log-in of the browser's ticket; returns the cookies as `logInWithPassword`. Throws as the service. */
-export async function completeLogin(code: string, request: LoginRequest): Promise<string[]> {
+export async function completeLogin(proof: string | PasskeyProof, request: LoginRequest): Promise<string[]> {
   const { deps, address, secure, header } = request;
   const cookie = header("cookie");
   const browser = readBrowserCookie(cookie, secure);
   const ticket = readTicketCookie(cookie, secure) ?? "";
-  const { session, userId } = await deps.signIn.completeLogin(ticket, code, address, browser);
+  const { session, userId } = await deps.signIn.completeLogin(ticket, proof, address, browser);
   const cookies = [buildSessionCookie(session, secure), buildTicketCookie(null, secure)];
+  return withKnownBrowser(cookies, userId, request);
+}
+
+/** Logs in with a passkey alone; returns the cookies as `logInWithPassword`. Throws as the service. */
+export async function logInWithPasskey(proof: PasskeyProof, request: LoginRequest): Promise<string[]> {
+  const { deps, address, secure } = request;
+  const { session, userId } = await deps.signIn.loginWithPasskey(proof, address);
+  return withKnownBrowser([buildSessionCookie(session, secure)], userId, request);
+}
+
+/** Options for a passkey as the second factor of the browser's ticket. Throws `unauthorized`. */
+export function passkeyOptionsOfTicket(party: RelyingParty, { deps, secure, header }: LoginRequest) {
+  const userId = deps.signIn.userOfTicket(readTicketCookie(header("cookie"), secure) ?? "");
+  if (userId === null)
+    throw new CallerError("unauthorized", "The log-in has expired. Log in again with your password.");
+  return deps.signIn.passkeys.requestOptions({ act: "second-factor", userId }, party);
+}
+
+function withKnownBrowser(cookies: string[], userId: string, { deps, secure, header }: LoginRequest): string[] {
+  const browser = readBrowserCookie(header("cookie"), secure);
   const user = deps.store.get(users, userId);
   return user ? [...cookies, buildBrowserCookie(rememberAccount(browser, user, deps.store), secure)] : cookies;
 }

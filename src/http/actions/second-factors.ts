@@ -1,15 +1,23 @@
 import type { OwnerProof } from "../../auth/login.ts";
+import { relyingPartyOf } from "../../auth/relying-party.ts";
 import { CallerError, invalidValue } from "../../lib/errors.ts";
 import users from "../../resources/people/users.ts";
-import { list, text, timestamp } from "../../schema/field.ts";
+import { list, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, type ApiRequest, jsonResponse, requireVisibleRow } from "../action.ts";
 import { compileBodyValidator } from "./body-validator.ts";
+import { CREATION_OPTIONS, PASSKEY_FIELD as passkey } from "./passkey-field.ts";
 
 const code = text("Code of the authenticator app.", { required: true, max: 64 });
 const proof = {
   currentPassword: text("Current password; or give `code`.", { max: 1_024 }),
   code: text("Code of the authenticator app, or a recovery code.", { max: 64 }),
 };
+const secondFactorId = uuid("Id of the only second factor to be removed.");
+const passkeyName = text("Name of the passkey, such as of the phone that has it.", {
+  required: true,
+  min: 1,
+  max: 140,
+});
 const currentPassword = text("Current password.", { required: true, max: 1_024 });
 const RECOVERY_CODES = {
   recoveryCodes: list(
@@ -24,6 +32,8 @@ const RECOVERY_CODES = {
 const validateStart = compileBodyValidator({ currentPassword });
 const validateCode = compileBodyValidator({ code });
 const validateProof = compileBodyValidator(proof);
+const validateRemoval = compileBodyValidator({ ...proof, secondFactorId });
+const validatePasskey = compileBodyValidator({ name: passkeyName, passkey });
 
 /**
  * Users set up their own second factors; others can only remove them. @source docs/decisions/0483-second-factors.md
@@ -66,6 +76,32 @@ export const secondFactorActions: readonly Action[] = [
   },
   {
     method: "post",
+    at: "users/{userId}/passkey-options",
+    doc: "Returns the options with which the browser creates a passkey for oneself (WebAuthn), valid for five minutes. A console session must have been confirmed recently.",
+    response: CREATION_OPTIONS,
+    async handle(request) {
+      const user = requireSelf(request);
+      const party = relyingPartyOf(request.deps.settings.api.publicUrl, request.header("host"));
+      return jsonResponse(await request.deps.signIn.passkeys.creationOptions(user, party));
+    },
+  },
+  {
+    method: "post",
+    at: "users/{userId}/passkeys",
+    doc: "Stores the passkey that the browser created from `passkey-options`. Log-ins need a second factor from then on. With the first second factor there are recovery codes, and other sessions of the user end.",
+    response: { kind: "members", fields: { recoveryCodes: { ...RECOVERY_CODES.recoveryCodes, required: false } } },
+    accepts: { name: passkeyName, passkey },
+    async handle(request) {
+      const { deps, principal, by, header } = request;
+      const { name, passkey: response } = validatePasskey(request.body) as { name: string; passkey: unknown };
+      const user = requireSelf(request);
+      const party = relyingPartyOf(deps.settings.api.publicUrl, header("host"));
+      const created = { party, response, name };
+      return jsonResponse({ recoveryCodes: await deps.signIn.passkeys.add(user, created, principal.tokenId, by) });
+    },
+  },
+  {
+    method: "post",
     at: "users/{userId}/recovery-codes",
     doc: "Creates new recovery codes for oneself; the former ones end. Requires the password or a code.",
     response: { kind: "members", fields: RECOVERY_CODES },
@@ -78,12 +114,13 @@ export const secondFactorActions: readonly Action[] = [
   {
     method: "post",
     at: "users/{userId}/second-factor-removal",
-    doc: "Removes one's own second factors. Requires the password or a code.",
+    doc: "Removes one's own second factors, or one of them. Requires the password or a code.",
     response: { kind: "nothing" },
-    accepts: proof,
+    accepts: { ...proof, secondFactorId },
     async handle(request) {
+      const onlyId = validateRemoval(request.body).secondFactorId as string | null;
       const user = await requireProvenSelf(request);
-      await request.deps.signIn.removeSecondFactors(user.id, request.by, false);
+      await request.deps.signIn.removeSecondFactors(user.id, request.by, { endSessions: false, onlyId });
       return { status: 204, body: null };
     },
   },
@@ -101,7 +138,7 @@ export const secondFactorActions: readonly Action[] = [
           "Your own second factors are removed with POST /users/{userId}/second-factor-removal.",
         );
       }
-      await deps.signIn.removeSecondFactors(user.id, by, true);
+      await deps.signIn.removeSecondFactors(user.id, by, { endSessions: true });
       return { status: 204, body: null };
     },
   },

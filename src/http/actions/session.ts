@@ -1,10 +1,15 @@
+import type { OwnerProof } from "../../auth/login.ts";
+import { relyingPartyOf } from "../../auth/relying-party.ts";
 import { buildSessionCookie } from "../../auth/session-cookie.ts";
 import { describeSession, revokeSession } from "../../auth/sessions.ts";
+import { ConflictError } from "../../lib/errors.ts";
 import { listAvailableDomains } from "../../permissions/available-domains.ts";
 import { FEATURES } from "../../resources/devices/features.ts";
 import { boolean, computed, integer, list, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, deletedResponse, jsonResponse } from "../action.ts";
+import { compileBodyValidator } from "./body-validator.ts";
 import { COMPUTED_PAGE_MEMBERS, COMPUTED_PAGE_QUERY, computedPage } from "./computed-page.ts";
+import { PASSKEY_FIELD, REQUEST_OPTIONS } from "./passkey-field.ts";
 
 const FEATURE = option("A feature.", FEATURES);
 const SESSION = {
@@ -21,10 +26,21 @@ const SESSION = {
   isLicenseValid: boolean("Whether the licence is valid.", { required: true }),
   idleTimeout: integer("Idle timeout of the session.", { required: true, unit: "min" }),
   idleTimeoutCustom: boolean("Whether the idle timeout is set for the user.", { required: true }),
+  mustSetUpSecondFactor: boolean(
+    "The session allows nothing but to set up a second factor, which a security group of the user requires.",
+    { required: true },
+  ),
   features: list("Available features.", FEATURE, { required: true }),
   serverSupportedFeatures: list("Features that can be enabled.", FEATURE, { required: true }),
   permissions: list("Permissions on the session.", option("Method.", ["get", "delete"]), { required: true }),
 };
+
+const CONFIRMATION = {
+  currentPassword: text("Current password; or give `code` or `passkey`.", { max: 1_024 }),
+  code: text("Code of the authenticator app, or a recovery code.", { max: 64 }),
+  passkey: { ...PASSKEY_FIELD, required: false as const },
+};
+const validateConfirmation = compileBodyValidator(CONFIRMATION);
 
 const DOMAINS = {
   ...COMPUTED_PAGE_MEMBERS,
@@ -66,6 +82,36 @@ export const sessionActions: readonly Action[] = [
     async handle({ deps, principal, by, query }) {
       const page = computedPage(await listAvailableDomains(principal, deps), query);
       return jsonResponse({ actingDomainId: by.scope.domainId, ...page });
+    },
+  },
+  {
+    method: "post",
+    at: "session/passkey-options",
+    doc: "Returns the options with which the browser signs with a passkey of the user, for `session/confirmation`.",
+    response: REQUEST_OPTIONS,
+    permission: "anyone",
+    async handle({ deps, principal, header }) {
+      const party = relyingPartyOf(deps.settings.api.publicUrl, header("host"));
+      const purpose = { act: "confirmation", userId: principal.userId } as const;
+      return jsonResponse(await deps.signIn.passkeys.requestOptions(purpose, party));
+    },
+  },
+  {
+    method: "post",
+    at: "session/confirmation",
+    doc: "Confirms that the user of a console session is there, with the password, a code of a second factor or a passkey. Changes of whom the appliance trusts need it every few minutes (`auth.confirmationMinutes`).",
+    response: { kind: "nothing" },
+    permission: "anyone",
+    accepts: CONFIRMATION,
+    async handle({ deps, principal, by, body, header }) {
+      const { passkey, ...given } = validateConfirmation(body) as unknown as Omit<OwnerProof, "passkey"> & {
+        passkey: unknown;
+      };
+      if (principal.provenAt === undefined) throw new ConflictError("Only console sessions can be confirmed.");
+      const party = () => relyingPartyOf(deps.settings.api.publicUrl, header("host"));
+      const proof = passkey === null ? given : { ...given, passkey: { party: party(), response: passkey } };
+      await deps.signIn.confirmSession(principal, proof, by);
+      return { status: 204, body: null };
     },
   },
   {

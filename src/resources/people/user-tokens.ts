@@ -59,6 +59,10 @@ export default defineResource({
     ),
     lastUsedAt: timestamp("Last use, updated at most once per minute.", { readOnly: true }),
     lastUsedAddress: text("Network address of the last use.", { readOnly: true, max: 64 }),
+    provenAt: internal(
+      "For a session: when its user last logged in or confirmed who is there, epoch ms; changes of trust need a recent time.",
+      "integer",
+    ),
     tokenHash: internal("SHA-256 of the clear value, hex.", "text", { unique: true }),
     redirectUri: internal("For a code: its redirect URI; null if the request had none.", "text"),
     idles: internal("1 for an application token that ends after inactivity, like a session.", "integer"),

@@ -27,6 +27,10 @@ export default defineResource({
     allowedScenarioIds: many("Scenarios that members may start; same rules as for templates.", "scenarios", {
       maxItems: 3_500,
     }),
+    secondFactorRequired: boolean(
+      "Members whose password is stored here need a second factor. Those without one set it up when they next log in; open sessions go on.",
+      { default: false },
+    ),
     superGroup: boolean("Members may do everything; the last such group cannot be deleted.", { default: false }),
   },
 });

@@ -290,13 +290,15 @@ describe("removal", () => {
     const before = (
       await signIn.completeLogin(await ticket(), (await signIn.renewRecoveryCodes(annId, ann))[0] ?? "", HOME)
     ).session;
-    await signIn.removeSecondFactors(annId, ann, false);
+    await signIn.removeSecondFactors(annId, ann, { endSessions: false });
     expect(await signIn.loginWithPassword(ANN, HOME)).toHaveProperty("session");
     expect(fixture.access.authenticate(before, "cookie")).not.toBeNull();
     await enrol();
-    await signIn.removeSecondFactors(annId, fixture.system, true);
+    await signIn.removeSecondFactors(annId, fixture.system, { endSessions: true });
     expect([sessions(), rows()]).toEqual([[], []]);
-    await expect(signIn.removeSecondFactors(annId, fixture.system, true)).rejects.toMatchObject({ type: "not-found" });
+    await expect(signIn.removeSecondFactors(annId, fixture.system, { endSessions: true })).rejects.toMatchObject({
+      type: "not-found",
+    });
     await expect(signIn.renewRecoveryCodes(annId, ann)).rejects.toMatchObject({ type: "conflict" });
   });
 });

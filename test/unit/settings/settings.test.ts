@@ -40,7 +40,7 @@ describe("settings file", () => {
         requestsPerMinute: { token: 60_000, address: 60_000 },
         concurrentRequests: { user: 32, address: 8 },
       },
-      auth: { passwordMinLength: 12, tokenLifetimeDays: 365 },
+      auth: { passwordMinLength: 12, tokenLifetimeDays: 365, confirmationMinutes: 15 },
       network: { allowedTargets: [], multicastInterface: null },
       audio: { multicastRange: "239.192.16.0/24", emergencyRange: "239.192.17.0/24", ttl: 16, livePageSeconds: 300 },
       readiness: { testedWithinDays: 90, reducedByPercent: 20 },

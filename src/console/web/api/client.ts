@@ -35,6 +35,8 @@ export interface ClientOptions {
   onLoggedOut(): void;
   /** Emergencies or bells use what a change would empty or put out of use: carry it out nevertheless? */
   confirmDetach(dependents: readonly Dependent[]): Promise<boolean>;
+  /** The API asks who is there before it carries out a change: false if the user does not say. */
+  confirmIdentity?(): Promise<boolean>;
   /** Domain that every request acts in; the user's first one unless given. */
   domainId?: string | null;
 }
@@ -65,9 +67,12 @@ export interface ApiClient {
   ): Promise<void>;
   /** What would lose a row, by a dry run of its removal. Throws `in-use` for what emergencies need. */
   ordinaryUses(route: RouteFor<"delete">, params?: RouteParams): Promise<readonly Dependent[]>;
-  /** Resolves to true when a second factor is needed, with `completeLogIn`. */
-  logIn(email: string, password: string, newPassword?: string): Promise<boolean>;
-  completeLogIn(code: string): Promise<void>;
+  /** Resolves to the kinds of second factors of which one is needed, with `completeLogIn`; null: logged in. */
+  logIn(email: string, password: string, newPassword?: string): Promise<readonly string[] | null>;
+  completeLogIn(proof: { code: string } | { passkey: object }): Promise<void>;
+  /** Options for the browser to sign with a passkey: of anybody, or as the second factor after the password. */
+  passkeyOptions<T>(after: "nothing" | "password"): Promise<T>;
+  logInWithPasskey(passkey: object): Promise<void>;
   setup(): Promise<SetupState>;
   /** Where a browser goes to log in by an identity provider, and then to the path `to`. */
   doorTo(providerId: string, to: string): string;
@@ -180,7 +185,8 @@ export function createClient(options: ClientOptions): ApiClient {
     body?: object,
     headers: Record<string, string> = {},
     more: RequestInit = {},
-  ) => {
+    isRepeated = false,
+  ): Promise<Response> => {
     const init: RequestInit = {
       method,
       credentials: "same-origin",
@@ -191,8 +197,10 @@ export function createClient(options: ClientOptions): ApiClient {
     const renews = method === "PUT" && address.endsWith("/password");
     const response = await withRenewedSession(() => reach(() => fetch(address, init)), renews);
     if (response.status === 401 && address.startsWith("/api/v1/")) onLoggedOut();
-    if (!response.ok) throw await errorKeyOf(response, rightFor(method, address));
-    return response;
+    if (response.ok) return response;
+    const error = await errorKeyOf(response, rightFor(method, address));
+    if (!needsConfirmation(error) || isRepeated || !(await options.confirmIdentity?.())) throw error;
+    return ask(method, address, body, headers, more, true);
   };
   const call = async (
     ...[method, address, body, headers = {}, more = {}]: Parameters<typeof ask>
@@ -225,14 +233,24 @@ export function createClient(options: ClientOptions): ApiClient {
       void (await call("DELETE", routeUrl(route, params, query), undefined, {}, { keepalive })),
     ordinaryUses: async (route, params) =>
       ((await call("DELETE", routeUrl(route, params, { dryRun: true }))) as { uses?: readonly Dependent[] }).uses ?? [],
-    logIn: async (email, password, newPassword) =>
-      (await call("POST", "/api/login", { email, password, newPassword })) !== null,
-    completeLogIn: async (code) => void (await call("POST", "/api/login/second-factor", { code })),
+    async logIn(email, password, newPassword) {
+      const answer = (await call("POST", "/api/login", { email, password, newPassword })) as LogInAnswer | null;
+      return answer?.secondFactors ?? null;
+    },
+    completeLogIn: async (proof) => void (await call("POST", "/api/login/second-factor", proof)),
+    passkeyOptions: <T>(after: "nothing" | "password") =>
+      call("POST", `/api/login${after === "password" ? "/second-factor" : ""}/passkey-options`, {}) as Promise<T>,
+    logInWithPasskey: async (passkey) => void (await call("POST", "/api/login/passkey", { passkey })),
     doorTo: (providerId, to) => `/api/log-in/${providerId}?to=${encodeURIComponent(to)}`,
     setup: () => call("GET", "/api/setup") as Promise<SetupState>,
     setUp: async (admin) => void (await call("POST", "/api/setup", admin)),
     schemas: () => call("GET", "/api/schema") as Promise<FormSchemas>,
   };
+}
+
+/** Whether the user must confirm to be there before the request is carried out. */
+function needsConfirmation(error: CallerError | UpstreamError): boolean {
+  return error instanceof CallerError && error.faults.some(({ reason }) => reason?.code === "confirmation-required");
 }
 
 /** Header of a request that is executed once even if it is sent twice. */
@@ -276,6 +294,10 @@ function isSentAsItIs(body: object | undefined): body is FormData | Blob {
 export function tableContentType(fileName: string): "text/csv" | "application/zip" | "text/tab-separated-values" {
   if (/\.csv$/i.test(fileName)) return "text/csv";
   return /\.zip$/i.test(fileName) ? "application/zip" : "text/tab-separated-values";
+}
+
+interface LogInAnswer {
+  secondFactors: readonly string[];
 }
 
 interface ErrorBody {

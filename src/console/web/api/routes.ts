@@ -18,6 +18,8 @@ type Served = {
  */
 export const ROUTES = {
   session: { resource: "session", methods: ["get", "delete"] },
+  "session/passkey-options": { resource: "session", methods: ["post"] },
+  "session/confirmation": { resource: "session", methods: ["post"] },
   licence: { resource: "devices", methods: ["get", "put", "delete"] },
   certificate: { resource: "endpoints", methods: ["get", "put", "delete"] },
   settings: { resource: "endpoints", methods: ["get"] },
@@ -172,6 +174,8 @@ export const ROUTES = {
   "users/{userId}/second-factors": { resource: "second-factors", methods: ["get"] },
   "users/{userId}/authenticator-app": { resource: "second-factors", methods: ["post"] },
   "users/{userId}/authenticator-app/confirmation": { resource: "second-factors", methods: ["post"] },
+  "users/{userId}/passkey-options": { resource: "second-factors", methods: ["post"] },
+  "users/{userId}/passkeys": { resource: "second-factors", methods: ["post"] },
   "users/{userId}/recovery-codes": { resource: "second-factors", methods: ["post"] },
   "users/{userId}/second-factor-removal": { resource: "second-factors", methods: ["post"] },
   audit: { resource: "audit-entries", methods: ["get"] },

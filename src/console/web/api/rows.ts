@@ -254,6 +254,8 @@ export type EndpointRow = RowOf<"Endpoint"> & {
 export interface SessionRow {
   /** Where the browser goes after the session's end, to log out at the identity provider. */
   logOutPath: string | null;
+  /** Nothing else is allowed before. */
+  mustSetUpSecondFactor: boolean;
   userId: string;
   name: string;
   email: string | null;

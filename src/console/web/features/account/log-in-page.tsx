@@ -8,6 +8,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { usePasswordLength } from "../../ui/use-password-length.ts";
 import { LogInHeader, SupportContact } from "../branding/branding.tsx";
 import { LogInError } from "./log-in-error.tsx";
+import { PasskeyButton } from "./passkey-button.tsx";
 import { SecondFactorStep } from "./second-factor-step.tsx";
 import "@mantine/core/styles/PasswordInput.css";
 
@@ -19,22 +20,22 @@ export default function LogInPage() {
   const [password, setPassword] = useState("");
   const [newPassword, setNewPassword] = useState("");
   const [mustRenew, setMustRenew] = useState(false);
-  const [needsCode, setNeedsCode] = useState(false);
+  const [factors, setFactors] = useState<readonly string[] | null>(null);
   const ways = useQuery<SetupState>({ queryKey: ["setup"], enabled: false }).data;
   const { min } = usePasswordLength();
   const doors = ways?.doors ?? [];
   const isEmail = !ways?.takesLoginNames;
   const logIn = useMutation({
     mutationFn: () => client.logIn(email, password, mustRenew ? newPassword : undefined),
-    onSuccess: (needsSecondFactor) => (needsSecondFactor ? setNeedsCode(true) : refreshSession()),
+    onSuccess: (kinds) => (kinds ? setFactors(kinds) : refreshSession()),
     onError: (error) => {
       if (error instanceof CallerError && error.faults[0]?.field === "newPassword") setMustRenew(true);
     },
   });
-  if (needsCode) {
+  if (factors) {
     return (
       <main className="alone">
-        <SecondFactorStep onRestart={() => setNeedsCode(false)} />
+        <SecondFactorStep kinds={factors} onRestart={() => setFactors(null)} />
       </main>
     );
   }
@@ -87,6 +88,11 @@ export default function LogInPage() {
         <Button type="submit" loading={logIn.isPending}>
           {t("log-in")}
         </Button>
+        <PasskeyButton
+          options={() => client.passkeyOptions("nothing")}
+          submit={client.logInWithPasskey}
+          onDone={refreshSession}
+        />
         <SupportContact />
       </form>
     </main>

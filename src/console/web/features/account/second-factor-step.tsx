@@ -5,13 +5,14 @@ import { CallerError } from "../../../../lib/errors.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
+import { PasskeyButton } from "./passkey-button.tsx";
 
-/** Second step of a log-in: a code of the authenticator app, or a recovery code. */
-export function SecondFactorStep({ onRestart }: { onRestart: () => void }) {
+/** Second step of a log-in: a passkey, a code of the authenticator app, or a recovery code. */
+export function SecondFactorStep({ kinds, onRestart }: { kinds: readonly string[]; onRestart: () => void }) {
   const { t } = useTranslation();
   const { client, refreshSession } = useConsole();
   const [code, setCode] = useState("");
-  const complete = useMutation({ mutationFn: () => client.completeLogIn(code), onSuccess: refreshSession });
+  const complete = useMutation({ mutationFn: () => client.completeLogIn({ code }), onSuccess: refreshSession });
   const { error } = complete;
   const hasExpired = error instanceof CallerError && error.type === "unauthorized";
   return (
@@ -23,7 +24,19 @@ export function SecondFactorStep({ onRestart }: { onRestart: () => void }) {
       }}
     >
       <h1>{t("second-factor.log-in")}</h1>
-      <CodeInput value={code} error={error} onChange={setCode} hint={t("second-factor.any-code")} />
+      {kinds.includes("passkey") && (
+        <PasskeyButton
+          options={() => client.passkeyOptions("password")}
+          submit={(passkey) => client.completeLogIn({ passkey })}
+          onDone={refreshSession}
+        />
+      )}
+      <CodeInput
+        value={code}
+        error={error}
+        onChange={setCode}
+        hint={t(kinds.includes("totp") ? "second-factor.any-code" : "second-factor.recovery-code")}
+      />
       {hasExpired ? (
         <p className="fault" role="alert">
           {t("second-factor.expired")}

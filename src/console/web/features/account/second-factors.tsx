@@ -6,6 +6,7 @@ import { useConsole } from "../../console-context.tsx";
 import { fieldErrorText } from "../../i18n/error-text.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
+import { OwnPasskeys } from "./own-passkeys.tsx";
 import { QrCode } from "./qr-code.tsx";
 import { CodeInput, isWrongCode } from "./second-factor-step.tsx";
 import "@mantine/core/styles/PasswordInput.css";
@@ -13,7 +14,7 @@ import "@mantine/core/styles/PasswordInput.css";
 const RESOURCE = "second-factors";
 
 /** What the user is asked to prove with the password. */
-type Task = "set-up" | "renew" | "remove";
+type Task = "set-up" | "renew" | "remove" | "remove-passkey";
 
 /** A key that waits for its first code. */
 interface Enrolment {
@@ -21,18 +22,26 @@ interface Enrolment {
   uri: string;
 }
 
-/** The second factor of the current user: set up, new recovery codes, remove. */
-export function SecondFactors({ session }: { session: SessionRow }) {
+interface SecondFactorsProps {
+  session: SessionRow;
+  /** Called when a factor was set up, and its recovery codes were read. */
+  onSetUp?(): void;
+}
+
+/** The second factors of the current user: passkeys, authenticator app, recovery codes. */
+export function SecondFactors({ session, onSetUp }: SecondFactorsProps) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();
   const { userId } = session;
   const rows = useRows<SecondFactorRow>("users/{userId}/second-factors", { userId }).data?.data;
   const [task, setTask] = useState<Task | null>(null);
+  const [passkey, setPasskey] = useState<SecondFactorRow | null>(null);
   const [enrolment, setEnrolment] = useState<Enrolment | null>(null);
   const [recoveryCodes, setRecoveryCodes] = useState<readonly string[] | null>(null);
   const start = useRowMutation<string, void>(RESOURCE, async (currentPassword) => {
-    if (task === "remove") {
-      await client.post("users/{userId}/second-factor-removal", { userId }, { currentPassword });
+    if (task === "remove" || task === "remove-passkey") {
+      const only = task === "remove-passkey" && passkey ? { secondFactorId: passkey.id } : {};
+      await client.post("users/{userId}/second-factor-removal", { userId }, { currentPassword, ...only });
       notify(t("second-factor.removed"));
     } else if (task === "renew") {
       const renewed = await client.post<{ recoveryCodes: string[] }>(
@@ -47,7 +56,17 @@ export function SecondFactors({ session }: { session: SessionRow }) {
     setTask(null);
   });
   if (!rows) return null;
-  if (recoveryCodes) return <RecoveryCodes codes={recoveryCodes} onDone={() => setRecoveryCodes(null)} />;
+  if (recoveryCodes) {
+    return (
+      <RecoveryCodes
+        codes={recoveryCodes}
+        onDone={() => {
+          setRecoveryCodes(null);
+          onSetUp?.();
+        }}
+      />
+    );
+  }
   if (enrolment) {
     return (
       <Confirmation
@@ -64,11 +83,21 @@ export function SecondFactors({ session }: { session: SessionRow }) {
     start.reset();
     setTask(next);
   };
-  const isSetUp = rows.some(({ kind }) => kind === "totp");
+  const hasApp = rows.some(({ kind }) => kind === "totp");
+  const passkeys = rows.filter(({ kind }) => kind === "passkey");
+  const isSetUp = hasApp || passkeys.length > 0;
   const codesLeft = rows.find(({ kind }) => kind === "recovery-codes")?.codesLeft ?? 0;
   return (
     <div className="stack">
       <p className="soft">{isSetUp ? t("second-factor.on", { count: codesLeft }) : t("second-factor.off")}</p>
+      <OwnPasskeys
+        {...{ userId, passkeys }}
+        onAdded={(codes) => (codes ? setRecoveryCodes(codes) : onSetUp?.())}
+        onRemove={(removed) => {
+          setPasskey(removed);
+          choose("remove-passkey")();
+        }}
+      />
       {task ? (
         <PasswordForm
           error={start.error}
@@ -80,7 +109,7 @@ export function SecondFactors({ session }: { session: SessionRow }) {
       ) : (
         <div className="row">
           <Button variant="default" onClick={choose("set-up")}>
-            {t(isSetUp ? "second-factor.replace" : "second-factor.set-up")}
+            {t(hasApp ? "second-factor.replace" : "second-factor.set-up")}
           </Button>
           {isSetUp && (
             <Button variant="default" onClick={choose("renew")}>

@@ -44,7 +44,11 @@ function GroupSheet({ securityGroupId, onClose }: { securityGroupId: string; onC
       item="security-groups/{securityGroupId}"
       newTitle={t("security.add")}
       onClose={onClose}
-      fields={[{ name: "name" }, { name: "superGroup", hint: t("security.super-hint") }]}
+      fields={[
+        { name: "name" },
+        { name: "superGroup", hint: t("security.super-hint") },
+        { name: "secondFactorRequired" },
+      ]}
       tabs={[
         { id: "members", label: t("members.title"), content: <GroupMembers securityGroupId={securityGroupId} /> },
         { id: "grants", label: t("security.grants"), content: <GroupPermissions securityGroupId={securityGroupId} /> },
