@@ -3,8 +3,8 @@ import { DAY_MS } from "../lib/durations.ts";
 import { type CallerError, invalidValue } from "../lib/errors.ts";
 import { createTimeSlice, type TimeSlice } from "../lib/time-slice.ts";
 import { isTimeZone } from "../resources/bells/time-zones.ts";
+import { zoneOfWindowsName } from "../resources/bells/windows-zones.ts";
 import { DEFAULT_CLOCK_RULES } from "../time-zones/time-zones.ts";
-import { zoneOfWindowsName } from "../time-zones/windows-zones.ts";
 import {
   type CalendarEvent,
   type CalendarProperty,

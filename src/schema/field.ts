@@ -62,6 +62,8 @@ export interface OptionField<V extends string = string> extends Base {
   kind: "option";
   values: readonly V[];
   default?: V;
+  /** Values that people may mean by another name, which is in small letters; errors suggest them. */
+  otherNames?: Readonly<Record<string, readonly V[]>>;
 }
 /** Any RFC 9562 UUID without referential integrity. */
 export interface UuidField extends Base {

@@ -4,6 +4,7 @@ import { isUuid } from "../lib/ids.ts";
 import type { Field, ListField, ObjectField, ScalarField, TextField } from "./field.ts";
 import { isDate, parseTimestamp } from "./timestamp.ts";
 import { UploadedFile } from "./uploaded-file.ts";
+import { suggestValues } from "./value-suggestions.ts";
 
 /** Validates input against compiled fields. */
 export interface Validator {
@@ -39,7 +40,7 @@ export function compileValidator(fields: Readonly<Record<string, Field>>): Valid
         }
         const result = type.safeParse(given);
         if (result.success) values[name] = result.data;
-        else faults.push(invalid(name, result.error));
+        else faults.push(invalid(name, result.error, suggestionFor(field, given)));
       }
       return { values, faults };
     },
@@ -73,12 +74,19 @@ export function defaultOf(field: Field): unknown {
   return typeof field.default === "object" ? structuredClone(field.default) : field.default;
 }
 
-function invalid(name: string, error: z.ZodError): FieldError {
+/** For a choice among so many values that an error does not list them. */
+function suggestionFor(field: Field, given: unknown): string {
+  if (field.kind !== "option" || field.values.length <= MAX_LISTED_VALUES) return "";
+  const suggested = suggestValues(given, field.values, field.otherNames);
+  return suggested.length === 0 ? "" : `Did you mean ${suggested.join(" or ")}?`;
+}
+
+function invalid(name: string, error: z.ZodError, suggestion: string): FieldError {
   const issue = error.issues[0];
   const inner = (issue?.path ?? [])
     .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
     .join("");
-  const expected = issue ? expectedMessage(issue) : "";
+  const expected = (issue ? expectedMessage(issue) : "") || suggestion;
   const message = `Field ${name}${inner} is not valid.${expected && ` ${expected}`}`;
   return { field: `${name}${inner}`, type: "invalid-value", message };
 }

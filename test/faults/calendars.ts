@@ -344,12 +344,14 @@ export function corpusTable(verdicts: readonly CorpusVerdict[]): string {
 export function* mutatedFiles(files: readonly CorpusFile[], count: number, seed: number): Generator<CorpusFile> {
   const calendars = files.filter(({ kind, bytes }) => kind === "calendar" && bytes.length < 100_000);
   const loads = files.filter(({ kind, bytes }) => (kind === "table" || kind === "roster") && bytes.length < 100_000);
+  const alerts = files.filter(({ kind, bytes }) => kind === "alert" && bytes.length < 100_000);
   const source = createRandomSource(seed);
   const random = (): number => source.next();
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   for (let at = 0; at < count; at++) {
     // Loads run one at a time and take longer.
-    const file = pick(at % 100 === 99 && loads.length > 0 ? loads : calendars);
+    const isLoad = at % 200 === 199 && loads.length > 0;
+    const file = pick(isLoad ? loads : at % 4 === 3 && alerts.length > 0 ? alerts : calendars);
     yield { ...file, name: `${file.name} ~${at}`, bytes: mutate(file.bytes, pick(calendars).bytes, random) };
   }
 }

@@ -26,7 +26,8 @@
  * `npm run faults -- time-zones`: compares every time zone of schedules from 1972 to 2060 with Python's zoneinfo on the same
  * database (five minutes), and lists the names that this machine's database lacks or defines differently.
  * `npm run faults -- calendars [FOLDER] [--fuzz N] [--seed S]`: imports the written inputs and all .ics, .xml (CAP), .csv and
- * .zip (roster) files below FOLDER through the API, with `--fuzz` also N mutated files: no import hangs or is answered with 5xx,
+ * .zip (roster) files below FOLDER through the API, with `--fuzz` also N mutated files (1000 of them through the API, all by
+ * the readers): no import hangs or is answered with 5xx,
  * and no event loop turn uses more than 20 ms of CPU time. Prints what was read, skipped and refused, and why.
  * `npm run faults -- rosters [NUMBER]`: loads a roster of NUMBER (100000) people with two classes each, twice: no event loop
  * turn uses more than 20 ms of CPU time.
@@ -79,7 +80,9 @@
  * The last line has the figures. Exit code 1 if a goal was missed.
  */
 
-import { loadavg } from "node:os";
+import { mkdtemp, rm } from "node:fs/promises";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
 import { writtenInputs } from "../fixtures/calendar-inputs.ts";
 import { writeBenchmarkTable } from "../support/benchmark-tables.ts";
 import { readArguments } from "../support/harness-arguments.ts";
@@ -108,6 +111,7 @@ import { killUnderLoad } from "./kills.ts";
 import { MAX_TURN_MS } from "./loop-monitor.ts";
 import { changeNetwork, NETWORK_SCENES, networkTable } from "./network.ts";
 import { exhaustOpenFiles } from "./open-files.ts";
+import { fuzzReaders } from "./reader-fuzz.ts";
 import { maxResponseRate, runResponseStorm } from "./response-storm.ts";
 import { loadRoster } from "./roster-load.ts";
 import { runAll } from "./run-all.ts";
@@ -117,6 +121,8 @@ import { compareAllZones } from "./time-zones.ts";
 
 /** Longest time that a hostile input may block the event loop. */
 const MAX_LOOP_DELAY_MS = 250;
+/** Mutated files that are brought to a daemon; all are read by its readers. */
+const MOST_BY_API = 1_000;
 /** Exit code of a daemon whose disk failed. */
 const DISK_FAULT = 74;
 
@@ -217,8 +223,14 @@ if (what === undefined) {
   process.exitCode = differences.length === 0 && figures.times > 0 ? 0 : 1;
 } else if (what === "calendars") {
   const files = [...writtenInputs(), ...(number === undefined ? [] : await readCorpus(number))];
-  const mutated = mutatedFiles(files, Number(values.fuzz ?? 0), seed);
-  const { verdicts, ...figures } = await runCorpus(concatenate(files, mutated), say);
+  const fuzzed = Number(values.fuzz ?? 0);
+  const mutated = [...mutatedFiles(files, Math.min(fuzzed, MOST_BY_API), seed)].filter(({ kind }) => kind !== "alert");
+  const folder = await mkdtemp(join(tmpdir(), "carillon-fuzz-"));
+  const { hangs: stuck, bugs, ...counts } = await fuzzReaders(mutatedFiles(files, fuzzed, seed + 1), folder, say);
+  await rm(folder, { recursive: true });
+  for (const problem of [...stuck, ...bugs].slice(0, 50)) say(`FAULT: ${problem}`);
+  process.stdout.write(`${JSON.stringify({ readers: { ...counts, hangs: stuck.length, bugs: bugs.length } })}\n`);
+  const { verdicts, ...figures } = await runCorpus([...files, ...mutated], say);
   process.stdout.write(`${corpusTable(verdicts)}\n`);
   for (const { verdict, name, reason } of verdicts) if (verdict === "fault") say(`FAULT: ${name}: ${reason}`);
   for (const turn of figures.longTurns) say(`LONG: ${turn}`);
@@ -226,7 +238,8 @@ if (what === undefined) {
     `${JSON.stringify({ files: verdicts.length, ...figures, longTurns: figures.longTurns.length })}\n`,
   );
   const { alive, hangs, serverErrors, pulse } = figures;
-  process.exitCode = alive && hangs + serverErrors === 0 && pulse.turnMaxMs <= MAX_TURN_MS ? 0 : 1;
+  const isSound = alive && hangs + serverErrors + stuck.length + bugs.length === 0;
+  process.exitCode = isSound && pulse.turnMaxMs <= MAX_TURN_MS ? 0 : 1;
 } else if (what === "rosters") {
   const { first, again, machineTurnMaxMs } = await loadRoster(Number(number ?? 100_000), say);
   process.stdout.write(`${JSON.stringify({ first, again, machineTurnMaxMs })}\n`);
@@ -340,10 +353,6 @@ async function playInField<T extends { broken: string[] }>(
   const load = loadavg().map((each) => Math.round(each * 10) / 10);
   process.stdout.write(`${JSON.stringify({ ...run, load, broken: run.broken.length })}\n`);
   process.exitCode = run.broken.length === 0 && isWhole(run) ? 0 : 1;
-}
-
-function* concatenate<T>(...all: readonly Iterable<T>[]): Generator<T> {
-  for (const each of all) yield* each;
 }
 
 function usage(): never {

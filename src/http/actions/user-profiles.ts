@@ -2,6 +2,7 @@ import { derivedId } from "../../lib/ids.ts";
 import { compileGrants } from "../../permissions/grants.ts";
 import { listUserGrants } from "../../permissions/permission-explanation.ts";
 import { TIME_ZONES } from "../../resources/bells/time-zones.ts";
+import { ZONES_OF_WINDOWS_NAMES } from "../../resources/bells/windows-zones.ts";
 import users from "../../resources/people/users.ts";
 import { option, text, uuid } from "../../schema/field.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
@@ -13,7 +14,7 @@ const CHANGE = {
   name: text("Display name.", { min: 1, max: 140 }),
   preferredLanguage: users.fields.preferredLanguage,
   preferredName: text("Preferred name; null means the display name.", { max: 140 }),
-  preferredTimezone: option("Preferred time zone.", TIME_ZONES),
+  preferredTimezone: option("Preferred time zone.", TIME_ZONES, { otherNames: ZONES_OF_WINDOWS_NAMES }),
 };
 const PROFILE = { userId: uuid("Id of the user.", { required: true }), ...CHANGE };
 const validateProfile = compileBodyValidator(CHANGE);

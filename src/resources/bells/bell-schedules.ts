@@ -2,6 +2,7 @@ import { boolean, date, integer, json, many, option, text } from "../../schema/f
 import { defineResource } from "../../schema/resource.ts";
 import { BELL_SCHEDULE_ENTRY_FIELDS, BELL_SCHEDULE_EXCEPTION_FIELDS } from "./bell-fields.ts";
 import { TIME_ZONES } from "./time-zones.ts";
+import { ZONES_OF_WINDOWS_NAMES } from "./windows-zones.ts";
 
 /**
  * Bell schedules.
@@ -29,7 +30,9 @@ export default defineResource({
     }),
     startDate: date("First day on which it rings.", { required: true }),
     endDate: date("Last day on which it rings.", { required: true }),
-    timeZone: option("Time zone of the schedule; default: that of the appliance.", TIME_ZONES),
+    timeZone: option("Time zone of the schedule; default: that of the appliance.", TIME_ZONES, {
+      otherNames: ZONES_OF_WINDOWS_NAMES,
+    }),
     rotation: option(
       "`calendar`: the cycle follows the calendar weeks; `school-day`: after days silenced by an exception the cycle continues with the day that was skipped.",
       ["calendar", "school-day"],

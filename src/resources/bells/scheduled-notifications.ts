@@ -2,6 +2,7 @@ import { boolean, computed, many, option, ref, text, timestamp } from "../../sch
 import { defineResource } from "../../schema/resource.ts";
 import { LOST_REFERENCES, lostReferencesField } from "../lost-references.ts";
 import { TIME_ZONES } from "./time-zones.ts";
+import { ZONES_OF_WINDOWS_NAMES } from "./windows-zones.ts";
 
 /**
  * Recurring messages.
@@ -29,7 +30,7 @@ export default defineResource({
       "Quartz cron expression with seconds (`0 30 7 ? * MON-FRI`), at most 256 characters, or RFC 5545 lines (DTSTART, RRULE, EXDATE), at most 4000 characters.",
       { required: true, min: 1, max: 4_000 },
     ),
-    timeZone: option("Time zone of the schedule.", TIME_ZONES, { required: true }),
+    timeZone: option("Time zone of the schedule.", TIME_ZONES, { required: true, otherNames: ZONES_OF_WINDOWS_NAMES }),
     deviceGroupIds: many("Groups whose devices receive it; replaces the recipients of the message.", "device-groups", {
       embed: "deviceGroups",
       dependents: "scheduled-notification",

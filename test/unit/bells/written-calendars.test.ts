@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { decodeCalendar } from "../../../src/bells/calendar-encoding.ts";
 import { parseHolidays } from "../../../src/bells/holidays.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
+import { zoneOfWindowsName } from "../../../src/resources/bells/windows-zones.ts";
 import { createTimeZones } from "../../../src/time-zones/time-zones.ts";
-import { zoneOfWindowsName } from "../../../src/time-zones/windows-zones.ts";
 import { machineZoneData } from "../../../src/time-zones/zone-data.ts";
 import { writtenInputs } from "../../fixtures/calendar-inputs.ts";
 

@@ -42,3 +42,22 @@ export function zoneOfWindowsName(name: string): string | null {
 function shortName(name: string): string {
   return name.toLowerCase().replace(/ (standard|daylight) time$/, "");
 }
+
+/** In Canada the same names mean other zones. @source Unicode CLDR, windowsZones, territory CA */
+const IN_CANADA: Readonly<Record<string, string>> = {
+  "America/Los_Angeles": "America/Vancouver",
+  "America/Denver": "America/Edmonton",
+  "America/Chicago": "America/Winnipeg",
+  "America/New_York": "America/Toronto",
+};
+
+/** Zones that people may mean by a Windows name; the names are short and in small letters. */
+export const ZONES_OF_WINDOWS_NAMES: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  WINDOWS_ZONES.split(/[|\n]/).map((entry): [string, readonly string[]] => {
+    const at = entry.indexOf("=");
+    const zone = entry.slice(at + 1);
+    const inCanada = IN_CANADA[zone];
+    const zones = inCanada === undefined ? [zone] : [zone, inCanada];
+    return [`${shortName(entry.slice(0, at))} standard time`, zones];
+  }),
+);
