@@ -1,3 +1,4 @@
+import { readSentences } from "../lib/sentences/sentences.ts";
 import type alarmEvents from "../resources/alarms/alarm-events.ts";
 import type systemHealthEvents from "../resources/alarms/system-health-events.ts";
 import type { ResourceHooks } from "../store/store.ts";
@@ -13,7 +14,10 @@ export const alarmEventHooks: ResourceHooks<typeof alarmEvents> = {
   present: (rows) =>
     rows.map(({ reasons, scenario }) => {
       const about = scenario === null ? null : (JSON.parse(scenario) as AlarmEventScenario);
-      return { event: { scenarioId: about?.id ?? null, scenarioName: about?.name ?? null, reasons } };
+      return {
+        reasonSentences: readSentences(reasons),
+        event: { scenarioId: about?.id ?? null, scenarioName: about?.name ?? null, reasons },
+      };
     }),
 };
 

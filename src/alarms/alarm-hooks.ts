@@ -1,5 +1,6 @@
 import { invalidValue } from "../lib/errors.ts";
 import { isUuid, newId } from "../lib/ids.ts";
+import { readSentence } from "../lib/sentences/sentences.ts";
 import { ALARM_IDS, ALARM_THRESHOLDS, ALARM_TYPES, type AlarmType } from "../resources/alarms/alarm-types.ts";
 import alarms from "../resources/alarms/alarms.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -111,7 +112,14 @@ function reasonsByAlarm(rows: readonly Alarm[], { reader }: PresentContext): Rea
   );
   for (const { alarm, endpoint, name, reason, since } of lines) {
     const reasons = found.get(alarm) ?? [];
-    const shown = { endpointId: endpoint, endpointName: name, reason, since: new Date(since).toISOString() };
+    const reasonSentence = readSentence(reason);
+    const shown = {
+      endpointId: endpoint,
+      endpointName: name,
+      reason,
+      reasonSentence,
+      since: new Date(since).toISOString(),
+    };
     if (reasons.length < MAX_REASONS) reasons.push(shown);
     found.set(alarm, reasons);
   }

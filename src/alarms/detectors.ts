@@ -1,3 +1,4 @@
+import { sentence } from "../lib/sentences/sentences.ts";
 import { silentDevices, troubledBells } from "../ops/health/audibility.ts";
 import { DEDICATED_ALARM_PREFIX } from "../ops/health/dedicated-alarms.ts";
 import type { HealthMonitor } from "../ops/health/health.ts";
@@ -82,8 +83,11 @@ function detectFailedImports(_now: number, { reader, endpointId }: DetectorDeps)
   );
   const endpoint = endpointId();
   return lines.map(({ id, name, state, reason }) => {
-    const what = state === "failed" ? "failed" : "was stopped";
-    const message = `The load from ${name} ${what}${reason === null ? "." : `: ${reason}`}`;
+    const [plain, because] =
+      state === "failed"
+        ? (["alarm.load-failed", "alarm.load-failed-because"] as const)
+        : (["alarm.load-stopped", "alarm.load-stopped-because"] as const);
+    const message = reason === null ? sentence(plain, { name }) : sentence(because, { name, reason });
     return { alarm: "sis_loader_failed", endpointId: endpoint, code: id, reason: message, certain: true };
   });
 }
@@ -104,7 +108,7 @@ function detectUnknownDevices(_now: number, { reader, endpointId }: DetectorDeps
     alarm: "scenario_device_resolution_failed",
     endpointId: endpoint,
     code: `${scenario} ${device}`,
-    reason: `${name} was started by a device that is not registered: ${device}`,
+    reason: sentence("alarm.unknown-device", { name, device }),
     scenario: { id: scenario, name },
     certain: true,
   }));
@@ -128,8 +132,7 @@ function detectUnregisteredSpeakers(_now: number, { reader }: DetectorDeps): Ala
   return lines.flatMap(({ endpoint, missing }) => {
     const threshold = exceeds(endpoint, missing);
     if (threshold === null) return [];
-    const speakers = missing === 1 ? "1 speaker is" : `${missing} speakers are`;
-    const reason = `${speakers} not registered; the threshold is ${threshold}.`;
+    const reason = sentence("alarm.speakers-unregistered", { count: missing, threshold });
     return [{ alarm: "speakers_unregistered", endpointId: endpoint, code: "speakers", reason }];
   });
 }
@@ -161,8 +164,10 @@ function detectSilentDevices(_now: number, { reader }: DetectorDeps): AlarmFindi
     if (threshold === null) return [];
     const named = places.slice(0, MAX_NAMED_PLACES).map(({ place, count }) => `${place ?? "no place"} ${count}`);
     const more = places.length > MAX_NAMED_PLACES ? ", …" : "";
-    const devices = `${silent} of ${total} devices do not respond (${percent} %)`;
-    const reason = `${devices}: ${named.join(", ")}${more}. The threshold is ${threshold} %.`;
+    const reason = sentence("alarm.devices-silent", {
+      ...{ silent, total, percent, threshold },
+      places: `${named.join(", ")}${more}`,
+    });
     return [{ alarm: "silent_devices", endpointId, code: "devices", reason }];
   });
 }
@@ -175,11 +180,12 @@ function detectMissedBells(now: number, { reader, endpointId }: DetectorDeps): A
   const threshold = thresholdOf("missed_bells", reader)(endpoint, bells);
   if (threshold === null) return [];
   const parts = [
-    missed > 0 ? `${missed} missed` : "",
-    late > 0 ? `${late} late` : "",
-    unheard > 0 ? `${unheard} not heard by ${devices} ${devices === 1 ? "device" : "devices"}` : "",
+    missed > 0 ? sentence("alarm.bells-missed", { bells: missed }) : "",
+    late > 0 ? sentence("alarm.bells-late", { bells: late }) : "",
+    unheard > 0 && devices === 1 ? sentence("alarm.bells-unheard-one", { bells: unheard }) : "",
+    unheard > 0 && devices !== 1 ? sentence("alarm.bells-unheard", { bells: unheard, devices }) : "",
   ].filter(Boolean);
-  const reason = `Bells of the last 24 hours: ${parts.join(", ")}. The threshold is ${threshold}.`;
+  const reason = sentence("alarm.bells-troubled", { bells: parts.join(", "), threshold });
   return [{ alarm: "missed_bells", endpointId: endpoint, code: "bells", reason }];
 }
 
@@ -208,7 +214,7 @@ function detectLoginAttack(now: number, { reader, endpointId }: DetectorDeps): A
   );
   const threshold = thresholdOf("login_attack", reader)(endpoint, counted?.attempts ?? 0);
   if (threshold === null) return [];
-  const reason = `More than ${threshold} log-ins and credentials were refused within 15 minutes. The audit log names accounts and addresses.`;
+  const reason = sentence("alarm.login-attack", { threshold });
   return [{ alarm: "login_attack", endpointId: endpoint, code: "log-ins", reason, certain: true }];
 }
 
@@ -223,7 +229,10 @@ function detectExpiringTokens(now: number, { reader, endpointId }: DetectorDeps)
   const endpoint = endpointId();
   return lines.map(({ id, name, expires, owner }) => {
     const day = new Date(expires).toISOString().slice(0, 10);
-    const reason = `Token ${name} of ${owner ?? "a user without an address"} expires on ${day}.`;
+    const reason = sentence("alarm.token-expires", {
+      ...{ name, date: day },
+      owner: owner ?? sentence("alarm.token-without-owner"),
+    });
     return { alarm: "token_expiration", endpointId: endpoint, code: id, reason, certain: true };
   });
 }

@@ -4,6 +4,7 @@ import { CallerError, ConflictError, forbidden, notFound } from "../lib/errors.t
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
 import { createSemaphore } from "../lib/semaphore.ts";
+import { type SentenceCode, sentence } from "../lib/sentences/sentences.ts";
 import { createSerialQueue } from "../lib/serial-queue.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import type { HealthSource } from "../ops/health/health.ts";
@@ -283,8 +284,9 @@ export function createCalendarSubscriptions(deps: CalendarSubscriptionsDeps): Ca
       );
       return rows.flatMap(({ id, name, state, reason, since }) => {
         if (state === "unreachable" && clock.now() - (since ?? 0) < UNREACHABLE_NOTICE_MS) return [];
-        const text = `The calendar ${name} ${NOTICES[state] ?? ""}: ${reason}`;
-        return [{ level: "yellow" as const, code: `calendar:${id}`, reason: text }];
+        const code = NOTICES[state];
+        if (!code) return [];
+        return [{ level: "yellow" as const, code: `calendar:${id}`, reason: sentence(code, { name, reason }) }];
       });
     },
   };
@@ -319,11 +321,11 @@ const SELECT_DUE = `SELECT id FROM calendar_subscriptions WHERE disabled IS NOT 
 const SELECT_NOTICES = `SELECT id, name, state, reason, failing_since AS since FROM calendar_subscriptions
   WHERE disabled IS NOT 1 AND state IN ('waiting', 'held', 'failed', 'unreachable') ORDER BY pk`;
 
-const NOTICES: Readonly<Record<string, string>> = {
-  waiting: "waits for confirmation",
-  held: "waits for confirmation",
-  failed: "cannot be read; its last days still apply",
-  unreachable: "has not been reached for a day; its last days still apply",
+const NOTICES: Readonly<Record<string, SentenceCode>> = {
+  waiting: "health.calendar-waits",
+  held: "health.calendar-waits",
+  failed: "health.calendar-failed",
+  unreachable: "health.calendar-unreachable",
 };
 
 function isChange({ added, removed }: CalendarDayChange): boolean {

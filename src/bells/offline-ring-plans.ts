@@ -3,6 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
 import { CallerError, ConflictError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { createTimeSlice } from "../lib/time-slice.ts";
 import type { NotificationService, SimulatedDelivery } from "../notifications/notification-service.ts";
 import type { HealthSource } from "../ops/health/health.ts";
@@ -111,8 +112,12 @@ export function createRingPlans(deps: RingPlanDeps): RingPlans {
     healthSource() {
       const names = [...outdatedDevices.values()].flat();
       if (names.length === 0) return [];
-      const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
-      const reason = `Offline ring plans are outdated, so these speakers may miss rings if the appliance is unreachable: ${names.slice(0, MAX_NAMED).join(", ")}${more}.`;
+      const named = names.slice(0, MAX_NAMED).join(", ");
+      const more = names.length - MAX_NAMED;
+      const reason =
+        more > 0
+          ? sentence("health.ring-plans-many", { names: named, more })
+          : sentence("health.ring-plans", { names: named });
       return [{ level: "yellow", code: "ring-plans", reason }];
     },
     invalidate: () => cachedPlans.clear(),

@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
+import { type Sentence, type SentenceCode, sentence } from "../lib/sentences/sentences.ts";
 import { createTimeSlice } from "../lib/time-slice.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import ringLists from "../resources/bells/ring-lists.ts";
@@ -16,7 +17,7 @@ import { type LocalTimeContext, loadTimetables } from "./timetables.ts";
 export interface ScheduleLintReason {
   level: "yellow";
   code: string;
-  reason: string;
+  reason: Sentence;
 }
 
 /** Validates the rings of the next 365 days: all schedules every night, changed schedules soon after the write. */
@@ -47,13 +48,13 @@ const CHANGE_DELAY_MS = 5_000;
 const PAUSE_MS = 20;
 const MAX_REASONS = 20;
 
-const FINDING_TEXTS: Readonly<Record<ScheduleFinding["kind"], string>> = {
-  twice: "ring twice",
-  "out of order": "are out of order",
-  "wrong time": "ring at a wrong local time",
-  "no recipients": "have no recipients",
-  "not planned": "of the next two days are not planned",
-  "planned wrongly": "of the next two days are planned but not in the schedule",
+const FINDING_CODES: Readonly<Record<ScheduleFinding["kind"], SentenceCode>> = {
+  twice: "health.schedule-twice",
+  "out of order": "health.schedule-order",
+  "wrong time": "health.schedule-time",
+  "no recipients": "health.schedule-recipients",
+  "not planned": "health.schedule-unplanned",
+  "planned wrongly": "health.schedule-extra",
 };
 
 /** Creates the check; nothing is checked before `start` or `lintAll`. */
@@ -159,10 +160,8 @@ function nextNightlyRun({ zones, rules = DEFAULT_CLOCK_RULES, ownZone }: LocalTi
 }
 
 function toReason({ id, name }: { id: string; name: string }, findings: readonly ScheduleFinding[]) {
-  const texts = findings.map(
-    ({ kind, count, first }) => `${count} rings ${FINDING_TEXTS[kind]} (the first at ${first})`,
-  );
-  return { code: `bells-year:${id}`, reason: `Bell schedule ${name}: ${texts.join("; ")}.` };
+  const texts = findings.map(({ kind, count, first }) => sentence(FINDING_CODES[kind], { rings: count, first }));
+  return { code: `bells-year:${id}`, reason: sentence("health.schedule", { name, findings: texts.join("; ") }) };
 }
 
 function scheduleIdsOf(reader: StoreReader, ringListId: string): string[] {

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
 import type { Log } from "../lib/log.ts";
+import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import { createTimeSlice } from "../lib/time-slice.ts";
 import { TIME_ZONE_ALIASES } from "../resources/bells/time-zones.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
@@ -20,7 +21,7 @@ export interface ZoneChanges {
   /** Compares the offsets of the zones in use with those of the last check; resolves when changes are replanned and reported. */
   check(): Promise<void>;
   /** Rings that moved within the last day. */
-  healthReasons(): readonly { level: "yellow"; code: string; reason: string }[];
+  healthReasons(): readonly { level: "yellow"; code: string; reason: Sentence }[];
 }
 
 export interface ZoneChangesDeps {
@@ -327,14 +328,28 @@ function isoOf(ms: number): string {
 }
 
 /** One sentence for an administrator. */
-export function describeReport({ now, zones, moved }: ZoneChangeReport): string {
+export function describeReport({ now, zones, moved }: ZoneChangeReport): Sentence {
   const names = zones.slice(0, 3).map(({ name }) => name);
-  const more = zones.length > names.length ? ` and ${zones.length - names.length} more zones` : "";
+  const more = zones.length - names.length;
+  const named = names.join(", ");
   const [first] = moved.first;
-  const rings = moved.rings === 1 ? "1 ring moves" : `${moved.rings} rings move`;
-  const schedules = moved.schedules === 1 ? "1 schedule" : `${moved.schedules} schedules`;
-  const example = first
-    ? `, the first on ${first.localDate} at ${first.localTime} in ${first.zone} (${first.now} instead of ${first.before})`
-    : "";
-  return `Time zone data ${now} changes the rules of ${names.join(", ")}${more}: ${rings} in ${schedules}${example}.`;
+  const count = moved.schedules;
+  const effect = [
+    moved.rings === 1
+      ? sentence("health.zone-ring", { count })
+      : sentence("health.zone-rings", { rings: moved.rings, count }),
+    ...(first
+      ? [
+          sentence("health.zone-first", {
+            ...{ date: first.localDate, time: first.localTime, zone: first.zone },
+            ...{ now: first.now ?? "–", before: first.before },
+          }),
+        ]
+      : []),
+  ];
+  return sentence("health.zone-rules", {
+    version: now,
+    zones: more > 0 ? sentence("health.zone-names", { zones: named, more }) : named,
+    effect: effect.join(", "),
+  });
 }

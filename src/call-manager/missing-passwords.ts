@@ -1,3 +1,4 @@
+import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import type { StoreReader } from "../store/store.ts";
 import { type ClusterRow, clustersGatheredBy } from "./cluster-access.ts";
 
@@ -5,7 +6,7 @@ import { type ClusterRow, clustersGatheredBy } from "./cluster-access.ts";
 export interface MissingPassword {
   level: "yellow";
   code: string;
-  reason: string;
+  reason: Sentence;
 }
 
 /** Yellow health while a cluster that this appliance reads lacks a password: passwords are not replicated. */
@@ -14,8 +15,7 @@ export function createMissingPasswordCheck(reader: StoreReader, endpointId: () =
     clustersGatheredBy(reader, endpointId()).flatMap((cluster): MissingPassword[] => {
       const missing = missingFieldsOf(cluster);
       if (missing.length === 0) return [];
-      const what = `${missing.join(", ")} of the call manager cluster ${cluster.name}`;
-      const reason = `Missing ${what}. Passwords are not replicated: enter it on this appliance.`;
+      const reason = sentence("health.password-missing", { fields: missing.join(", "), name: cluster.name ?? "" });
       return [{ level: "yellow", code: `callmgr-secrets:${cluster.id}`, reason }];
     });
 }

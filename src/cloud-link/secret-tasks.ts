@@ -1,3 +1,4 @@
+import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import type { HealthReason } from "../ops/health/health.ts";
 import callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../resources/callmgr/callmgr-onprem-servers.ts";
@@ -15,11 +16,9 @@ export interface NamedSecretTask extends SecretTask {
 }
 
 /** What users do about it. */
-export function secretTaskText({ type, field, name, reason }: NamedSecretTask): string {
-  const what = `${field.replace(/^config\./, "")} of ${name ?? type}`;
-  return reason === "missing"
-    ? `Enter ${what} at this appliance: secrets do not replicate.`
-    : `Enter ${what} again at this appliance: it was changed in the cloud.`;
+export function secretTaskText({ type, field, name, reason }: NamedSecretTask): Sentence {
+  const what = { field: field.replace(/^config\./, ""), name: name ?? type };
+  return reason === "missing" ? sentence("health.secret-missing", what) : sentence("health.secret-changed", what);
 }
 
 /** Secrets that the cloud has and this appliance has not; without those that only other appliances use. */

@@ -2,6 +2,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, readSync, ren
 import { basename, join } from "node:path";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { parseAuditNote } from "../store/audit-chain.ts";
 import type { KeptAuditNote, SignedAuditNote } from "../store/audit-types.ts";
 import type { AuditLog, InternalTable, Store } from "../store/store.ts";
@@ -131,7 +132,10 @@ export function createAuditNotes({ store, clock, log, dataDir, backupFolder }: A
             {
               level: "red",
               code: "audit",
-              reason: `Entries of the audit log are missing or were changed: it had ${missing.number} entries on ${new Date(missing.at).toISOString()}. Run carillon audit verify.`,
+              reason: sentence("health.audit-missing", {
+                number: missing.number,
+                date: new Date(missing.at).toISOString(),
+              }),
             },
           ],
   };

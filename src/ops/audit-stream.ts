@@ -3,6 +3,7 @@ import { connect, type TLSSocket } from "node:tls";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { ListenAddress } from "../settings/network-addresses.ts";
 import type { Store, StoreReader } from "../store/store.ts";
 import type { HealthReason } from "./health/health.ts";
@@ -156,7 +157,7 @@ function createPump(
             {
               level: "yellow",
               code: "audit-stream",
-              reason: `Audit entries have not been sent to ${sink.name} since ${new Date(behindSince).toISOString()}.`,
+              reason: sentence("health.audit-stream", { sink: sink.name, date: new Date(behindSince).toISOString() }),
             },
           ],
   };

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../lib/clock.ts";
+import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import type { InternalTable, Store } from "../store/store.ts";
 
 /** One row per run of the daemon: start and end (epoch ms), and how it ended. */
@@ -40,7 +41,7 @@ export interface DaemonRuns {
   stop(): Promise<void>;
   /** Newest first. */
   newest(limit: number): DaemonRun[];
-  healthReasons(): { level: "yellow"; code: string; reason: string }[];
+  healthReasons(): { level: "yellow"; code: string; reason: Sentence }[];
 }
 
 /** Nothing is written before `start`. */
@@ -77,7 +78,7 @@ export function createDaemonRuns({ store, clock, dataDir, version }: DaemonRunDe
     healthReasons() {
       if (!uncleanEnd || clock.now() - uncleanEnd.at > REPORT_DURATION_MS) return [];
       const at = new Date(uncleanEnd.at).toISOString().slice(11, 16);
-      const reason = `Carillon ended unexpectedly and was restarted at ${at} UTC (${uncleanEnd.reason}).`;
+      const reason = sentence("health.restarted", { time: at, reason: uncleanEnd.reason });
       return [{ level: "yellow", code: `cut-off:${uncleanEnd.at}`, reason }];
     },
   };

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import { takeLongestWork } from "../lib/current-work.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { HealthReason } from "./health/health.ts";
 
 /** Long turns of one kind of work. */
@@ -98,13 +99,16 @@ export function createLoopGuard(deps: LoopGuardDeps): LoopGuard {
       const current = recent.filter(({ at }) => at > since);
       const worst = current.reduce((most, one) => (one.ms > most.ms ? one : most), { ms: 0, work: "" });
       if (current.length <= MAX_LONG_TURNS && worst.ms < VERY_LONG_TURN_MS) return [];
-      const times = current.length > MAX_LONG_TURNS ? `more than ${MAX_LONG_TURNS} times` : `${current.length} times`;
-      const longest = `${Math.round(worst.ms)} ms by ${worst.work}`;
+      const isOften = current.length > MAX_LONG_TURNS;
+      const params = {
+        ...{ limit: LONG_TURN_MS, times: isOften ? MAX_LONG_TURNS : current.length },
+        ...{ longest: Math.round(worst.ms), work: worst.work },
+      };
       return [
         {
           code: "loop-blocked",
           level: "yellow",
-          reason: `The daemon was busy for more than ${LONG_TURN_MS} ms at once ${times} in five minutes, at most for ${longest}. Messages may start late.`,
+          reason: sentence(isOften ? "health.loop-blocked-often" : "health.loop-blocked", params),
         },
       ];
     },

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
+import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import type { Settings } from "../settings/schema.ts";
 
 export interface OutboundHeartbeatDeps {
@@ -23,7 +24,7 @@ const MAX_MISSED = 3;
 export function createOutboundHeartbeat({ clock, log, settings, isHealthy, sendRequest }: OutboundHeartbeatDeps): {
   start(): void;
   stop(): void;
-  source(): { level: "yellow"; code: string; reason: string }[];
+  source(): { level: "yellow"; code: string; reason: Sentence }[];
 } {
   let timer: Timer | null = null;
   let isSending = false;
@@ -52,7 +53,7 @@ export function createOutboundHeartbeat({ clock, log, settings, isHealthy, sendR
     source: () =>
       missed < MAX_MISSED
         ? []
-        : [{ level: "yellow", code: "heartbeat", reason: `The last ${missed} outbound heartbeats failed.` }],
+        : [{ level: "yellow", code: "heartbeat", reason: sentence("health.heartbeats-failed", { missed }) }],
   };
 }
 

@@ -3,6 +3,7 @@ import { DAY_MS } from "../lib/durations.ts";
 import { CallerError } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
+import { asGiven, type Sentence, type SentenceCode, sentence } from "../lib/sentences/sentences.ts";
 import type { NotificationService } from "../notifications/notification-service.ts";
 import type { HealthReason } from "../ops/health/health.ts";
 import { readOperationState, writeOperationState } from "../ops/operation-state.ts";
@@ -41,7 +42,7 @@ export interface EmergencyReadiness extends ReachCounts {
   name: string;
   state: ReadinessState;
   /** Plain sentences, the worst first. */
-  problems: string[];
+  problems: Sentence[];
   people: number;
   /** Devices that did not answer the last message or are not registered. */
   doubtful: number;
@@ -174,10 +175,28 @@ export function createEmergencyReadiness(deps: EmergencyReadinessDeps): Emergenc
   };
 }
 
+const KIND_CODES = {
+  template: "readiness.kind-template",
+  scenario: "readiness.kind-scenario",
+  "incident-plan": "readiness.kind-incident-plan",
+  "alarm-action": "readiness.kind-alarm-action",
+  input: "readiness.kind-input",
+} as const satisfies Readonly<Record<EmergencyKind, SentenceCode>>;
+
 function reasonOf({ kind, id, name, state, problems }: EmergencyReadiness): HealthReason[] {
   if (state === "ready") return [];
   const level = state === "unreachable" ? "red" : "yellow";
-  return [{ level, code: `emergency-${state}:${id}`, reason: `Emergency “${name}” (${kind}): ${problems.join(" ")}` }];
+  return [
+    {
+      level,
+      code: `emergency-${state}:${id}`,
+      reason: sentence("readiness.emergency", {
+        name,
+        kind: sentence(KIND_CODES[kind]),
+        problems: problems.join(" "),
+      }),
+    },
+  ];
 }
 
 async function assessEmergency(
@@ -189,7 +208,8 @@ async function assessEmergency(
   const { devices, people, doubtful, excluded, problems } = await assess(emergency.messages);
   for (const { name, messages } of emergency.bySite) {
     const there = await assess(messages);
-    if (there.devices.size + there.people.size === 0) problems.push(`Started for ${name}, it reaches no one.`);
+    if (there.devices.size + there.people.size === 0)
+      problems.push(sentence("readiness.site-unreached", { site: name }));
   }
   const now = clock.now();
   const total = devices.size + people.size;
@@ -220,7 +240,7 @@ async function assessMessages(
 ) {
   const devices = new Map<string, string>();
   const people = new Set<number>();
-  const problems: string[] = [];
+  const problems: Sentence[] = [];
   let [doubtful, excluded] = [0, 0];
   for (const message of messages) {
     try {
@@ -231,7 +251,7 @@ async function assessMessages(
       excluded += reach.unreachable;
     } catch (error) {
       if (!(error instanceof CallerError)) throw error;
-      problems.push(error.message);
+      problems.push(asGiven(error.message));
     }
   }
   return { devices, people, doubtful, excluded, problems };
@@ -249,32 +269,38 @@ interface Judged {
 }
 
 /** The state; adds sentences to `problems`. */
-function judge(judged: Judged, settings: Settings["readiness"], problems: string[]): ReadinessState {
+function judge(judged: Judged, settings: Settings["readiness"], problems: Sentence[]): ReadinessState {
   const { total, usual, places, emergency, testedAt, now, doubtful, excluded } = judged;
   if (total === 0) {
-    const silent = doubtful > 0 ? ` ${doubtful} of its devices did not answer the last message.` : "";
-    const others = excluded > 0 ? ` ${excluded} of its devices cannot be reached.` : "";
-    problems.unshift(`It reaches no device and no person.${silent}${others}`);
+    if (excluded > 0) problems.unshift(sentence("readiness.devices-excluded", { devices: excluded }));
+    if (doubtful > 0) problems.unshift(sentence("readiness.devices-silent", { devices: doubtful }));
+    problems.unshift(sentence("readiness.unreached"));
     return "unreachable";
   }
   let state: ReadinessState = problems.length > 0 ? "reduced" : "ready";
   const lostPercent = Math.round((100 * (usual - total)) / usual);
   if (lostPercent >= settings.reducedByPercent) {
-    problems.push(`It reaches ${total} devices and people; within the last seven days there were up to ${usual}.`);
+    problems.push(sentence("readiness.reduced", { total, usual }));
     state = "reduced";
   }
   const reachesDevices = places.some((place) => place.speakers + place.phones + place.others > 0);
   const without = reachesDevices ? places.filter((place) => place.speakers + place.phones + place.others === 0) : [];
   if (without.length > 0) {
     const named = without.slice(0, 3).map(({ name }) => name);
-    const more = without.length > named.length ? ` and ${without.length - named.length} more` : "";
-    problems.push(`It reaches no device in ${named.join(", ")}${more}.`);
+    const [places, more] = [named.join(", "), without.length - named.length];
+    problems.push(
+      more > 0
+        ? sentence("readiness.places-unreached-many", { places, more })
+        : sentence("readiness.places-unreached", { places }),
+    );
     state = "reduced";
   }
   const since = testedAt ?? emergency.createdAt;
   if (now - since > settings.testedWithinDays * DAY_MS) {
     const days = Math.floor((now - since) / DAY_MS);
-    problems.push(testedAt === null ? "It has never been tested." : `It was last tested ${days} days ago.`);
+    problems.push(
+      testedAt === null ? sentence("readiness.never-tested") : sentence("readiness.tested-long-ago", { days }),
+    );
     if (state === "ready") state = "untested";
   }
   return state;

@@ -1,4 +1,4 @@
-import { computed, json, text } from "../schema/field.ts";
+import { type ComputedOptions, computed, json, text } from "../schema/field.ts";
 
 const MEMBERS = {
   code: text("Code of the sentence, for translations.", { required: true }),
@@ -7,10 +7,24 @@ const MEMBERS = {
   }),
 };
 
+const TEXT_AND_SENTENCE = {
+  text: text("English text.", { required: true, max: 10_000 }),
+  code: text("Code of the sentence; null for words of a device, a provider or a person."),
+  params: json("Values of the sentence; null without a code."),
+};
+
 /** A sentence by code and parameters, beside its English text; null where that is in the words of a device or provider. */
 export function sentenceField(what: string) {
   return computed(`${what} by code and parameters; null for words of a device, a provider or a person.`, "object", {
     of: MEMBERS,
     nullable: true,
+  });
+}
+
+/** The same for a list of texts. */
+export function sentencesField(what: string, options: Pick<ComputedOptions, "nullable" | "unless"> = {}) {
+  return computed(`${what} by code and parameters, beside their texts.`, "array", {
+    of: TEXT_AND_SENTENCE,
+    ...options,
   });
 }

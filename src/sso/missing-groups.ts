@@ -1,6 +1,7 @@
 import type { IdentityProviderRow } from "../auth/identity-providers.ts";
 import type { Clock } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { HealthSource } from "../ops/health/health.ts";
 
 /** Notes at which providers users logged in whose groups were not sent, and so stayed as they were. */
@@ -30,8 +31,7 @@ export function createMissingGroups(clock: Clock): MissingGroups {
     healthReasons: () =>
       [...providers].flatMap(([id, { name, users, lastAt }]) => {
         if (lastAt <= clock.now() - DAY_MS) return [];
-        const who = users.size === 1 ? "1 user" : `${users.size} users`;
-        const reason = `${name} did not send the groups of ${who} at log-in; they keep their last known groups. Check the groups claim, or reduce the groups that it sends.`;
+        const reason = sentence("health.groups-missing", { count: users.size, name });
         return [{ level: "yellow" as const, code: `groups:${id}`, reason }];
       }),
   };

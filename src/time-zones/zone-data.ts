@@ -2,6 +2,7 @@ import { type FSWatcher, mkdirSync, watch } from "node:fs";
 import { join } from "node:path";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import { isTimeZone, TIME_ZONE_ALIASES, TIME_ZONES } from "../resources/bells/time-zones.ts";
 import type { ZoneLookup } from "./time-zones.ts";
 import { TzifError } from "./tzif.ts";
@@ -210,10 +211,16 @@ export function installedZonesFolder(dataDir: string): string {
 }
 
 /** What is wrong with the time zone data, as health reasons. */
-export function zoneDataReasons(data: ZoneData, now: number): { level: "yellow"; code: string; reason: string }[] {
+export function zoneDataReasons(data: ZoneData, now: number): { level: "yellow"; code: string; reason: Sentence }[] {
   const problems = data.problems();
-  const more = problems.length > 1 ? ` (${problems.length - 1} more problems)` : "";
-  const unusable = problems.length > 0 ? [`${problems[0]} Another source is used.${more}`] : [];
+  const [problem] = problems;
+  const more = problems.length - 1;
+  const unusable =
+    problem === undefined
+      ? []
+      : more > 0
+        ? [sentence("health.zones-unusable-many", { problem, more })]
+        : [sentence("health.zones-unusable", { problem })];
   return [
     ...unusable.map((reason) => ({ level: "yellow" as const, code: "time-zones-unusable", reason })),
     ...(isOutdated(data, now)
@@ -221,7 +228,7 @@ export function zoneDataReasons(data: ZoneData, now: number): { level: "yellow";
           {
             level: "yellow" as const,
             code: "time-zones-old",
-            reason: `Time zone data ${describeSource(data)} are old. ${UPDATE_HINT}`,
+            reason: sentence("health.zones-old", { source: describeSource(data) }),
           },
         ]
       : []),

@@ -15,6 +15,7 @@ import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { externalAddresses } from "../lib/network-route.ts";
 import { productVersion } from "../lib/product-version.ts";
+import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import type { AuditNotes, HeldAuditNotes } from "../ops/audit-notes.ts";
 import type { HealthReason, HealthSource } from "../ops/health/health.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
@@ -276,28 +277,28 @@ function healthReasonsOf(
   { failover, hasLan, groups }: { failover: Failover; hasLan: boolean; groups: number },
 ): HealthReason[] {
   if (settings.failover.listen === null) return [];
-  const yellow = (code: string, reason: string): HealthReason => ({
+  const yellow = (code: string, reason: Sentence): HealthReason => ({
     level: "yellow",
     code: `failover:${code}`,
     reason,
   });
-  if (!hasLan) return [yellow("identity", "No failover: the appliance is not linked to a cloud yet.")];
+  if (!hasLan) return [yellow("identity", sentence("health.failover-unlinked"))];
   const nameOf = (id: string): string => store.get(endpoints, id)?.name ?? id;
   const reasons: HealthReason[] = [];
   for (const { endpoint, silentMs, aheadMs } of failover.peers()) {
     const name = nameOf(endpoint);
     if (!failover.isReachable(endpoint)) {
       const seconds = Math.round(silentMs / 1_000);
-      reasons.push(yellow(`silent:${endpoint}`, `No heartbeat from ${name} on the local network for ${seconds} s.`));
+      reasons.push(yellow(`silent:${endpoint}`, sentence("health.failover-silent", { name, seconds })));
     } else if (Math.abs(aheadMs) > MAX_CLOCK_DIFFERENCE_MS) {
-      reasons.push(yellow(`clock:${endpoint}`, `Clock difference to ${name}: ${Math.abs(aheadMs)} ms.`));
+      reasons.push(yellow(`clock:${endpoint}`, sentence("health.failover-clock", { name, ms: Math.abs(aheadMs) })));
     }
   }
   if (groups > 0 && failover.peers().length === 0) {
-    reasons.push(yellow("alone", "No heartbeat from any other appliance on the local network since the start."));
+    reasons.push(yellow("alone", sentence("health.failover-alone")));
   }
   if (failover.status(endpointId()).state === "takeover") {
-    reasons.push(yellow("takeover", "Active in place of another appliance (failover)."));
+    reasons.push(yellow("takeover", sentence("health.failover-takeover")));
   }
   return reasons;
 }

@@ -3,6 +3,7 @@ import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
 import { externalAddresses, type OwnAddress } from "../lib/network-route.ts";
 import { createNetworkWatch, type NetworkWatch } from "../lib/network-watch.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { checkMulticast, type MulticastCheck, type MulticastTarget } from "../media/multicast-check.ts";
 import type { Streamer } from "../media/streamer.ts";
 import type { NetworkState } from "../ops/diagnostics.ts";
@@ -98,5 +99,5 @@ export function createNetworkMonitor(deps: NetworkMonitorDeps): NetworkMonitor {
 
 function healthReasons({ problem }: MulticastCheck): HealthReason[] {
   if (problem === null) return [];
-  return [{ level: "red", code: "multicast", reason: `Multicast audio cannot leave the appliance: ${problem}` }];
+  return [{ level: "red", code: "multicast", reason: sentence("health.multicast", { problem }) }];
 }

@@ -44,6 +44,8 @@ function wrongParameters(messages: Messages, sources: SourceTree): string[] {
   return [...sources].flatMap(([path, text]) =>
     [...text.matchAll(/\bsentence(?:Sql)?\(\s*"([\w.-]+)"(?:,\s*\{([^{}]*)\}|(\s*\)))/g)].flatMap(
       ([, code = "", body = ""]) => {
+        // What a spread contains is not in the call.
+        if (body.includes("...")) return [];
         const given = [...body.matchAll(/(?:^|,)\s*(\w+)\s*(?=[:,]|$)/g)]
           .map(([, name]) => name)
           .sort()

@@ -1,5 +1,7 @@
+import { readSentences } from "../../lib/sentences/sentences.ts";
 import { EMERGENCY_KINDS } from "../../readiness/emergencies.ts";
 import { type EmergencyReadiness, READINESS_STATES } from "../../readiness/readiness.ts";
+import { sentencesField } from "../../resources/sentence-field.ts";
 import { computed, integer, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, jsonResponse } from "../action.ts";
 
@@ -22,6 +24,7 @@ const EMERGENCY = {
     REQUIRED,
   ),
   problems: computed("What is wrong, the worst first.", "array", { of: text("Sentence.") }),
+  problemSentences: sentencesField("Problems"),
   ...COUNTS,
   people: integer("People on its lists and named directly.", REQUIRED),
   doubtful: integer("Devices that did not answer the last message or are not registered; not counted above.", REQUIRED),
@@ -54,7 +57,13 @@ export const emergencyActions: readonly Action[] = [
 ];
 
 function present({ testedAt, assessedAt, ...readiness }: EmergencyReadiness) {
-  return { ...readiness, testedAt: testedAt === null ? null : isoText(testedAt), assessedAt: isoText(assessedAt) };
+  const problemSentences = readSentences(readiness.problems);
+  return {
+    ...readiness,
+    problemSentences,
+    testedAt: testedAt === null ? null : isoText(testedAt),
+    assessedAt: isoText(assessedAt),
+  };
 }
 
 function isoText(at: number): string {

@@ -1,7 +1,7 @@
-/** A sentence by code; parameters that are sentences themselves are lists of them. */
+/** A sentence by code; a parameter that contains sentences is a list of them and of what is between them. */
 export interface SentenceReference {
   code: string;
-  params: Readonly<Record<string, string | number | readonly SentenceReference[]>>;
+  params: Readonly<Record<string, string | number | readonly (SentenceReference | string)[]>>;
 }
 
 /** Renders a sentence of the catalogue of a language. */
@@ -13,7 +13,7 @@ export function renderReference({ code, params }: SentenceReference, render: Ren
     name,
     typeof value === "string" || typeof value === "number"
       ? value
-      : value.map((each) => renderReference(each, render)).join(" "),
+      : value.map((part) => (typeof part === "string" ? part : renderReference(part, render))).join(""),
   ]);
   return render(code, Object.fromEntries(values));
 }

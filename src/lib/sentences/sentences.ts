@@ -17,6 +17,9 @@ declare const fromCatalogue: unique symbol;
 /** An English sentence of the catalogue, or the words of a device or provider; a plain string is not one. */
 export type Sentence = string & { readonly [fromCatalogue]: true };
 
+/** A text with its code and parameters, which are null for words of a device, a provider or a person. */
+export type SentenceOrWords = { text: string } & (SentenceReference | { code: null; params: null });
+
 /** Languages of the catalogues. */
 export type SentenceLanguage = "en" | "de";
 
@@ -63,6 +66,11 @@ export function readSentence(text: string): SentenceReference | null {
   return readNested(text, 0);
 }
 
+/** Texts with their code and parameters, which are null for other words. */
+export function readSentences(texts: readonly string[]): SentenceOrWords[] {
+  return texts.map((text) => ({ text, ...(readSentence(text) ?? { code: null, params: null }) }));
+}
+
 /** The sentence in another language; other words stay as they are. */
 export function translateSentence(text: string, language: SentenceLanguage): string {
   if (language === "en") return text;
@@ -81,28 +89,44 @@ function readNested(text: string, depth: number): SentenceReference | null {
   return { code: found.code, params: Object.fromEntries(params) };
 }
 
-/** The sentences that a text consists of; null where part of it is none. */
-function readSequence(text: string, depth: number): SentenceReference[] | null {
+/** A text by the sentences in it, with what is between them; null without one. */
+function readSequence(text: string, depth: number): (SentenceReference | string)[] | null {
+  // A list first: a sentence that begins with a value would take all earlier ones for it.
+  const list = readPartsOf(text, "; ", depth) ?? readPartsOf(text, ", ", depth);
+  if (list !== null) return list;
   const whole = readNested(text, depth);
-  if (whole !== null) return [whole];
-  const found: SentenceReference[] = [];
-  let rest = text;
-  for (let tried = 0; rest !== ""; ) {
-    let end = rest.indexOf(". ");
-    let next: SentenceReference | null = null;
-    for (; end !== -1 && tried < MAX_ENDS; end = rest.indexOf(". ", end + 1)) {
-      tried++;
-      next = readNested(rest.slice(0, end + 1), depth);
-      if (next !== null) break;
+  return whole === null ? readSentencesIn(text, depth) : [whole];
+}
+
+/** Sentences that end with a full stop, one after the other. */
+function readSentencesIn(text: string, depth: number): (SentenceReference | string)[] | null {
+  const found: (SentenceReference | string)[] = [];
+  let [start, tried] = [0, 0];
+  while (start < text.length) {
+    let read: SentenceReference | null = null;
+    let end = text.indexOf(". ", start);
+    for (; end !== -1 && read === null && tried < MAX_ENDS; tried++) {
+      read = readNested(text.slice(start, end + 1), depth);
+      if (read === null) end = text.indexOf(". ", end + 1);
     }
-    if (next === null) {
-      next = found.length > 0 ? readNested(rest, depth) : null;
-      return next === null ? null : [...found, next];
+    if (read === null) {
+      const rest = text.slice(start);
+      found.push(readNested(rest, depth) ?? rest);
+      break;
     }
-    found.push(next);
-    rest = rest.slice(end + 2);
+    found.push(read, " ");
+    start = end + 2;
   }
-  return found;
+  return found.some((part) => typeof part !== "string") ? found : null;
+}
+
+/** Parts between separators, if each is a sentence. */
+function readPartsOf(text: string, separator: string, depth: number): (SentenceReference | string)[] | null {
+  const parts = text.split(separator, MAX_ENDS);
+  if (parts.length === 1 || parts.join(separator) !== text) return null;
+  const found = parts.map((part) => readNested(part, depth));
+  if (found.includes(null)) return null;
+  return found.flatMap((part, at) => (part === null ? [] : at === 0 ? [part] : [separator, part]));
 }
 
 /** Compiles a message when it is first used: all at once would take some 100 ms. */

@@ -1,9 +1,12 @@
 import type { CompiledMessage } from "@lingui/message-utils/compileMessage";
 
-/** A placeholder; `isCount`: a number as `#` writes it. */
+/**
+ * A placeholder; `isCount`: a number as `#` writes it; `fixed`: the number that a plural form stands for without naming it.
+ */
 interface Placeholder {
   name: string;
   isCount: boolean;
+  fixed?: number;
 }
 
 /** One form of a message: its words and placeholders in their order. */
@@ -30,19 +33,26 @@ function expandToken(token: Token, counted: string | null): Template[] {
   if (typeof token === "string") return [[token]];
   const [name, type, forms] = token;
   if (type !== "plural") return [[{ name, isCount: false }]];
-  return Object.values(forms ?? {}).flatMap((form) =>
-    typeof form === "string" || Array.isArray(form) ? expand(form as readonly Token[] | string, name) : [],
-  );
+  return Object.entries(forms ?? {}).flatMap(([category, form]) => {
+    if (typeof form !== "string" && !Array.isArray(form)) return [];
+    const isUnnamed = category === "one" && !form.includes("#");
+    const expanded = expand(form as readonly Token[] | string, name);
+    return isUnnamed ? expanded.map((each) => [{ name, isCount: true, fixed: 1 }, ...each]) : expanded;
+  });
 }
 
 function merge(template: Template): Template {
   const merged: Template = [];
-  for (const part of template) {
+  for (const part of template.toSorted((one, other) => Number(isFixed(other)) - Number(isFixed(one)))) {
     const last = merged.at(-1);
     if (typeof part === "string" && typeof last === "string") merged[merged.length - 1] = last + part;
     else if (part !== "") merged.push(part);
   }
   return merged;
+}
+
+function isFixed(part: Template[number]): boolean {
+  return typeof part !== "string" && part.fixed !== undefined;
 }
 
 /**
@@ -61,6 +71,10 @@ export function matchTemplate(
       if (!text.startsWith(part, at)) return null;
       at += part.length;
       words += part.length;
+      continue;
+    }
+    if (part.fixed !== undefined) {
+      params[part.name] = part.fixed;
       continue;
     }
     const next = template[index + 1];

@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import { newId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import { abortable, within } from "../../lib/waits.ts";
 import type { AudioRenderer, AudioSpec } from "../../media/audio-renderer.ts";
 import { type LoopbackReceiver, openLoopbackReceiver } from "../../media/loopback-receiver.ts";
@@ -18,7 +19,7 @@ export interface LoopbackProbe {
   /** Runs the probe now; resolves when it has passed or failed. */
   run(): Promise<void>;
   /** Health reasons: the first failure is a warning, the second is severe. */
-  healthReasons(): { level: "red" | "yellow"; code: string; reason: string }[];
+  healthReasons(): { level: "red" | "yellow"; code: string; reason: Sentence }[];
   /** The probe failed several times in a row: a restart may help. */
   readonly isSilent: boolean;
   /** Time of the last success, epoch ms; null before. */
@@ -43,7 +44,7 @@ const RETRY_MS = 30_000;
 /** Failures in a row after which a restart may help. */
 const SILENT_TRIES = 3;
 const LOOPBACK = "127.0.0.1";
-const NOT_STORED = "could not be stored";
+const NOT_STORED = sentence("health.self-test-not-stored");
 /** 1.5 s. */
 const TONE: AudioSpec = {
   ...{ tone: "chime", recording: null },
@@ -110,7 +111,7 @@ export function createLoopbackProbe(deps: LoopbackProbeDeps): LoopbackProbe {
     healthReasons() {
       const { tries, reason } = failures;
       if (tries === 0) return [];
-      const message = `The appliance's audio self-test failed: the test audio ${reason}.`;
+      const message = sentence("health.self-test", { problem: reason });
       return [{ level: tries === 1 ? "yellow" : "red", code: "canary", reason: message }];
     },
     get isSilent() {
@@ -129,18 +130,18 @@ export function createLoopbackProbe(deps: LoopbackProbeDeps): LoopbackProbe {
 /** `progress` names the step in progress, for the timeout. */
 async function runProbe(
   { store, clock, audio, streamer }: LoopbackProbeDeps,
-  progress: { stage: string },
+  progress: { stage: Sentence },
   signal: AbortSignal,
 ): Promise<void> {
   const id = newId();
   await store.write((tx) => void tx.run("INSERT OR REPLACE INTO loopback_probe VALUES (1, ?)", id), "emergency");
   if (store.one<{ id: string }>("SELECT id FROM loopback_probe")?.id !== id)
     throw new UpstreamError("upstream", "The stored probe was not found.");
-  progress.stage = "could not be rendered";
+  progress.stage = sentence("health.self-test-not-rendered");
   // A cached result proves nothing about the audio thread.
   audio.forget(TONE);
   const renderedAudio = await audio.prepare(TONE);
-  progress.stage = "was not received";
+  progress.stage = sentence("health.self-test-not-received");
   const receiver = await openLoopbackReceiver(LOOPBACK, ssrcOf(id), renderedAudio.payload);
   try {
     await sendAndListen(id, renderedAudio, receiver, { clock, streamer, signal });

@@ -3,6 +3,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { ConflictError, UpstreamError } from "../../lib/errors.ts";
 import type { Events } from "../../lib/events.ts";
 import type { Log } from "../../lib/log.ts";
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import type { Settings } from "../../settings/schema.ts";
 import type { Store } from "../../store/store.ts";
@@ -47,7 +48,7 @@ export interface BackupScheduler {
   take(folder?: string, isScheduled?: boolean): Promise<BackupReport>;
   report(): Promise<BackupsReport>;
   /** Problems of the backups. */
-  healthReasons(): { level: "yellow"; code: string; reason: string }[];
+  healthReasons(): { level: "yellow"; code: string; reason: Sentence }[];
 }
 
 /** State of the backups, for the console. */
@@ -178,11 +179,17 @@ export function createBackupScheduler(deps: BackupSchedulerDeps): BackupSchedule
       const day = (at: number): string => new Date(at).toISOString().slice(0, 16).replace("T", " ");
       if (failed)
         return [
-          { level: "yellow", code: "backups", reason: `The backup of ${day(failed.at)} UTC failed: ${failed.reason}` },
+          {
+            level: "yellow",
+            code: "backups",
+            reason: sentence("health.backup-failed", { date: day(failed.at), reason: failed.reason }),
+          },
         ];
       if (planned?.expression === "" || clock.now() - (good?.at ?? since) <= MAX_BACKUP_AGE_MS) return [];
-      const last = good ? `Last good backup: ${basename(good.file)}.` : "There are no backups yet.";
-      return [{ level: "yellow", code: "backups", reason: `No successful backup for more than a day. ${last}` }];
+      const reason = good
+        ? sentence("health.backup-old", { file: basename(good.file) })
+        : sentence("health.backup-none");
+      return [{ level: "yellow", code: "backups", reason }];
     },
   };
 }

@@ -1,3 +1,4 @@
+import { asGiven } from "../../lib/sentences/sentences.ts";
 import { ALARM_IDS, type AlarmType } from "../../resources/alarms/alarm-types.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { HealthSource } from "./health.ts";
@@ -26,7 +27,11 @@ export function dedicatedAlarmReasons(reader: StoreReader, endpointId: () => str
       JSON.stringify([...types.keys()]),
     );
     return lines.map(({ alarm, code, reason }) => {
-      return { level: "yellow" as const, code: `${DEDICATED_ALARM_PREFIX}${types.get(alarm)}:${code}`, reason };
+      return {
+        level: "yellow" as const,
+        code: `${DEDICATED_ALARM_PREFIX}${types.get(alarm)}:${code}`,
+        reason: asGiven(reason),
+      };
     });
   };
 }

@@ -1,5 +1,6 @@
 import { parseLicenceFilters } from "../../devices/licence-filters.ts";
 import { ConflictError, invalidValue } from "../../lib/errors.ts";
+import { readSentences } from "../../lib/sentences/sentences.ts";
 import type endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/on-premises-extension.ts";
@@ -101,9 +102,17 @@ function listPlugins(reader: StoreReader): { additionalFeatures: string[]; disab
   return { additionalFeatures: named(false), disabledFeatures: named(true) };
 }
 
-const UNKNOWN_STATUS = { status: null, redReasons: null, yellowReasons: null, statusLastUpdated: null, clock: null };
+const UNKNOWN_STATUS = {
+  status: null,
+  redReasons: null,
+  yellowReasons: null,
+  reasonSentences: null,
+  statusLastUpdated: null,
+  clock: null,
+};
 
 function presentHealth(health: HealthMonitor): Record<string, unknown> {
   const { status, redReasons, yellowReasons, since } = health.report();
-  return { status, redReasons, yellowReasons, statusLastUpdated: new Date(since).toISOString() };
+  const reasonSentences = readSentences([...redReasons, ...yellowReasons]);
+  return { status, redReasons, yellowReasons, reasonSentences, statusLastUpdated: new Date(since).toISOString() };
 }

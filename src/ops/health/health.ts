@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Events } from "../../lib/events.ts";
+import { type Sentence, type SentenceCode, sentence } from "../../lib/sentences/sentences.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import triggers from "../../resources/webhooks/triggers.ts";
 import type { StoreReader } from "../../store/store.ts";
@@ -8,7 +9,7 @@ import type { StoreReader } from "../../store/store.ts";
 export interface HealthReason {
   level: "red" | "yellow";
   code: string;
-  reason: string;
+  reason: Sentence;
 }
 
 /** Returns the current problems of a component; must take a few ms at most. */
@@ -57,15 +58,19 @@ export function createHealthMonitor({ clock, events, reader, sources = [] }: Hea
     return row !== undefined && !row.disabled && !row.globalDisabled;
   };
   const stopFollowing = events.on("plugin.changed", ({ plugin, state, reason, health = "ok" }) => {
-    const suffix = reason === null ? "." : `: ${reason}`;
     const code = `plugin:${plugin}`;
     plugins.delete(plugin);
-    const addReason = (level: HealthReason["level"], text: string): void =>
-      void plugins.set(plugin, { level, code, reason: `Plugin ${plugin} ${text}${suffix}` });
-    if (state === "stopped") addReason("red", "stopped after repeated failures");
-    if (state === "running" && health === "down") addReason("yellow", "is running but can't deliver");
-    if (state === "restarting") addReason("yellow", "is restarting");
-    if (state === "disabled" && isEnabled(plugin)) addReason("yellow", "can't run");
+    const addReason = (level: HealthReason["level"], [plain, because]: readonly [SentenceCode, SentenceCode]): void =>
+      void plugins.set(plugin, {
+        ...{ level, code },
+        reason: reason === null ? sentence(plain, { plugin }) : sentence(because, { plugin, reason }),
+      });
+    if (state === "stopped") addReason("red", ["health.plugin-stopped", "health.plugin-stopped-because"]);
+    if (state === "running" && health === "down")
+      addReason("yellow", ["health.plugin-down", "health.plugin-down-because"]);
+    if (state === "restarting") addReason("yellow", ["health.plugin-restarting", "health.plugin-restarting-because"]);
+    if (state === "disabled" && isEnabled(plugin))
+      addReason("yellow", ["health.plugin-unable", "health.plugin-unable-because"]);
   });
   return {
     startedAt,
@@ -90,7 +95,8 @@ export function createHealthMonitor({ clock, events, reader, sources = [] }: Hea
 /** There are at most 100 triggers. */
 function disabledTriggerReasons(reader: StoreReader): HealthReason[] {
   return reader.find(triggers, { disabled: true }).flatMap(({ id, name, disabledReason }) => {
-    const reason = `Trigger ${name} is disabled: ${disabledReason}`;
-    return disabledReason === null ? [] : [{ level: "yellow", code: `trigger:${id}`, reason }];
+    if (disabledReason === null) return [];
+    const reason = sentence("health.trigger-disabled", { name: name ?? "", reason: disabledReason });
+    return [{ level: "yellow", code: `trigger:${id}`, reason }];
   });
 }

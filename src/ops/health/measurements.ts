@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import type { Store } from "../../store/store.ts";
 import type { HealthReason, HealthSource } from "./health.ts";
 import type { FreeSpace, HostMetrics } from "./host-metrics.ts";
@@ -115,20 +116,16 @@ const LIMITS = {
 export function measurementReasons(measured: Readonly<MeasurementSnapshot>): HealthReason[] {
   const { disk, memory, loopLagMs, writeMs, clockSynchronised, clockStepMs, damaged } = measured;
   return [
-    ...spaceReason("disk", "disk space", disk),
-    ...spaceReason("memory", "memory", memory),
-    ...timeReason(
-      "loopLagMs",
-      loopLagMs,
-      (ms) => `Event loop lag up to ${seconds(ms)} s: the processor is overloaded.`,
-    ),
-    ...timeReason("writeMs", writeMs, (ms) => `A database write takes ${seconds(ms)} s.`),
+    ...spaceReason("disk", disk),
+    ...spaceReason("memory", memory),
+    ...timeReason("loopLagMs", loopLagMs, (ms) => sentence("health.loop-lag", { seconds: seconds(ms) })),
+    ...timeReason("writeMs", writeMs, (ms) => sentence("health.slow-writes", { seconds: seconds(ms) })),
     ...(clockSynchronised === false
       ? [
           {
             level: "yellow" as const,
             code: "clock",
-            reason: "The clock is not synchronized: bells may ring early or late.",
+            reason: sentence("health.clock"),
           },
         ]
       : []),
@@ -138,31 +135,34 @@ export function measurementReasons(measured: Readonly<MeasurementSnapshot>): Hea
           {
             level: "yellow" as const,
             code: "clock-step",
-            reason: `The clock was set ${clockStepMs > 0 ? "forward" : "back"} by ${seconds(Math.abs(clockStepMs))} s.`,
+            reason: sentence(clockStepMs > 0 ? "health.clock-forward" : "health.clock-back", {
+              seconds: seconds(Math.abs(clockStepMs)),
+            }),
           },
         ]),
     ...[...damaged].map(([table, error]) => ({
       level: "red" as const,
       code: `damaged:${table}`,
-      reason: `Database table ${table} is damaged: ${error}`,
+      reason: sentence("health.table-damaged", { table, error }),
     })),
   ];
 }
 
 /** Low only if below both the share and the bytes: a tenth of a large disk is plenty. */
-function spaceReason(code: "disk" | "memory", what: string, space: FreeSpace | null): HealthReason[] {
+function spaceReason(code: "disk" | "memory", space: FreeSpace | null): HealthReason[] {
   if (!space) return [];
   const { free, total } = space;
   const isBelow = ({ share, bytes }: { share: number; bytes: number }): boolean => free < share * total && free < bytes;
   const level = isBelow(LIMITS[code].red) ? "red" : isBelow(LIMITS[code].yellow) ? "yellow" : null;
-  const reason = `${Math.round(free / 1_048_576)} MiB ${what} free, ${((100 * free) / total).toFixed(1)} %.`;
+  const amount = { size: Math.round(free / 1_048_576), percent: ((100 * free) / total).toFixed(1) };
+  const reason = sentence(code === "disk" ? "health.disk" : "health.memory", amount);
   return level ? [{ level, code, reason }] : [];
 }
 
 function timeReason(
   code: "loopLagMs" | "writeMs",
   ms: number | null,
-  describe: (ms: number) => string,
+  describe: (ms: number) => Sentence,
 ): HealthReason[] {
   if (ms === null) return [];
   const level = ms > LIMITS[code].red ? "red" : ms > LIMITS[code].yellow ? "yellow" : null;

@@ -1,4 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { HealthSource } from "./health.ts";
 
@@ -77,11 +78,18 @@ function ringRangeOf({ rings, first, last, ringId, at }: MissedValue): MissedRin
   return { fromMs: from, toMs: to, ringId: rings ? null : (ringId ?? null) };
 }
 
-function describeMissed({ rings, first, last, reason, ...bell }: MissedValue): string {
-  const what = rings
-    ? `${rings} bells from ${localMoment(first)} to ${localMoment(last)} were missed.`
-    : `The bell at ${localMoment(bell)} was missed.`;
-  return reason ? `${what} ${reason}` : what;
+function describeMissed({ rings, first, last, reason, ...bell }: MissedValue): Sentence {
+  if (rings) {
+    const range = { rings, first: localMoment(first), last: localMoment(last) };
+    return reason
+      ? sentence("health.bells-missed-because", { ...range, reason })
+      : sentence("health.bells-missed", range);
+  }
+  const { localDate = "", localTime = "" } = bell;
+  const moment = { time: localTime.slice(0, 5), date: localDate };
+  return reason
+    ? sentence("health.bell-missed-because", { ...moment, reason })
+    : sentence("health.bell-missed", moment);
 }
 
 function localMoment({ localDate = "", localTime = "" }: MissedBell = {}): string {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { stagesBeforeSql } from "../../resources/notifications/pipeline-stages.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { HealthReason, HealthSource } from "./health.ts";
@@ -39,12 +40,12 @@ export function queueHealthReasons(reader: StoreReader, clock: Clock): HealthSou
       clock.now() - STUCK_AFTER_MS,
     );
     if (stuck > 0) {
-      const reason = `${stuck} messages have been waiting to be sent for more than ${STUCK_AFTER_MS / 1_000} s.`;
+      const reason = sentence("health.messages-stuck", { messages: stuck, seconds: STUCK_AFTER_MS / 1_000 });
       reasons.push({ level: "red", code: "queue:messages", reason });
     }
     const sql = `SELECT COUNT(*) AS n FROM (SELECT 1 FROM trigger_deliveries WHERE state = 'pending' LIMIT ?)`;
     if (count(reader, sql, MAX_WAITING_WEBHOOKS) === MAX_WAITING_WEBHOOKS) {
-      const reason = `At least ${MAX_WAITING_WEBHOOKS} webhook calls are pending.`;
+      const reason = sentence("health.webhooks-waiting", { calls: MAX_WAITING_WEBHOOKS });
       reasons.push({ level: "yellow", code: "queue:webhooks", reason });
     }
     return reasons;

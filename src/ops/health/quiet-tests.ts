@@ -1,6 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { ConflictError } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { ProbeResult } from "../../plugin-api/index.ts";
 import type devices from "../../resources/devices/devices.ts";
 import type { RowOf } from "../../schema/resource.ts";
@@ -155,10 +156,7 @@ function unprovenReasons({ store, clock, provenWithinHours }: QuietTestDeps): He
     clock.now() - provenWithinHours * HOUR_MS,
   );
   if (!unverified || unverified.n === 0) return [];
-  const subject =
-    unverified.n === 1
-      ? `The connection to ${unverified.name} was`
-      : `The connections to ${unverified.n} devices, such as ${unverified.name}, were`;
-  const reason = `${subject} not verified for ${provenWithinHours} h.`;
+  const { n: count, name } = unverified;
+  const reason = sentence("health.devices-unverified", { count, name: name ?? "", hours: provenWithinHours });
   return [{ level: "yellow", code: "devices:unproven", reason }];
 }

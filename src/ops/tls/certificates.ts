@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { CallerError, UpstreamError } from "../../lib/errors.ts";
 import { copyOwner } from "../../lib/file-ownership.ts";
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import type { CertificateAndKey } from "./certificate-authority.ts";
 
 /** Content of a certificate. */
@@ -117,12 +118,15 @@ export function removeInstalledCertificate(dataDir: string): void {
 export function certificateHealthReasons(
   facts: CertificateFacts | null,
   now: number,
-): { level: "red" | "yellow"; code: string; reason: string }[] {
+): { level: "red" | "yellow"; code: string; reason: Sentence }[] {
   if (!facts || facts.validTo - now > WARN_MS) return [];
   const level = facts.validTo - now <= CRITICAL_MS ? "red" : "yellow";
-  const verb = facts.validTo <= now ? "expired" : "expires";
-  const next = facts.origin === "own" ? "" : " Install a new one: carillon tls install.";
-  return [{ level, code: "certificate", reason: `The certificate ${verb} on ${dayOf(facts.validTo)}.${next}` }];
+  const [own, installed] =
+    facts.validTo <= now
+      ? (["health.certificate-expired", "health.installed-certificate-expired"] as const)
+      : (["health.certificate-expires", "health.installed-certificate-expires"] as const);
+  const reason = sentence(facts.origin === "own" ? own : installed, { date: dayOf(facts.validTo) });
+  return [{ level, code: "certificate", reason }];
 }
 
 function isBeforeRenewal({ validFrom, validTo }: CertificateFacts, now: number): boolean {

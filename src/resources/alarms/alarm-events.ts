@@ -1,5 +1,6 @@
 import { computed, internal, list, option, ref, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentencesField } from "../sentence-field.ts";
 import { ALARM_STATUSES } from "./alarm-types.ts";
 
 /**
@@ -24,6 +25,7 @@ export default defineResource({
       text("One reason.", { required: true, max: 10_000 }),
       { readOnly: true, maxItems: 10_000, default: [] },
     ),
+    reasonSentences: sentencesField("Problems"),
     event: computed("Subject of the event.", "object", {
       of: {
         scenarioId: uuid("Scenario that failed to start."),

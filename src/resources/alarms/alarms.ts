@@ -1,5 +1,6 @@
 import { boolean, computed, json, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField } from "../sentence-field.ts";
 import { ALARM_STATUSES, ALARM_TYPES } from "./alarm-types.ts";
 
 /**
@@ -46,6 +47,7 @@ export default defineResource({
         endpointId: uuid("Appliance with the problem."),
         endpointName: text("Name of the appliance."),
         reason: text("Description of the problem.", { required: true, max: 10_000 }),
+        reasonSentence: sentenceField("Description"),
         since: timestamp("Start of the problem.", { required: true }),
       },
     }),

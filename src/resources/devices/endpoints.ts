@@ -1,5 +1,6 @@
 import { boolean, computed, integer, internal, json, list, option, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentencesField } from "../sentence-field.ts";
 import { FAILOVER_STATUS_FIELDS } from "./failover-status-fields.ts";
 
 const HEALTH_STATUS = option("Health status.", ["GREEN", "YELLOW", "RED"]);
@@ -60,6 +61,7 @@ export default defineResource({
     status: computed("Health status.", "text", { of: HEALTH_STATUS, ...STATUS }),
     redReasons: computed("Reasons for status RED.", "array", { of: REASON, ...STATUS }),
     yellowReasons: computed("Reasons for status YELLOW.", "array", { of: REASON, ...STATUS }),
+    reasonSentences: sentencesField("All reasons, red ones first,", STATUS),
     clock: computed("State of the clock.", "object", {
       of: {
         timeZone: text("Local time zone.", { required: true }),

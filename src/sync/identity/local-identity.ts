@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join } from "node:path";
 import { UpstreamError } from "../../lib/errors.ts";
 import { copyOwner } from "../../lib/file-ownership.ts";
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import { type EndpointCertificateInfo, isRenewalDue, readEndpointCertificate } from "./certificate-info.ts";
 import type { EnrolmentRequest, IssuedIdentity } from "./enrolment-service.ts";
 
@@ -78,11 +79,14 @@ export function deleteLocalIdentity(dataDir: string): void {
 export function linkCertificateHealthReasons(
   facts: EndpointCertificateInfo | null,
   now: number,
-): { level: "red" | "yellow"; code: string; reason: string }[] {
+): { level: "red" | "yellow"; code: string; reason: Sentence }[] {
   if (!facts || facts.validTo - now > EXPIRY_WARNING_MS) return [];
   const day = new Date(facts.validTo).toISOString().slice(0, 10);
-  const [level, what] = facts.validTo <= now ? (["red", "expired"] as const) : (["yellow", "expires"] as const);
-  return [{ level, code: "link-certificate", reason: `The certificate for the link to the cloud ${what} on ${day}.` }];
+  const [level, reason] =
+    facts.validTo <= now
+      ? (["red", sentence("health.link-certificate-expired", { date: day })] as const)
+      : (["yellow", sentence("health.link-certificate-expires", { date: day })] as const);
+  return [{ level, code: "link-certificate", reason }];
 }
 
 /** Proves possession of the key by signing the challenge. Base64. */

@@ -1,3 +1,4 @@
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { HealthReason } from "../../ops/health/health.ts";
 import { type LocalIdentity, linkCertificateHealthReasons } from "../identity/local-identity.ts";
 import type { DialerState } from "../transport/dialer.ts";
@@ -21,17 +22,18 @@ export interface LinkStatus {
 export function linkHealthReasons({ identity, state, initialSync, now }: LinkStatus): HealthReason[] {
   if (!state && initialSync === "broken") return [INITIAL_SYNC_FAILED];
   if (!state && initialSync === "open") return [];
-  if (!state)
-    return [{ level: "red", code: "link", reason: "The enrolment was not completed. Enrol the appliance again." }];
+  if (!state) return [{ level: "red", code: "link", reason: sentence("health.enrolment-incomplete") }];
   const problems: HealthReason[] = linkCertificateHealthReasons(identity.facts, now);
   const isLong = state.state === "refused" || now - state.since > REPORT_AFTER_MS;
   if (state.state === "connected" || !isLong) return problems;
-  const reason = `Not connected to the cloud. ${state.reason ?? ""}`.trim();
+  const reason = state.reason
+    ? sentence("health.link-down-because", { reason: state.reason })
+    : sentence("health.link-down");
   return [...problems, { level: "yellow", code: "link", reason }];
 }
 
 const INITIAL_SYNC_FAILED: HealthReason = {
   level: "red",
   code: "link",
-  reason: "The initial sync with the organisation failed; see the log. It is retried at the next start.",
+  reason: sentence("health.initial-sync-failed"),
 };

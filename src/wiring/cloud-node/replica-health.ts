@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import type { Clock } from "../../lib/clock.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { HealthReason, HealthSource } from "../../ops/health/health.ts";
 import type { ReplicaState } from "./replica-verification.ts";
 
@@ -19,10 +20,7 @@ export function divergedReplicaName(now: number): string {
   return `${DIVERGED_PREFIX}${now}.db`;
 }
 
-const DIVERGENCE_TEXTS = {
-  less: "lacks rows that the database has",
-  parted: "lacks rows that the database has, and has rows that the database lacks",
-};
+const DIVERGENCE_REASONS = { less: "health.replica-less", parted: "health.replica-parted" } as const;
 
 /** Kept replicas are reported until their files are deleted, across restarts. */
 export function createReplicaHealth({ dataDir, clock }: { dataDir: string; clock: Pick<Clock, "now"> }): ReplicaHealth {
@@ -32,15 +30,14 @@ export function createReplicaHealth({ dataDir, clock }: { dataDir: string; clock
   function rebuiltReasons(): HealthReason[] {
     if (rebuiltAt === null || clock.now() - rebuiltAt > REPORT_DURATION_MS) return [];
     const at = new Date(rebuiltAt).toISOString().slice(11, 16);
-    const reason = `At ${at} UTC this node's replica lacked rows that the database has and was rebuilt. Check its disk.`;
+    const reason = sentence("health.replica-rebuilt", { time: at });
     return [{ level: "yellow", code: "hub-copy:made-anew", reason }];
   }
 
   function divergedReplicaReasons(): HealthReason[] {
     const names = readdirSync(dataDir).filter((name) => name.startsWith(DIVERGED_PREFIX) && name.endsWith(".db"));
     return names.map((name) => {
-      const text = "The database lacked rows that this node had already acknowledged. They are in";
-      const reason = `${text} ${name} in this node's data directory: recover what is needed, then delete the file.`;
+      const reason = sentence("health.replica-kept", { file: name });
       return { level: "yellow", code: `hub-copy:${name}`, reason };
     });
   }
@@ -51,7 +48,7 @@ export function createReplicaHealth({ dataDir, clock }: { dataDir: string; clock
         rebuiltAt = clock.now();
         return;
       }
-      const reason = `This node is the leader with a replica that ${DIVERGENCE_TEXTS[state]}, although it was just built: people and devices in those rows are not reached. Another node may have a complete replica.`;
+      const reason = sentence(DIVERGENCE_REASONS[state]);
       verificationReason = { level: "red", code: "hub-copy:lacking", reason };
     },
     healthSource: () => [

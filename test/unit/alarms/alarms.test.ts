@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { acknowledgeAlarm } from "../../../src/alarms/acknowledgement.ts";
 import { ADMINISTRATION_LIST_ID } from "../../../src/alarms/administration-list.ts";
+import { asGiven } from "../../../src/lib/sentences/sentences.ts";
 import type { HealthReason } from "../../../src/ops/health/health.ts";
 import alarmActions from "../../../src/resources/alarms/alarm-actions.ts";
 import alarmMutes from "../../../src/resources/alarms/alarm-mutes.ts";
@@ -20,8 +21,8 @@ import securityGroupMembers from "../../../src/resources/security/security-group
 import securityGroups from "../../../src/resources/security/security-groups.ts";
 import { type AlarmsFixture, openAlarms } from "./alarms-fixture.ts";
 
-const DISK: HealthReason = { level: "red", code: "disk", reason: "100 MiB of the disk are free, 1.0 %." };
-const PLUGIN: HealthReason = { level: "red", code: "plugin:pa", reason: "Plugin pa was given up." };
+const DISK: HealthReason = { level: "red", code: "disk", reason: asGiven("100 MiB of the disk are free, 1.0 %.") };
+const PLUGIN: HealthReason = { level: "red", code: "plugin:pa", reason: asGiven("Plugin pa was given up.") };
 
 const FAULT = { faults: [{ field: "userIds", type: "invalid-value" }] };
 

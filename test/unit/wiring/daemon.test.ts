@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { silentLog } from "../../../src/lib/log.ts";
+import { asGiven } from "../../../src/lib/sentences/sentences.ts";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/on-premises-extension.ts";
 import { defaultSettings } from "../../../src/settings/schema.ts";
 import { sendControlCommand } from "../../../src/wiring/control-socket.ts";
@@ -78,7 +79,7 @@ describe("a running daemon", () => {
   });
 
   it("shows health reasons from before its start", async () => {
-    const fault = { level: "red", code: "hub-copy:lacking", reason: "This node's copy lacks rows." } as const;
+    const fault = { level: "red", code: "hub-copy:lacking", reason: asGiven("This node's copy lacks rows.") } as const;
     const other = await startTestDaemon({ source: () => [fault] });
     const path = `/extensions/${ONPREM_EXTENSION_ID}/endpoints/${other.first.endpointId}`;
     expect((await other.call("GET", path)).body).toMatchObject({ status: "RED", redReasons: [fault.reason] });

@@ -1,3 +1,4 @@
+import type { SentenceOfApi } from "../i18n/translator.ts";
 import type { Named, Row } from "./rows.ts";
 
 /** Something that is watched. */
@@ -9,7 +10,13 @@ export interface AlarmRow extends Row {
   acknowledgedAt: string | null;
   acknowledgedBy: string | null;
   acknowledgementNote: string | null;
-  reasons: readonly { endpointId: string | null; endpointName: string | null; reason: string; since: string }[];
+  reasons: readonly {
+    endpointId: string | null;
+    endpointName: string | null;
+    reason: string;
+    reasonSentence: SentenceOfApi | null;
+    since: string;
+  }[];
   /** Where it was asked for. */
   alarmThresholds?: readonly AlarmThreshold[];
 }
@@ -26,6 +33,7 @@ export interface AlarmEventRow extends Row {
   status: "OK" | "ACTIVE";
   endpointName: string | null;
   reasons: readonly string[];
+  reasonSentences: readonly (SentenceOfApi & { text: string })[];
 }
 
 /** A message that is sent when an alarm enters a status. */

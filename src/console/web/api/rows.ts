@@ -247,6 +247,7 @@ export type EndpointRow = RowOf<"Endpoint"> & {
     offsets: readonly { from: string; minutes: number }[];
   } | null;
   redReasons: readonly string[];
+  reasonSentences: readonly (SentenceOfApi & { text: string })[] | null;
   yellowReasons: readonly string[];
 };
 

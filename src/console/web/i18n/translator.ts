@@ -12,7 +12,7 @@ export type Messages = Readonly<Compiled>;
 
 /** A sentence by code, as the API sends it. */
 export interface SentenceOfApi {
-  code: string;
+  code: string | null;
   params: unknown;
 }
 
@@ -42,7 +42,7 @@ export function createTranslator(language: Language, messages: Messages): Transl
       return key in messages ? translate(key, values) : value;
     },
     say(text, sentence) {
-      if (!sentence) return text;
+      if (!sentence || sentence.code === null) return text;
       const isKnown = (code: string) => `${SENTENCE_PREFIX}${code}` in messages;
       let isComplete = true;
       const said = renderReference(sentence as SentenceReference, (code, values) => {

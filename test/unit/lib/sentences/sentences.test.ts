@@ -4,6 +4,7 @@ import en from "../../../../src/lib/sentences/en.json" with { type: "json" };
 import {
   asGiven,
   readSentence,
+  readSentences,
   type SentenceCode,
   sentence,
   sentenceSql,
@@ -78,8 +79,29 @@ describe("sentences of the server", () => {
     );
     const mixed = `${sentence("delivery.no-answer")} Line 3 said no.`;
     expect(translateSentence(sentence("delivery.not-sent-again", { reason: mixed }), "de")).toBe(
-      `Nicht noch einmal gesendet: ${mixed}`,
+      "Nicht noch einmal gesendet: Keine Antwort innerhalb der Frist. Line 3 said no.",
     );
+  });
+
+  it("are translated within lists", () => {
+    const findings = [
+      sentence("health.schedule-twice", { rings: 2, first: "2026-11-30 08:00" }),
+      sentence("health.schedule-order", { rings: 3, first: "2026-12-01 08:00" }),
+    ];
+    expect(translateSentence(sentence("health.schedule", { name: "Main", findings: findings.join("; ") }), "de")).toBe(
+      "Läuteplan Main: 2-mal läutet es doppelt (zuerst 2026-11-30 08:00); 3-mal stimmt die Reihenfolge nicht (zuerst 2026-12-01 08:00).",
+    );
+    const bells = `${sentence("alarm.bells-missed", { bells: 3 })}, ${sentence("alarm.bells-late", { bells: 1 })}`;
+    expect(translateSentence(sentence("alarm.bells-troubled", { bells, threshold: 2 }), "de")).toBe(
+      "Läuten der letzten 24 Stunden: 3 ausgefallen, 1 verspätet. Der Grenzwert ist 2.",
+    );
+  });
+
+  it("are listed with their texts", () => {
+    expect(readSentences([sentence("delivery.busy"), "486 Busy Here"])).toEqual([
+      { text: "The device is busy with another message.", code: "delivery.busy", params: {} },
+      { text: "486 Busy Here", code: null, params: null },
+    ]);
   });
 
   it("are read to a bounded depth and length", () => {

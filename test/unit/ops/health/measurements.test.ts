@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createEvents } from "../../../../src/lib/events.ts";
 import { silentLog } from "../../../../src/lib/log.ts";
+import { asGiven } from "../../../../src/lib/sentences/sentences.ts";
 import { createHealthMonitor, type HealthMonitor, type HealthReason } from "../../../../src/ops/health/health.ts";
 import { createHealthHistory } from "../../../../src/ops/health/health-history.ts";
 import { createHostMetrics } from "../../../../src/ops/health/host-metrics.ts";
@@ -146,14 +147,14 @@ describe("the measurements of an appliance", () => {
       await history.idle();
     };
     await pass();
-    extra.push({ level: "red", code: "bell", reason: "A bell was missed." });
+    extra.push({ level: "red", code: "bell", reason: asGiven("A bell was missed.") });
     await pass();
-    extra.push({ level: "yellow", code: "disk", reason: "Little room." });
+    extra.push({ level: "yellow", code: "disk", reason: asGiven("Little room.") });
     await pass();
     history.stop();
     history = createHealthHistory(needs);
     history.start();
-    extra[1] = { level: "yellow", code: "disk", reason: "Less room." };
+    extra[1] = { level: "yellow", code: "disk", reason: asGiven("Less room.") };
     await pass();
     extra.length = 0;
     await pass();
@@ -216,7 +217,7 @@ describe("the measurements of an appliance", () => {
     await scene.clock.advance(15_000);
     await scene.phone("SEP001122334455");
     events.emit("notification.accepted", { notificationId: "x", priority: 0 });
-    extra.push({ level: "red", code: "bell", reason: "A bell was missed." });
+    extra.push({ level: "red", code: "bell", reason: asGiven("A bell was missed.") });
     const text = await metrics.render();
     for (const line of [
       "carillon_health 2",

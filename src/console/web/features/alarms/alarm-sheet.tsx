@@ -7,6 +7,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { Form } from "../../ui/form/form.tsx";
 import { ListTable } from "../../ui/list/list-table.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { SheetTabs } from "../../ui/sheet-tabs.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
@@ -57,9 +58,9 @@ function Now({ row }: { row: AlarmRow }) {
     <div className="stack">
       {row.reasons.length === 0 && <p className="soft">{t("alarm.well")}</p>}
       <ul className="plain">
-        {row.reasons.map(({ endpointId, endpointName, reason, since }) => (
+        {row.reasons.map(({ endpointId, endpointName, reason, reasonSentence, since }) => (
           <li key={`${endpointId} ${reason}`}>
-            {reason}{" "}
+            <SentenceText text={reason} sentence={reasonSentence} />{" "}
             <small className="soft">
               {endpointName} {t("alarm.since")} <Timestamp at={since} />
             </small>
@@ -112,7 +113,7 @@ function Threshold({ row }: { row: AlarmRow }) {
 }
 
 function History({ alarmId }: { alarmId: string }) {
-  const { t, name } = useTranslation();
+  const { t, name, say } = useTranslation();
   return (
     <div className="members-table">
       <ListTable<AlarmEventRow>
@@ -134,8 +135,8 @@ function History({ alarmId }: { alarmId: string }) {
             head: t("alarm.why"),
             width: "1fr",
             cell: (row) => (
-              <span title={row.reasons.join("\n")}>
-                {row.reasons[0] ?? "–"}{" "}
+              <span title={row.reasonSentences.map((each) => say(each.text, each)).join("\n")}>
+                {row.reasonSentences.slice(0, 1).map((each) => say(each.text, each))[0] ?? "–"}{" "}
                 <small className="soft">
                   {row.endpointName} <Timestamp at={row.createdAt} />
                 </small>

@@ -1,6 +1,7 @@
 import type { AlarmRow } from "../../api/alarm-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { AlarmSheet } from "./alarm-sheet.tsx";
 import "../../ui/lines.css";
@@ -18,7 +19,13 @@ export default function AlarmsPage() {
       opener={{ head: t("alarm.what"), sort: null, text: (row) => name("alarm-type", row.type) }}
       columns={[
         { id: "status", head: t("field.status"), width: "14rem", side: true, cell: (row) => <AlarmState row={row} /> },
-        { id: "why", head: t("alarm.why"), width: "3fr", cell: (row) => row.reasons[0]?.reason ?? "" },
+        {
+          id: "why",
+          head: t("alarm.why"),
+          width: "3fr",
+          cell: ({ reasons: [first] }) =>
+            first ? <SentenceText text={first.reason} sentence={first.reasonSentence} /> : "",
+        },
       ]}
       sheet={(id, onClose) => <AlarmSheet key={id} alarmId={id} onClose={onClose} />}
     />

@@ -18,6 +18,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { HealthCard } from "../../ui/health-card.tsx";
 import { PageTitle } from "../../ui/page-title.tsx";
 import { ReachBar } from "../../ui/reach-bar.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip, DrillChip, NotificationStateChip, VerdictChip } from "../../ui/status-chip.tsx";
 import { StopButton } from "../../ui/stop-button.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
@@ -117,7 +118,11 @@ function OpenAlarms() {
         <li key={row.id} className="row">
           <Chip tone={row.muted ? "warn" : "bad"}>{t("dashboard.alarm")}</Chip>
           <Link to="/alarms" search={{ open: row.id }}>
-            {row.reasons[0]?.reason ?? t("dashboard.alarm-open")}
+            {row.reasons[0] ? (
+              <SentenceText text={row.reasons[0].reason} sentence={row.reasons[0].reasonSentence} />
+            ) : (
+              t("dashboard.alarm-open")
+            )}
           </Link>
           {row.acknowledgedAt && (
             <span className="soft">{t("dashboard.alarm-seen-to", { name: row.acknowledgedBy ?? "" })}</span>
