@@ -9,7 +9,7 @@ export default {
     default: "carillon",
   }),
   pushPassword: secret(
-    "Password of pushes. Default: a random password at each start, which suffices if the phones' authentication URL " +
-      "points to this plugin.",
+    "Password of pushes to all phones, only for appliances that share an authentication URL, or for one of another " +
+      "service. Default: another password for each phone, good while a push to it is under way.",
   ),
 };

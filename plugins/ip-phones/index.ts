@@ -29,8 +29,8 @@ export default definePlugin({
   config,
   async activate(ctx) {
     const { clock, log } = ctx;
-    const password = ctx.config.pushPassword ?? randomBytes(24).toString("base64url");
-    const credentials = createPushCredentials(ctx.config.pushUser, password);
+    const { pushUser, pushPassword: password } = ctx.config;
+    const credentials = createPushCredentials(pushUser, password === null ? { key: randomBytes(32) } : { password });
     const relay = createPushAuthorizationRelay(ctx);
     const authentication = createPushAuthentication(credentials, relay);
     // Own pushes work even while the clusters are unknown.
@@ -64,7 +64,7 @@ export default definePlugin({
       requestPhone,
       authentication,
       authUrl,
-      authorization: credentials.authorization,
+      authorizationFor: credentials.authorizationFor,
     });
     const tasks = createPhoneTaskQueue(
       clock,

@@ -1,13 +1,14 @@
 import type { PluginRequest, PluginResponse } from "#plugin-api";
 import type { PushAuthorizationRelay } from "./push-authorization-relay.ts";
-import type { PushCredentials } from "./push-credentials.ts";
+import { type PushCredentials, phoneKey } from "./push-credentials.ts";
 
 /** Handles the phones' authentication callback and remembers the latest result per phone. */
 export interface PushAuthentication {
   respond(request: PluginRequest): PluginResponse | Promise<PluginResponse>;
-  /** Result for this phone since the last `forget`, which precedes each push; null if it did not ask. */
+  /** A push to the phone is under way, until the returned function is called. */
+  begin(phone: string): () => void;
+  /** Result for this phone since the last `begin`; null if it did not ask, or no push is under way. */
   verdictFor(phone: string): boolean | null;
-  forget(phone: string): void;
 }
 
 const TEXT = { "Content-Type": "text/plain" };
@@ -22,19 +23,32 @@ export function createPushAuthentication(
   credentials: PushCredentials,
   relay: Pick<PushAuthorizationRelay, "isAuthorized">,
 ): PushAuthentication {
-  /** Only phones that were pushed to: anyone may send any name, which must neither fill the map nor count. */
-  const results = new Map<string, boolean | null>();
+  /** Only phones that are pushed to: anyone may send any name, which must neither fill the map nor count. */
+  const pushes = new Map<string, { count: number; verdict: boolean | null }>();
   return {
     respond({ method, url }) {
       if (method !== "GET") return { status: 405 };
       const query = new URLSearchParams(url.slice(url.indexOf("?") + 1));
-      const allowed = credentials.matches(query.get("UserID") ?? "", query.get("Password") ?? "");
       const phone = query.get("devicename") ?? "";
-      if (results.has(phone)) results.set(phone, allowed);
+      const push = pushes.get(phoneKey(phone));
+      const isRight = credentials.matches(phone, query.get("UserID") ?? "", query.get("Password") ?? "");
+      // Appliances that share a password answer for each other's pushes, too.
+      const allowed = isRight && (push !== undefined || !credentials.isPerPhone);
+      if (push) push.verdict = allowed;
       if (allowed) return AUTHORIZED;
       return relay.isAuthorized(query).then((isOthers) => (isOthers ? AUTHORIZED : UNAUTHORIZED));
     },
-    verdictFor: (phone) => results.get(phone) ?? null,
-    forget: (phone) => void results.set(phone, null),
+    begin(phone) {
+      const key = phoneKey(phone);
+      const push = pushes.get(key) ?? { count: 0, verdict: null };
+      push.count += 1;
+      push.verdict = null;
+      pushes.set(key, push);
+      return () => {
+        push.count -= 1;
+        if (push.count === 0) pushes.delete(key);
+      };
+    },
+    verdictFor: (phone) => pushes.get(phoneKey(phone))?.verdict ?? null,
   };
 }

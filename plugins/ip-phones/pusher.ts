@@ -27,26 +27,29 @@ export interface MediaCommand {
   onStopped: string;
 }
 
-/** `authUrl` is the expected authentication URL of phones, `authorization` the header value. */
+/** `authUrl` is the expected authentication URL of phones, `authorizationFor` gives the header value for a phone. */
 export interface PusherDeps {
   clock: Clock;
   requestPhone: RequestPhone;
   authentication: PushAuthentication;
   authUrl: string;
-  authorization: string;
+  authorizationFor(phone: string): string;
 }
 
 export function createPusher(deps: PusherDeps): Pusher {
-  const { clock, requestPhone, authentication, authUrl, authorization } = deps;
+  const { clock, requestPhone, authentication, authUrl, authorizationFor } = deps;
   const send = async (phone: PhoneAddress, items: readonly ExecuteItem[], judged: PushItems): Promise<PushOutcome> => {
-    authentication.forget(phone.name);
-    const startedAt = clock.monotonicMs();
-    const exchange = await requestPhone(phone, pushRequest(items, authorization));
-    const result = interpretPush(exchange, judged, phone.model);
-    const asked = authentication.verdictFor(phone.name);
-    authentication.forget(phone.name);
-    if (result.kind !== "unauthorized") return result;
-    return explainRefusal(asked, authUrl, clock.monotonicMs() - startedAt >= PHONE_AUTH_TIMEOUT_MS);
+    const end = authentication.begin(phone.name);
+    try {
+      const startedAt = clock.monotonicMs();
+      const exchange = await requestPhone(phone, pushRequest(items, authorizationFor(phone.name)));
+      const result = interpretPush(exchange, judged, phone.model);
+      if (result.kind !== "unauthorized") return result;
+      const waited = clock.monotonicMs() - startedAt >= PHONE_AUTH_TIMEOUT_MS;
+      return explainRefusal(authentication.verdictFor(phone.name), authUrl, waited);
+    } finally {
+      end();
+    }
   };
   return {
     push: (phone, pushed) =>
@@ -56,7 +59,9 @@ export function createPusher(deps: PusherDeps): Pusher {
         pushed,
       ),
     async playMedia(phone, { audio, volume, onStopped }) {
-      const { answer, error } = await requestPhone(phone, mediaRequest(audio, volume, onStopped, authorization));
+      const end = authentication.begin(phone.name);
+      const request = mediaRequest(audio, volume, onStopped, authorizationFor(phone.name));
+      const { answer, error } = await requestPhone(phone, request).finally(end);
       if (error) return error.message;
       if (answer.status === 200 && /<mediaStream\b[^>]*\bid\s*=/i.test(answer.body)) return null;
       return `RTP Streaming API not supported (HTTP ${answer.status})`;

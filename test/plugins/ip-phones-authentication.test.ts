@@ -9,7 +9,7 @@ import { createPushCredentials } from "../../plugins/ip-phones/push-credentials.
 const PHONE = "SEP001122334455";
 
 function open(foreign: Pick<PushAuthorizationRelay, "isAuthorized"> = { isAuthorized: async () => false }) {
-  const authentication = createPushAuthentication(createPushCredentials("bell", "pass"), foreign);
+  const authentication = createPushAuthentication(createPushCredentials("bell", { password: "pass" }), foreign);
   const request = (query: Record<string, string>) => ({
     ...{ method: "GET", url: `/auth?${new URLSearchParams(query)}`, headers: {} },
     ...{ body: new Uint8Array(), remoteAddress: "10.0.0.9" },
@@ -21,14 +21,15 @@ function open(foreign: Pick<PushAuthorizationRelay, "isAuthorized"> = { isAuthor
 describe("the callback result of a phone", () => {
   it("is that of its last callback since the push", async () => {
     const { authentication, ask } = open();
-    authentication.forget(PHONE);
+    const end = authentication.begin(PHONE);
     expect(authentication.verdictFor(PHONE)).toBeNull();
     expect(await ask({ UserID: "bell", Password: "wrong", devicename: PHONE })).toBe("UN-AUTHORIZED");
     expect(authentication.verdictFor(PHONE)).toBe(false);
     expect(await ask({ UserID: "bell", Password: "pass", devicename: PHONE })).toBe("AUTHORIZED");
     expect(authentication.verdictFor(PHONE)).toBe(true);
-    authentication.forget(PHONE);
+    authentication.begin(PHONE);
     expect(authentication.verdictFor(PHONE)).toBeNull();
+    end();
   });
 
   it("is kept whatever other names are sent, which are not stored", async () => {
@@ -36,9 +37,66 @@ describe("the callback result of a phone", () => {
     for (let n = 0; n < 60_000; n++)
       authentication.respond(request({ UserID: "bell", Password: "pass", devicename: `SEP-nobody-${n}` }));
     expect(authentication.verdictFor("SEP-nobody-0")).toBeNull();
-    authentication.forget(PHONE);
+    authentication.begin(PHONE);
     await ask({ UserID: "bell", Password: "pass", devicename: PHONE });
     expect(authentication.verdictFor(PHONE)).toBe(true);
+  });
+});
+
+describe("the password of a phone", () => {
+  const OTHER = "SEP00AABBCCDDEE";
+  const credentials = createPushCredentials("bell", { key: Buffer.alloc(32, 1) });
+  const passwordOf = (phone: string): string =>
+    Buffer.from(credentials.authorizationFor(phone).slice("Basic ".length), "base64").toString().slice("bell:".length);
+
+  function openPerPhone() {
+    const authentication = createPushAuthentication(credentials, { isAuthorized: async () => false });
+    const ask = async (devicename: string, Password: string, UserID = "bell") => {
+      const url = `/auth?${new URLSearchParams({ UserID, Password, devicename })}`;
+      const request = { method: "GET", url, headers: {}, body: new Uint8Array(), remoteAddress: "10.0.0.9" };
+      return (await authentication.respond(request)).body;
+    };
+    return { authentication, ask };
+  }
+
+  it("is 32 characters, another for each phone and each key", () => {
+    expect(passwordOf(PHONE)).toMatch(/^[\w-]{32}$/);
+    expect(passwordOf(PHONE)).not.toBe(passwordOf(OTHER));
+    const restarted = createPushCredentials("bell", { key: Buffer.alloc(32, 2) });
+    expect(restarted.authorizationFor(PHONE)).not.toBe(credentials.authorizationFor(PHONE));
+  });
+
+  it("is right for that very phone, in either case, while a push to it is under way", async () => {
+    const { authentication, ask } = openPerPhone();
+    expect(await ask(PHONE, passwordOf(PHONE))).toBe("UN-AUTHORIZED");
+    const [end, endSecond] = [authentication.begin(PHONE), authentication.begin(PHONE)];
+    expect(await ask(PHONE, passwordOf(PHONE))).toBe("AUTHORIZED");
+    expect(await ask(PHONE.toLowerCase(), passwordOf(PHONE))).toBe("AUTHORIZED");
+    end();
+    expect(await ask(PHONE, passwordOf(PHONE))).toBe("AUTHORIZED");
+    endSecond();
+    expect(await ask(PHONE, passwordOf(PHONE))).toBe("UN-AUTHORIZED");
+  });
+
+  it("opens no other phone, nor with another user or a part of it", async () => {
+    const { authentication, ask } = openPerPhone();
+    for (const phone of [PHONE, OTHER]) authentication.begin(phone);
+    const right = passwordOf(PHONE);
+    for (const [phone, password, user] of [
+      [OTHER, right],
+      ["", right],
+      [`${PHONE}0`, right],
+      [PHONE, passwordOf(OTHER)],
+      [PHONE, ""],
+      [PHONE, right.slice(0, 31)],
+      [PHONE, `${right}A`],
+      [PHONE, right, ""],
+      [PHONE, right, "carillon"],
+      [PHONE, "", `bell:${right}`],
+    ] as const) {
+      expect([phone, password, await ask(phone, password, user)]).toEqual([phone, password, "UN-AUTHORIZED"]);
+    }
+    expect(await ask(PHONE, right)).toBe("AUTHORIZED");
   });
 });
 

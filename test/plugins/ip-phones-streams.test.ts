@@ -48,8 +48,14 @@ it("gets a notification when a call ends a stream of the streaming API", async (
     createConcurrencyLimit(clock, { min: 1, start: 8, max: 8 }),
     () => true,
   );
-  const authentication = { respond: () => ({ status: 200 }), verdictFor: () => null, forget: () => {} };
-  const pusher = createPusher({ clock, requestPhone: ask, authentication, authUrl: url, authorization: AUTHORIZATION });
+  const authentication = { respond: () => ({ status: 200 }), verdictFor: () => null, begin: () => () => {} };
+  const pusher = createPusher({
+    clock,
+    requestPhone: ask,
+    authentication,
+    authUrl: url,
+    authorizationFor: () => AUTHORIZATION,
+  });
   let tell = (): void => {};
   const told = new Promise<void>((resolve) => {
     tell = resolve;

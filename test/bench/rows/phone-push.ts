@@ -22,7 +22,7 @@ const AT_ONCE = 1_024;
 const MIB = 2 ** 20;
 /** Pushes between two looks at the memory. */
 const LOOK_EVERY = 50;
-const CREDENTIALS = createPushCredentials("push", "push");
+const CREDENTIALS = createPushCredentials("push", { password: "push" });
 
 interface Push {
   seconds: number;
@@ -91,7 +91,7 @@ async function pushToAll(phones: readonly PhoneAddress[]): Promise<Push> {
   const ask = createPhoneClient(systemClock, ending.signal, pace, () => true);
   const authentication = createPushAuthentication(CREDENTIALS, { isAuthorized: async () => false });
   const pusher = createPusher({
-    ...{ requestPhone: ask, authentication, authUrl: "", authorization: CREDENTIALS.authorization },
+    ...{ requestPhone: ask, authentication, authUrl: "", authorizationFor: CREDENTIALS.authorizationFor },
     clock: systemClock,
   });
   const faults: unknown[] = [];
@@ -132,7 +132,7 @@ function prepareReference(folder: string, campus: RunningSimulator): () => numbe
   execFileSync("cc", ["-O2", "-o", program, resolve(REPOSITORY_ROOT, "test/bench/push-reference.c")]);
   const lines = phonesOf(campus).map(({ host, port }) => `${host} ${port}`);
   writeFileSync(targets, `${lines.join("\n")}\n`);
-  const { path, headers, body } = pushRequest([CLEAR_PAGE], CREDENTIALS.authorization);
+  const { path, headers, body } = pushRequest([CLEAR_PAGE], CREDENTIALS.authorizationFor("SEP1"));
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`;
   writeFileSync(
