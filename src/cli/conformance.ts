@@ -1,11 +1,13 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { CallerError } from "../lib/errors.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type ConformanceResult, runConformance } from "../tools/conformance/run-conformance.ts";
 import { createConformanceTarget } from "../tools/conformance/target.ts";
 
 interface ConformanceOptions {
-  url: string;
+  against?: string;
+  url?: string;
   token?: string;
   limits?: true;
   json?: true;
@@ -17,7 +19,8 @@ export function addConformance(program: Command, terminal: Terminal, finish: (ex
     .command("conformance")
     .alias("conform")
     .description("Check a server for API conformance: every documented path, operation and field.")
-    .requiredOption("--url <url>", "base URL of the server, with or without /api")
+    .option("--against <url>", "base URL of the server, with or without /api")
+    .addOption(new Option("--url <url>", "the same").conflicts("against"))
     .option("--token <token>", "token of an administrator; or set CARILLON_TOKEN")
     .option(
       "--limits",
@@ -26,18 +29,27 @@ export function addConformance(program: Command, terminal: Terminal, finish: (ex
     .option("--json", "print one line of JSON")
     .addHelpText(
       "after",
-      "\nExample:\n  carillon conformance --url http://127.0.0.1:8080 --token …\n\n" +
+      "\nExample:\n  carillon conformance --against http://127.0.0.1:8080 --token …\n\n" +
         "The run creates rows on the server, among them a message to a user without devices, and deletes them at the end.\n" +
         "Exit code 1 when something is missing or rows are left. `carillon conform` is an alias.",
     )
-    .action(async ({ url, token = terminal.env.CARILLON_TOKEN ?? "", limits, json }: ConformanceOptions) => {
-      const result = await runConformance(createConformanceTarget(url, token), {
-        limits: limits === true,
-        onPath: (at) => terminal.errIsTerminal && terminal.err(at),
-      });
-      terminal.out(json ? JSON.stringify(result) : describeConformance(result));
-      finish(result.missing === 0 && result.left.length === 0 ? EXIT.ok : EXIT.failure);
-    });
+    .action(
+      async ({
+        against,
+        url = against ?? "",
+        token = terminal.env.CARILLON_TOKEN ?? "",
+        limits,
+        json,
+      }: ConformanceOptions) => {
+        if (url === "") throw new CallerError("required", "--against needs the base URL of a server.");
+        const result = await runConformance(createConformanceTarget(url, token), {
+          limits: limits === true,
+          onPath: (at) => terminal.errIsTerminal && terminal.err(at),
+        });
+        terminal.out(json ? JSON.stringify(result) : describeConformance(result));
+        finish(result.missing === 0 && result.left.length === 0 ? EXIT.ok : EXIT.failure);
+      },
+    );
 }
 
 /** The report for people: the findings path by path, and the totals in the last line. */

@@ -19,13 +19,15 @@ interface Token {
 
 /**
  * Parses an expression such as `(1 AND 2) OR NOT 3`; operators in any case; NOT binds tighter than AND, AND tighter than OR.
- * Numbers must be within 1..`filterCount`. Throws CallerError with the error and its position.
+ * Numbers count from 1, or from 0 if 0 is among them: `0 AND 1` are the first two filters, as `1 AND 2`. Throws CallerError with the error and its position.
  */
 export function parseLogicalExpression(text: string, filterCount: number): LogicalExpression {
   if (text.length > MAX_LENGTH) throw expressionError(`Must have at most ${MAX_LENGTH} characters.`);
   const tokens = tokenize(text);
   if (tokens.length === 0) throw expressionError("Must not be empty.");
-  return parseTokens(tokens, filterCount);
+  // Clients count differently; only those that count from 0 write a 0.
+  const first = tokens.some(({ text }) => /^0+$/.test(text)) ? 0 : 1;
+  return parseTokens(tokens, { first, count: filterCount });
 }
 
 /** Evaluates an expression; `holds` evaluates one filter and is called only as far as needed. */
@@ -58,8 +60,14 @@ function tokenize(text: string): Token[] {
   return tokens;
 }
 
+/** How an expression numbers its filters: the number of the first one, and how many there are. */
+interface FilterNumbers {
+  first: 0 | 1;
+  count: number;
+}
+
 /** Recursive descent, one function per precedence level. */
-function parseTokens(tokens: readonly Token[], filterCount: number): LogicalExpression {
+function parseTokens(tokens: readonly Token[], filters: FilterNumbers): LogicalExpression {
   let next = 0;
 
   const series = (kind: "and" | "or", word: string, part: () => LogicalExpression): LogicalExpression => {
@@ -84,7 +92,7 @@ function parseTokens(tokens: readonly Token[], filterCount: number): LogicalExpr
     next++;
     if (token.text === "NOT") return { kind: "not", of: single(depth + 1) };
     if (token.text === "(") return group(token, depth);
-    return { kind: "filter", number: filterNumber(token, filterCount) };
+    return { kind: "filter", number: filterNumber(token, filters) };
   };
 
   const group = (opened: Token, depth: number): LogicalExpression => {
@@ -104,13 +112,16 @@ function parseTokens(tokens: readonly Token[], filterCount: number): LogicalExpr
   return expression;
 }
 
-function filterNumber(token: Token, filterCount: number): number {
+/** The 1-based number of a filter. */
+function filterNumber(token: Token, { first, count }: FilterNumbers): number {
   if (!/^\d+$/.test(token.text)) {
     throw expressionError(`Expected a filter number, NOT or ( at position ${token.at}, found "${token.text}".`);
   }
-  const number = Number(token.text);
-  if (number >= 1 && number <= filterCount) return number;
+  const number = Number(token.text) - first + 1;
+  if (number >= 1 && number <= count) return number;
   const range =
-    filterCount === 0 ? "There are no filters to refer to" : `Filter numbers must be between 1 and ${filterCount}`;
+    count === 0
+      ? "There are no filters to refer to"
+      : `Filter numbers must be between ${first} and ${count - 1 + first}${first === 0 ? ", because 0 is the first filter here" : ""}`;
   throw expressionError(`${range}; found ${token.text} at position ${token.at}.`);
 }

@@ -27,6 +27,11 @@ export interface PublicRequest {
   readonly deps: ApiDeps;
   /** A request header by its lower-case name; null if absent. */
   header(name: string): string | null;
+  /**
+   * The raw body, for an action with `binaryTypes`. Throws unsupported-media-type, and while reading whatever
+   * `readUpload` throws.
+   */
+  readBytes(): AsyncIterable<Uint8Array>;
 }
 
 /** An authenticated request. */
@@ -34,11 +39,6 @@ export interface ApiRequest extends PublicRequest {
   readonly principal: Principal;
   /** The user with the access scope in the acting domain. */
   readonly by: ActorContext;
-  /**
-   * The raw body, for an action with `binaryTypes`. Throws unsupported-media-type, and while reading whatever
-   * `readUpload` throws.
-   */
-  readBytes(): AsyncIterable<Uint8Array>;
   /** Responds with one row, including the relations requested by `include…` flags. */
   respondWithRow<R extends AnyResource>(resource: R, row: RowOf<R>): Promise<HttpResponse>;
   /**
@@ -52,6 +52,9 @@ export interface ApiRequest extends PublicRequest {
     visibility?: RowVisibility,
   ): Promise<HttpResponse>;
 }
+
+/** Any content type, as one of `binaryTypes`. */
+export const ANY_CONTENT_TYPE = "*/*";
 
 /** Request headers that an endpoint may support. */
 export type HeaderName = "If-Match";
@@ -73,7 +76,7 @@ interface ActionBase {
   response: ResponseShape;
   /** Fields of the body. Without it the body is not read. */
   accepts?: Readonly<Record<string, Field>>;
-  /** Content types of a binary body of any length. */
+  /** Content types of a binary body of any length; ANY_CONTENT_TYPE also accepts a body without one. */
   binaryTypes?: readonly string[];
   /** Query parameters in addition to those implied by the response, in camelCase. */
   query?: Readonly<Record<string, Field>>;
@@ -110,7 +113,7 @@ export interface PublicAction extends ActionBase {
   permission: "open";
   handle(request: PublicRequest): Promise<HttpResponse>;
   /** Renders a caller error in its own format, such as an HTML page. Never called for bugs. */
-  respondToError?(error: unknown, request: Omit<PublicRequest, "body">): HttpResponse;
+  respondToError?(error: unknown, request: Omit<PublicRequest, "body" | "readBytes">): HttpResponse;
 }
 
 /**

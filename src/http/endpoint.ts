@@ -13,7 +13,7 @@ import { assertSuperUser } from "../permissions/privilege-escalation.ts";
 import { camelCase } from "../schema/decoder.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
 import type { ActorContext } from "../store/store.ts";
-import type { Action, ApiRequest, PublicAction, PublicRequest } from "./action.ts";
+import { type Action, ANY_CONTENT_TYPE, type ApiRequest, type PublicAction, type PublicRequest } from "./action.ts";
 import { accessTokenInForm, accessTokenOf } from "./bearer-token.ts";
 import {
   type BodyParserPlan,
@@ -95,7 +95,11 @@ async function servePublic(
   try {
     const body = await readRequestBody(base, plan, base.deps);
     return await withUploadCleanup(body, base.deps, () =>
-      action.handle({ ...base, body: decodeRequestBody(base, body, plan, NO_FIELDS) }),
+      action.handle({
+        ...base,
+        body: decodeRequestBody(base, body, plan, NO_FIELDS),
+        readBytes: () => bytesOf(action.binaryTypes ?? [], base),
+      }),
     );
   } catch (error) {
     if (!action.respondToError || isBug(error)) throw error;
@@ -109,7 +113,7 @@ function parentsIn(at: string): string[] {
   return [...above.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
 }
 
-type RequestBase = IncomingRequest & Omit<PublicRequest, "body">;
+type RequestBase = IncomingRequest & Omit<PublicRequest, "body" | "readBytes">;
 
 interface AuthenticatedCall {
   action: Exclude<Action, { permission: "open" }> & Partial<RowOperation>;
@@ -394,7 +398,8 @@ function requestOf(
 }
 
 function bytesOf(types: readonly string[], { raw, deps }: RequestBase): AsyncIterable<Uint8Array> {
-  if (!types.includes(mediaTypeOf(raw))) throw unsupportedMediaType(`The content type must be ${types.join(" or ")}.`);
+  if (!types.includes(ANY_CONTENT_TYPE) && !types.includes(mediaTypeOf(raw)))
+    throw unsupportedMediaType(`The content type must be ${types.join(" or ")}.`);
   return readUpload(raw, deps.clock);
 }
 

@@ -54,8 +54,10 @@ export function createIgnoredInputCheck(action: Action): IgnoredInputCheck {
     inBody(value) {
       if (action.accepts === undefined || typeof value !== "object" || value === null || Array.isArray(value))
         return [];
+      const unsupported = unsupportedValues(value as Readonly<Record<string, unknown>>, accepts);
       const names = Object.keys(value).filter((given) => !fields.has(given) && !fields.has(camelCase(given)));
-      return [...names, ...unknownMembers(value, accepts, "")].slice(0, MAX_LISTED).map(unknownField);
+      const unknown = [...names, ...unknownMembers(value, accepts, "")].map(unknownField);
+      return [...unsupported, ...unknown].slice(0, MAX_LISTED);
     },
     addWarnings: (response, ignored) =>
       ignored.length > 0 && takesWarnings(action) ? withWarnings(response, ignored, action.method) : response,
@@ -66,6 +68,7 @@ export function createIgnoredInputCheck(action: Action): IgnoredInputCheck {
 export function assertNothingIgnored(ignored: readonly IgnoredInput[], query: Query): void {
   const [first] = ignored;
   if (!first || query.strict !== "true") return;
+  if (first.code === "unsupported-value") throw invalidValue(first.parameter, first.message);
   const names = ignored.map(({ parameter }) => parameter).join(", ");
   throw invalidValue(first.parameter, `Not known for this operation: ${names}. Without strict=true it is ignored.`);
 }
@@ -94,6 +97,19 @@ function unknownMembers(value: object, fields: Readonly<Record<string, Field>>, 
       ...unknown.map((each) => `${prefix}${name}.${each}`),
       ...unknownMembers(inner, field.fields, `${prefix}${name}.`),
     ];
+  });
+}
+
+/** Values that are stored and have no effect. */
+function unsupportedValues(
+  given: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, Field>>,
+): IgnoredInput[] {
+  return Object.entries(given).flatMap(([name, value]) => {
+    const parameter = Object.hasOwn(fields, name) ? name : camelCase(name);
+    const reason = fields[parameter]?.unsupported;
+    if (reason === undefined || [undefined, null, "", false, "false"].some((each) => each === value)) return [];
+    return [{ code: "unsupported-value", parameter, message: `${parameter} is stored and has no effect. ${reason}` }];
   });
 }
 

@@ -1,12 +1,15 @@
 import { invalidValue, requiredValue } from "../lib/errors.ts";
 import type loadDefinitions from "../resources/loads/load-definitions.ts";
+import type { RowOf } from "../schema/resource.ts";
 import { isCronExpression } from "../settings/cron.ts";
 import type { ResourceHooks } from "../store/store.ts";
+
+type LoadDefinitionType = RowOf<typeof loadDefinitions>["type"];
 
 /** Chooses the type of a source without one, validates the cron expression and that the path stays inside the loads folder. */
 export const loadDefinitionHooks: ResourceHooks<typeof loadDefinitions> = {
   async prepare(input, op) {
-    if (op === "create" && (input.type === undefined || input.type === null)) input.type = typeByPath(input.path);
+    if (op === "create" && (input.type === undefined || input.type === null)) input.type = typeByFields(input);
   },
   beforeWrite({ after }) {
     if (!after) return;
@@ -32,8 +35,9 @@ function assertServiceUrls({ url, tokenUrl }: { url: string | null; tokenUrl: st
   }
 }
 
-/** A roster is a folder or a .zip of files; a table is one file. */
-function typeByPath(path: unknown): "table" | "oneroster" {
+/** A roster is a service, a folder or a .zip of files; a table is one file. */
+function typeByFields({ path, url, tokenUrl }: Readonly<Record<string, unknown>>): LoadDefinitionType {
+  if ([url, tokenUrl].some((given) => typeof given === "string" && given !== "")) return "oneroster-api";
   const [name = ""] = typeof path === "string" ? path.replace(/\/+$/, "").split("/").slice(-1) : [];
   if (name === "") return "table";
   return /\.zip$/i.test(name) || !name.includes(".") ? "oneroster" : "table";

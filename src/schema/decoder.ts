@@ -78,6 +78,8 @@ function jsonConverter(field: Field): Convert {
   }
   if (field.kind === "json" && field.items) return itemsConverter(UNCHANGED);
   if (field.kind === "json" && field.fromText) return parsedText;
+  // No id is empty: clients clear a reference this way, in forms and in JSON.
+  if (field.kind === "ref" || field.kind === "uuid") return (value) => (value === "" ? null : value);
   // The size shown for a file may be sent back and means no change.
   if (field.kind === "file") return (value) => (Number.isInteger(value) ? OMITTED : value);
   return (value) => value;

@@ -8,6 +8,8 @@ export interface FieldOptions {
   createOnly?: boolean;
   /** False to disable list filters. Scalars have filters by default. */
   filter?: boolean;
+  /** Why a value other than the default is stored and has no effect; the response to a write warns of it. */
+  unsupported?: string;
   /** Unit of the value, such as "s" or "m". */
   unit?: string;
 }

@@ -43,7 +43,7 @@ async function made(path: string, body: object): Promise<string> {
 
 describe("the audit", () => {
   it("records who changed what, from which address, in which domain, newest last", async () => {
-    const id = await made("/users", { name: "Ann" });
+    const id = await made("/users", { name: "Ann", email: "ann@users.example.org" });
     await daemon.call("PUT", `/users/${id}`, { name: "Anna" });
     await daemon.call("DELETE", `/users/${id}`);
     const told = await entries(`rowId=${id}`);
@@ -88,7 +88,7 @@ describe("the audit", () => {
   });
 
   it("records denied requests, the same one once a minute, and requires permission to read", async () => {
-    const id = await made("/users", { name: "Bob" });
+    const id = await made("/users", { name: "Bob", email: "bob@users.example.org" });
     const { token } = (await daemon.call<{ token: string }>("POST", `/users/${id}/tokens`, { name: "t" })).body;
     for (let times = 0; times < 3; times++) {
       expect((await daemon.call("POST", "/distribution-lists", { name: "Mine" }, token)).status).toBe(403);

@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openUploadLink, signUploadLink } from "../../src/http/upload-links.ts";
+import type { BulkUpload } from "../../src/importers/bulk-upload-run.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import bellSchedules from "../../src/resources/bells/bell-schedules.ts";
 import ringLists from "../../src/resources/bells/ring-lists.ts";
 import deviceGroups from "../../src/resources/devices/device-groups.ts";
@@ -7,6 +10,9 @@ import endpoints from "../../src/resources/devices/endpoints.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/on-premises-extension.ts";
 import messageTemplates from "../../src/resources/messages/message-templates.ts";
+import users from "../../src/resources/people/users.ts";
+import userPermissions from "../../src/resources/security/user-permissions.ts";
+import bulkUploads from "../../src/resources/uploads/bulk-uploads.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
 import type { ReceivedResponse } from "./http-client.ts";
@@ -27,7 +33,10 @@ const TSV = { "content-type": "text/tab-separated-values" };
 
 async function announce(resourceType: string, more: object = {}): Promise<string> {
   const made = await api.call("POST", "/bulk-uploads", { json: { resourceType, ...more } });
-  expect(made).toMatchObject({ status: 200, body: { status: "PENDING", url: expect.stringContaining("/file") } });
+  expect(made).toMatchObject({
+    status: 200,
+    body: { status: "PENDING", url: expect.stringContaining("/api/v1/bulk-upload-files/") },
+  });
   return made.body.id;
 }
 
@@ -279,5 +288,73 @@ describe("an upload", () => {
     expect(done).toMatchObject({ status: "ERROR", lineCount: 0, errorCount: 1 });
     const fault = { field: "name", type: "required", message: "Column name is required." };
     expect(await logsOf(done.id)).toMatchObject([{ line: 1, resourceCreated: false, errors: [fault] }]);
+  });
+});
+
+describe("the URL of a new upload", () => {
+  const lines = ["name\tdescription", "Mondays\tBells"].join("\n");
+  const announced = async (more: object = {}) =>
+    (await api.call("POST", "/bulk-uploads", { json: { resourceType: "ring-lists", ...more } })).body;
+  const pathOf = (url: string) => new URL(url).pathname.replace("/api/v1", "");
+  const send = (url: string) => api.call("PUT", pathOf(url), { token: null, body: lines });
+
+  it("takes the file without credentials, once, whatever its content type", async () => {
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    for (const [method, headers] of [
+      ["PUT", {}],
+      ["POST", TSV],
+      ["PUT", form],
+    ] as const) {
+      await api.call("DELETE", "/ring-lists", {
+        json: { id: (await api.call("GET", "/ring-lists")).body.data[0]?.id },
+      });
+      const { id, url, urlExpiresAt } = await announced();
+      expect(Date.parse(urlExpiresAt) - Date.now()).toBeLessThanOrEqual(3_600_000);
+      expect(await api.call(method, pathOf(url), { token: null, body: lines, headers })).toMatchObject({
+        status: 200,
+        body: { id },
+      });
+      expect(await ended(id)).toMatchObject({ status: "COMPLETE", lineCount: 1 });
+      expect((await send(url)).status).toBe(409);
+    }
+    expect((await api.call("GET", "/ring-lists")).body.total).toBe(1);
+  });
+
+  it("is shown to its creator alone, and is not guessed", async () => {
+    const { id, url } = await announced();
+    const shown = (await api.call("GET", `/bulk-uploads/${id}`)).body;
+    expect([shown.url.endsWith(`/bulk-uploads/${id}/file`), "urlExpiresAt" in shown]).toEqual([true, false]);
+    const altered = `${url.slice(0, -1)}${url.endsWith("0") ? "1" : "0"}`;
+    for (const forged of [altered, url.replace(/[0-9a-f]{8}$/, ""), `${url}00`])
+      expect((await send(forged)).status).toBe(404);
+    expect((await send(url.replace("bulk-upload-files", "bulk-uploads"))).status).toBe(405);
+  });
+
+  it("has the rights that its user has when the file comes", async () => {
+    const writer = await api.user("Wes", "post /bulk-uploads", "get /bulk-uploads/*", "post /ring-lists");
+    const make = async () =>
+      (await api.call("POST", "/bulk-uploads", { token: writer.token, json: { resourceType: "ring-lists" } })).body.url;
+    const [first, second, third] = [await make(), await make(), await make()];
+    const grant = api.store.find(userPermissions, { userId: writer.id }).find(({ spec }) => spec === "/ring-lists");
+    await api.store.remove(userPermissions, grant?.id ?? "", api.system);
+    expect((await send(first)).status).toBe(403);
+    await api.store.create(userPermissions, { userId: writer.id, verb: "post", spec: "/ring-lists" }, api.system);
+    expect((await send(second)).status).toBe(200);
+    await api.store.update(users, writer.id, { lock: { start: null, end: null } }, api.system);
+    expect((await send(third)).status).toBe(403);
+    await api.store.remove(users, writer.id, api.system);
+    expect((await send(third)).status).toBe(404);
+  });
+
+  it("expires", async () => {
+    const row = api.store.get(bulkUploads, (await announced()).id) as BulkUpload;
+    const by = { ...api.system, actor: { ...api.system.actor, kind: "user" as const, userId: api.adminId } };
+    const access = { resolveScope: () => api.system.scope };
+    const at = (ms: number) => ({ store: api.store, access, clock: { ...systemClock, now: () => ms } });
+    const link = signUploadLink(row, by, at(1_000));
+    expect(link?.expiresAt).toBe(3_601_000);
+    expect(openUploadLink(link?.token ?? "", null, at(3_600_999)).id).toBe(row.id);
+    expect(() => openUploadLink(link?.token ?? "", null, at(3_601_000))).toThrow("has expired");
+    expect(signUploadLink(row, api.system, at(1_000))).toBe(null);
   });
 });

@@ -173,6 +173,38 @@ describe("call-manager clusters and activation groups", () => {
     expect(told?.value).toMatchObject({ callmgrClusterId: cluster, message: expect.stringContaining("HTTP") });
   });
 
+  it("warn of CTI values when they are written, in JSON and in forms, and refuse them from strict callers", async () => {
+    const cluster = (await post({ ...BASE, ...V2 })).body.id;
+    const at = `/callmgr-clusters/${cluster}/onprem-servers`;
+    const flags = ["jtapiPhoneActivationEnabled", "jtapiStaticTerminalsEnabled", "makeCtiConnection"];
+    const input = { endpointId: here[0], cmAddress: "192.0.2.1", cmUsername: "cti" };
+    const warned = ({ body }: { body: { warnings?: { code: string; parameter: string }[] } }) =>
+      (body.warnings ?? []).map(({ code, parameter }) => `${code} ${parameter}`);
+    const made = await post({ ...input, ...Object.fromEntries(flags.map((flag) => [flag, true])) }, at);
+    expect(warned(made)).toEqual(flags.map((flag) => `unsupported-value ${flag}`));
+    const one = `${at}/${made.body.id}`;
+    const change = (form: [string, string][]) => api.call("PUT", one, { form });
+    expect(warned(await change([["make-cti-connection", "true"]]))).toEqual(["unsupported-value makeCtiConnection"]);
+    expect(
+      warned(
+        await change([
+          ["makeCtiConnection", "false"],
+          ["allowRestartForJtapiUpdate", ""],
+        ]),
+      ),
+    ).toEqual([]);
+    expectError(
+      await api.call("PUT", `${one}?strict=true`, { json: { allowRestartForJtapiUpdate: true } }),
+      400,
+      "invalid-value",
+      "allowRestartForJtapiUpdate",
+    );
+    expect((await api.call("GET", one)).body).toMatchObject({
+      allowRestartForJtapiUpdate: false,
+      syncId: null,
+    });
+  });
+
   it("say which appliance would activate a device, by priority and reach", async () => {
     const { store, system } = api;
     const device = async (deviceIdentifier: string): Promise<string> => {

@@ -113,10 +113,23 @@ describe("a session in a cookie", () => {
   });
 
   it("changes what a page of the console asks for, while a bearer token needs nothing of it", async () => {
-    expect((await asPage(cookie, "POST", "/users", { json: { name: "Made" } })).status).toBe(200);
-    expect((await asPage(cookie, "POST", "/users", { form: [["name", "Made"]] })).status).toBe(200);
+    expect((await asPage(cookie, "POST", "/users", { json: { name: "Made", email: "made@example.org" } })).status).toBe(
+      200,
+    );
+    expect(
+      (
+        await asPage(cookie, "POST", "/users", {
+          form: [
+            ["name", "Made"],
+            ["email", "made2@example.org"],
+          ],
+        })
+      ).status,
+    ).toBe(200);
     const headers = { cookie, origin: "http://evil.example.org" };
-    expect((await api.call("POST", "/users", { json: { name: "Made" }, headers })).status).toBe(200);
+    expect(
+      (await api.call("POST", "/users", { json: { name: "Made", email: "made3@example.org" }, headers })).status,
+    ).toBe(200);
   });
 
   it("ends at log-out, which takes the cookie away", async () => {

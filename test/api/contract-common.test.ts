@@ -166,7 +166,7 @@ const ERRORS: readonly Row[] = [
   [
     "403 forbidden on a visible resource; what the caller may not see is 404",
     async () => {
-      const { body: user } = await daemon.call("POST", "/users", { name: "Two" });
+      const { body: user } = await daemon.call("POST", "/users", { name: "Two", email: "two@example.org" });
       const { body: token } = await daemon.call("POST", `/users/${user.id}/tokens`, { name: "t" });
       const as = String(token.token);
       const hidden = await daemon.call("PUT", `/message-templates/${template}`, { name: "N" }, as);

@@ -136,7 +136,7 @@ const LISTING: readonly Row[] = [
   [
     "results of list requests are limited to what the user may see, total too",
     async () => {
-      const { body: user } = await daemon.call("POST", "/users", { name: "One" });
+      const { body: user } = await daemon.call("POST", "/users", { name: "One", email: "one@example.org" });
       const { body: token } = await daemon.call("POST", `/users/${user.id}/tokens`, { name: "t" });
       const seen = await daemon.call("GET", "/users", undefined, String(token.token));
       expect(seen.body).toMatchObject({ total: 1, data: [{ id: user.id }] });

@@ -60,22 +60,35 @@ const USERS: readonly Row[] = [
   [
     "new users start with minimal permissions",
     async () => {
-      const token = (await create(`/users/${(await create("/users", { name: "New" })).id}/tokens`, { name: "t" }))
-        .token;
+      const token = (
+        await create(`/users/${(await create("/users", { name: "New", email: "new@users.example.org" })).id}/tokens`, {
+          name: "t",
+        })
+      ).token;
       for (const path of ["/distribution-lists", "/devices", "/message-templates", "/security-groups"]) {
         expect(await refusal("GET", path, undefined, token)).toBe("403 forbidden");
       }
-      expect(await refusal("POST", "/users", { name: "x" }, token)).toBe("403 forbidden");
+      expect(await refusal("POST", "/users", { name: "x", email: "x@users.example.org" }, token)).toBe("403 forbidden");
     },
   ],
   [
     "types regular, anonymous, application, endpoint, support; others are a 400",
     async () => {
       for (const type of ["regular", "anonymous", "application", "endpoint", "support"]) {
-        expect((await create("/users", { name: type, type })).type).toBe(type);
+        expect(
+          (
+            await create("/users", {
+              name: type,
+              type,
+              ...(type === "regular" ? { email: "regular@example.org" } : {}),
+            })
+          ).type,
+        ).toBe(type);
         expect((await call("GET", `/users?type=${type}`)).body.data.every((user) => user.type === type)).toBe(true);
       }
-      expect(await refusal("POST", "/users", { name: "x", type: "robot" })).toBe("400 invalid-value type");
+      expect(await refusal("POST", "/users", { name: "x", type: "robot", email: "x@users.example.org" })).toBe(
+        "400 invalid-value type",
+      );
       expect(await refusal("GET", "/users?type=robot")).toBe("400 invalid-value type");
     },
   ],
@@ -91,8 +104,10 @@ const USERS: readonly Row[] = [
   [
     "name <= 140, email <= 254",
     async () => {
-      await create("/users", { name: "n".repeat(140) });
-      expect(await refusal("POST", "/users", { name: "n".repeat(141) })).toBe("400 invalid-value name");
+      await create("/users", { name: "n".repeat(140), email: "n@users.example.org" });
+      expect(await refusal("POST", "/users", { name: "n".repeat(141), email: "n@users.example.org" })).toBe(
+        "400 invalid-value name",
+      );
       const email = `${"e".repeat(243)}@example.org`;
       expect(await refusal("POST", "/users", { name: "n", email })).toBe("400 invalid-value email");
       expect(await refusal("POST", "/users", { name: "n", email: "no address" })).toBe("400 invalid-value email");
@@ -181,7 +196,7 @@ const OWN: readonly Row[] = [
       expect(body).toMatchObject({ ...device, userId: ann.id, disabled: false });
       expect((await call("PUT", `${at}/${body.id}`, { disabled: true }, annToken)).body.disabled).toBe(true);
       expect((await call("DELETE", `${at}/${body.id}`, undefined, annToken)).status).toBe(200);
-      const other = await create("/users", { name: "Other" });
+      const other = await create("/users", { name: "Other", email: "other@users.example.org" });
       expect(await refusal("POST", `/users/${other.id}/devices`, device, annToken)).toMatch(/^40[34] /);
     },
   ],
@@ -203,7 +218,7 @@ const DEVICES: readonly Row[] = [
         "web-push",
         "desktop",
       ]) {
-        const user = await create("/users", { name: type });
+        const user = await create("/users", { name: type, email: `${crypto.randomUUID()}@users.example.org` });
         const device = await create(`/users/${user.id}/devices`, { type, name: "d", deviceIdentifier: "1" });
         expect(device.type).toBe(type);
       }
@@ -216,7 +231,7 @@ const DEVICES: readonly Row[] = [
   [
     "at most 5 devices per user",
     async () => {
-      const user = await create("/users", { name: "Five" });
+      const user = await create("/users", { name: "Five", email: "five@users.example.org" });
       const at = `/users/${user.id}/devices`;
       for (let n = 0; n < 5; n++) await create(at, { type: "SMS", name: "d", deviceIdentifier: `${n}` });
       expect(await refusal("POST", at, { type: "SMS", name: "d", deviceIdentifier: "6" })).toBe("400 limit-exceeded");

@@ -40,7 +40,7 @@ const make = async (path: string, json: object): Promise<string> => {
   return answer.body.id;
 };
 const list = (name: string) => make("/distribution-lists", { name });
-const user = (name: string) => make("/users", { name });
+const user = (name: string) => make("/users", { name, email: `${crypto.randomUUID()}@users.example.org` });
 const place = (listId: string, userId: string, more: object = {}) =>
   make(`/distribution-lists/${listId}/user-subscriptions`, { userId, ...more });
 

@@ -88,7 +88,10 @@ describe("templates and notifications", () => {
 
 describe("lists of users and groups", () => {
   it("users are found by their devices, and without those of directories", async () => {
-    const [eve, bob] = [await create("/users", { name: "Eve" }), await create("/users", { name: "Bob" })];
+    const [eve, bob] = [
+      await create("/users", { name: "Eve", email: "eve@users.example.org" }),
+      await create("/users", { name: "Bob", email: "bob@users.example.org" }),
+    ];
     await create(`/users/${eve.id}/devices`, { type: "email", name: "Mail", deviceIdentifier: "eve@example.org" });
     await create(`/users/${bob.id}/devices`, { type: "SMS", name: "Phone", deviceIdentifier: "+4930123" });
     expect(await names("/users?deviceType=email")).toEqual(["Eve"]);
@@ -129,7 +132,7 @@ describe("lists of users and groups", () => {
 });
 
 it("everybody reads and changes the own profile, and sees in few words what it may do", async () => {
-  const eve = await create("/users", { name: "Eve 2" });
+  const eve = await create("/users", { name: "Eve 2", email: "eve-2@users.example.org" });
   const { token } = await create(`/users/${eve.id}/tokens`, { name: "t" });
   const at = `/users/${eve.id}`;
   const as = <T = Record<string, unknown>>(method: string, path: string, body?: object) =>

@@ -30,3 +30,24 @@ it("settings are shown, changed and copied by extension", async () => {
   const stranger = await api.user("Eve");
   expect((await api.call("GET", at, { token: stranger.token })).status).toBe(403);
 });
+
+it("settings may be an object by extension, of values or of entries", async () => {
+  const post = (settings: object) => api.call("POST", "/notification-profiles", { json: { name: "P", settings } });
+  for (const settings of [
+    { [id]: { volume: "Low" } },
+    { [id]: { value: { volume: "Low" } } },
+    { [id]: { value: { volume: "Low" }, disabled: false } },
+    { [id.toUpperCase()]: { id, name: "onprem", value: { volume: "Low" }, disabled: false, extension: {} } },
+  ])
+    expect((await post(settings)).body.settings).toEqual([{ id, disabled: false, value: { volume: "Low" } }]);
+  expect((await post({ [id]: { disabled: true } })).body.settings).toEqual([{ id, disabled: true, value: {} }]);
+  expect((await post({})).body.settings).toEqual([]);
+  const field = async (settings: object) => {
+    const { status, body } = await post(settings);
+    return [status, body.errors?.[0].field];
+  };
+  expect(await field({ [id]: { repetitions: "often" } })).toEqual([400, `settings.${id}.value.repetitions`]);
+  expect(await field({ [id]: 3 })).toEqual([400, `settings.${id}.value`]);
+  expect(await field({ onprem: {} })).toEqual([400, "settings.onprem.id"]);
+  expect(await field({ [id]: {}, [id.toUpperCase()]: {} })).toEqual([400, `settings.${id.toUpperCase()}.id`]);
+});

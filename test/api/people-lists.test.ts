@@ -20,7 +20,7 @@ const tokenOf = async (userId: string): Promise<string> =>
 describe("users", () => {
   it("are filtered by identity provider, home domain and visibility", async () => {
     const [eve, program] = [
-      await create("/users", { name: "Eve" }),
+      await create("/users", { name: "Eve", email: "eve@users.example.org" }),
       await create("/users", { name: "Sender", type: "application" }),
     ];
     const { providerIdpId } = (await call("GET", `/users/${eve.id}`)).body;
@@ -29,7 +29,7 @@ describe("users", () => {
     expect(await refusal("GET", "/users?providerIdpId=x")).toBe("400 invalid-value providerIdpId");
 
     const north = await create("/domains", { name: "North" });
-    await create("/users", { name: "Nora", domain: north.id });
+    await create("/users", { name: "Nora", domain: north.id, email: "nora@users.example.org" });
     expect(await names(`/users?globalDomainId=${north.id}`)).toEqual(["Nora"]);
     await create(`/domains/${north.id}/users`, { id: program.id, promote: true, demote: true });
     const rest = await names(`/users?globalDomainId=${eve.domainId}`);
@@ -40,7 +40,7 @@ describe("users", () => {
   });
 
   it("show what the licence makes of them, and whether they have a device that is on", async () => {
-    const ann = await create("/users", { name: "Ann" });
+    const ann = await create("/users", { name: "Ann", email: "ann@users.example.org" });
     expect(ann).toMatchObject({ licenseState: "licensed", deviceState: null });
     expect(await create("/users", { name: "Bot", type: "application" })).toMatchObject({ licenseState: "excluded" });
     const phone = await create(`/users/${ann.id}/devices`, { type: "SMS", name: "P", deviceIdentifier: "+49301" });
@@ -51,7 +51,7 @@ describe("users", () => {
   });
 
   it("are shown without the groups of a directory", async () => {
-    const bob = await create("/users", { name: "Bob" });
+    const bob = await create("/users", { name: "Bob", email: "bob@users.example.org" });
     const [own, tied] = [
       await create("/security-groups", { name: "Own" }),
       await create("/security-groups", { name: "Tied" }),
@@ -70,7 +70,10 @@ describe("users", () => {
   });
 
   it("are hidden if the caller may not see them", async () => {
-    const [ann, eve] = [await create("/users", { name: "Ann 2" }), await create("/users", { name: "Eve 2" })];
+    const [ann, eve] = [
+      await create("/users", { name: "Ann 2", email: "ann-2@users.example.org" }),
+      await create("/users", { name: "Eve 2", email: "eve-2@users.example.org" }),
+    ];
     const token = await tokenOf(eve.id);
     expect(await refusal("GET", `/users/${ann.id}`, undefined, token)).toBe("404 not-found");
     expect((await call("GET", `/users/${eve.id}/devices`, undefined, token)).status).toBe(200);
@@ -79,7 +82,7 @@ describe("users", () => {
 
 describe("users found by their devices", () => {
   it("are found only with permission to read their devices and the area", async () => {
-    const ann = await create("/users", { name: "Ann 4" });
+    const ann = await create("/users", { name: "Ann 4", email: "ann-4@users.example.org" });
     const field = await create("/areas-of-interest", {
       ...{ name: "Field", geometryType: "circle" },
       geometryValue: {
@@ -101,7 +104,7 @@ describe("users found by their devices", () => {
       );
     const readers = async (...specs: string[]) => {
       const [reader, group] = [
-        await create("/users", { name: "R" }),
+        await create("/users", { name: "R", email: `${crypto.randomUUID()}@users.example.org` }),
         await create("/security-groups", { name: `For ${specs.join()}` }),
       ];
       for (const spec of ["/users/*", ...specs]) {
@@ -134,7 +137,7 @@ describe("users found by their devices", () => {
 
 describe("devices of users", () => {
   it("show the areas they are in, and the appliance's device of the same identifier, to who asks and may know", async () => {
-    const ann = await create("/users", { name: "Ann 3" });
+    const ann = await create("/users", { name: "Ann 3", email: "ann-3@users.example.org" });
     const geometryValue = {
       type: "Feature",
       geometry: { type: "Point", coordinates: [13, 52] },
@@ -167,7 +170,7 @@ describe("devices of users", () => {
   });
 
   it("are filtered by licence", async () => {
-    const max = await create("/users", { name: "Max" });
+    const max = await create("/users", { name: "Max", email: "max@users.example.org" });
     const at = `/users/${max.id}/devices`;
     await create(at, { type: "SMS", name: "Phone", deviceIdentifier: "+49302" });
     expect(await names(`${at}?licensed=true`)).toEqual(["Phone"]);

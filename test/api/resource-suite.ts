@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { collectionName, methodsOf } from "../../src/schema/catalogue.ts";
-import type { FileFieldData } from "../../src/schema/field.ts";
+import type { Field, FileFieldData } from "../../src/schema/field.ts";
 import type { AnyResource, Method, ResourcePath } from "../../src/schema/resource.ts";
 import {
   fileFields,
@@ -26,7 +26,18 @@ export interface SuiteDeps {
 }
 
 /** Members that differ from row to row. */
-const OWN_MEMBERS = ["id", "createdAt", "updatedAt", "token", "clientId", "clientSecret", "secretCreatedAt", "url"];
+const OWN_MEMBERS = [
+  "id",
+  "createdAt",
+  "updatedAt",
+  "token",
+  "clientId",
+  "clientSecret",
+  "secretCreatedAt",
+  "url",
+  "urlExpiresAt",
+  "warnings",
+];
 const ALL: readonly Method[] = ["get", "post", "put", "delete"];
 
 /** The tests that follow from a declaration alone: one block per path of the resource. */
@@ -40,6 +51,8 @@ function describePath(resource: AnyResource, path: ResourcePath, needs: SuiteDep
   const methods = methodsOf(path);
   it("serves its methods and no others", () => checkMethods(resource, path, needs));
   if (methods.includes("get")) it("is closed to strangers", () => checkClosed(resource, path, needs));
+  if (methods.includes("get"))
+    it("filters by each attribute, or refuses it", () => checkFilters(resource, path, needs));
   if (!methods.includes("post") || !methods.includes("get")) return;
   const needsFile = fileFields(resource).some(([, field]) => field.required);
   it("creates, shows, changes and deletes", () => checkCycle(resource, path, needs));
@@ -98,7 +111,13 @@ async function checkCycle(
   );
   const got = await api().call("GET", at);
   expect(got.status).toBe(200);
-  const once = { token: undefined, clientSecret: undefined, url: undefined };
+  const once = {
+    token: undefined,
+    clientSecret: undefined,
+    url: undefined,
+    urlExpiresAt: undefined,
+    warnings: undefined,
+  };
   expect({ ...made.body, ...once }).toEqual({ ...got.body, ...once });
   if (methods.includes("put"))
     await checkChange(resource, at, got, answersParent?.has(resource.name) ? thenGet(api(), at) : api());
@@ -210,6 +229,36 @@ async function checkPages(resource: AnyResource, path: ResourcePath, { api, rows
   ]) {
     expectError(await api().call("GET", `${place.collection}?${wrong}`), 400, "invalid-value");
   }
+}
+
+/** Values that no row has; kinds without one are refused as filters, whatever the value. */
+const NO_ROW_HAS: Partial<Record<Field["kind"], string>> = {
+  ...{ text: "zz-no-such-value", uuid: UNKNOWN_ID, ref: UNKNOWN_ID, many: UNKNOWN_ID },
+  ...{ integer: "2147483646", number: "2147483646", timestamp: "1990-01-01T00:00:00.000Z", date: "1990-01-01" },
+};
+
+/** No attribute is ignored: a list filtered by it has matching rows only, or the filter is refused. */
+async function checkFilters(resource: AnyResource, path: ResourcePath, { api, rows }: SuiteDeps): Promise<void> {
+  const place = await rows.place(path, resource);
+  const found: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(resource.fields)) {
+    if (field.kind === "internal") continue;
+    const values =
+      field.kind === "boolean" ? ["true", "false"] : field.kind === "option" ? field.values.slice(0, 2) : [];
+    for (const value of values.length > 0 ? values : [NO_ROW_HAS[field.kind] ?? "zz"]) {
+      const query = `${name}=${encodeURIComponent(value)}&limit=1000`;
+      const { status, body } = await api().call("GET", `${place.collection}?${query}`);
+      if (status === 400) expect([name, body.errors[0].field]).toEqual([name, name]);
+      else if (values.length === 0) found[query] = [status, body.warnings ?? [], body.data.length];
+      else
+        found[query] = [
+          status,
+          body.warnings ?? [],
+          body.data.filter((row: Record<string, unknown>) => String(row[name]) !== value).length,
+        ];
+    }
+  }
+  expect(found).toEqual(Object.fromEntries(Object.keys(found).map((query) => [query, [200, [], 0]])));
 }
 
 async function checkPermissions(resource: AnyResource, path: ResourcePath, { api, rows }: SuiteDeps): Promise<void> {

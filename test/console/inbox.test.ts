@@ -41,7 +41,7 @@ describe("the page of recipients", () => {
       return daemon.call("PUT", `/extensions/${id}`, { config, disabled: false });
     });
     expect((await Promise.all(enabled)).map(({ status }) => status)).toEqual([200, 200]);
-    userId = await make("/users", { name: "Ann Lee" });
+    userId = await make("/users", { name: "Ann Lee", email: "ann-lee@users.example.org" });
     question = await make("/confirmation-requests", { name: "Roll call", options: ["I am safe", "I need help"] });
     const reply = { optionLabel: "I need help", every: "Help is on its way." };
     await make(`/confirmation-requests/${question}/dynamic-replies`, reply);

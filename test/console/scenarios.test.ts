@@ -140,7 +140,10 @@ describe("scenarios, incidents and tables in the console", () => {
     const post = (path: string, body: ApiBody) => api.post<{ id: string }>(path, body);
     const site = await post("/sites", { name: "School" });
     const role = await post("/site-roles", { name: "Class 4b" });
-    const [mia, tom] = [await post("/users", { name: "Mia Marsh" }), await post("/users", { name: "Tom Tate" })];
+    const [mia, tom] = [
+      await post("/users", { name: "Mia Marsh", email: "mia-marsh@users.example.org" }),
+      await post("/users", { name: "Tom Tate", email: "tom-tate@users.example.org" }),
+    ];
     await post(`/sites/${site.id}/recipients`, { siteRoleId: role.id, userIds: [mia.id, tom.id] });
     const plan = await post("/incident-plans", { name: "Roll call" });
     const { page, open, errors } = await opened(`/incident-plans?open=${plan.id}`);

@@ -1,8 +1,14 @@
 import bulkUploads from "../../resources/uploads/bulk-uploads.ts";
-import { type Action, requireVisibleRow } from "../action.ts";
+import { timestamp, uuid } from "../../schema/field.ts";
+import { type Action, ANY_CONTENT_TYPE, jsonResponse, requireVisibleRow } from "../action.ts";
+import { openUploadLink, signUploadLink } from "../upload-links.ts";
+import { addMembers } from "./add-members.ts";
 import { parseFileNameHeader } from "./file-name-header.ts";
 
 const TABLE_TYPES = ["text/tab-separated-values", "text/csv", "application/octet-stream"] as const;
+
+const URL_EXPIRES_AT = timestamp("Until when `url` accepts the file; null for `url` that needs credentials.");
+const ACCEPTED = { id: uuid("Id of the upload.", { required: true }), status: bulkUploads.fields.status };
 
 /**
  * File upload, commit and templates of bulk uploads.
@@ -10,6 +16,41 @@ const TABLE_TYPES = ["text/tab-separated-values", "text/csv", "application/octet
  * `/v1/bulk-uploads`
  */
 export const bulkUploadActions: readonly Action[] = [
+  {
+    method: "post",
+    at: "bulk-uploads",
+    doc: "Announces an upload. The file is sent to the returned `url` with PUT or POST, without credentials.",
+    response: { kind: "row", resource: bulkUploads, with: { urlExpiresAt: URL_EXPIRES_AT } },
+    accepts: bulkUploads.fields,
+    async handle(request) {
+      const { deps, by } = request;
+      const row = await deps.store.create(bulkUploads, request.body, by);
+      const response = await request.respondWithRow(bulkUploads, row);
+      const link = signUploadLink(row, by, deps);
+      if (!link) return response;
+      const { url } = JSON.parse(response.body as string) as { url: string };
+      return addMembers(response, {
+        url: new URL(`/api/v1/bulk-upload-files/${link.token}`, url).href,
+        urlExpiresAt: new Date(link.expiresAt).toISOString(),
+      });
+    },
+  },
+  ...(["put", "post"] as const).map(
+    (method): Action => ({
+      method,
+      at: "bulk-upload-files/{token}",
+      doc: "Uploads the table to the URL of a new upload, as `/bulk-uploads/{bulkUploadId}/file` without credentials.",
+      response: { kind: "members", fields: ACCEPTED },
+      permission: "open",
+      binaryTypes: [ANY_CONTENT_TYPE],
+      async handle(request) {
+        const { id, by } = openUploadLink(request.params.token ?? "", request.address, request.deps);
+        const given = { fileName: parseFileNameHeader(request.header("x-file-name")), by };
+        const { status } = await request.deps.bulkUploads.acceptFile(id, request.readBytes(), given);
+        return jsonResponse({ id, status });
+      },
+    }),
+  ),
   ...(["put", "post"] as const).map(
     (method): Action => ({
       method,

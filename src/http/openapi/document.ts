@@ -11,6 +11,7 @@ import { operationOf } from "./operations.ts";
 import { SHARED_PARAMETERS } from "./parameters.ts";
 import { rowSchemas } from "./row-schemas.ts";
 import { WARNINGS_SCHEMA } from "./warnings.ts";
+import { describeWebhooks } from "./webhooks.ts";
 
 /** An OpenAPI document as plain JSON. */
 export interface OpenApiDocument {
@@ -21,6 +22,8 @@ export interface OpenApiDocument {
   security: readonly JsonSchema[];
   /** Operations by path below `/api` and method. */
   paths: Record<string, Record<string, JsonSchema>>;
+  /** Requests that Carillon sends to receivers, by name. */
+  webhooks: Record<string, Record<string, JsonSchema>>;
   components: Record<"schemas" | "parameters" | "responses" | "securitySchemes", Record<string, JsonSchema>>;
 }
 
@@ -141,6 +144,7 @@ export function* describeApi(
     tags: tags.map((name) => ({ name })),
     security: Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
+    webhooks: describeWebhooks(catalogue),
     components: {
       schemas,
       parameters: SHARED_PARAMETERS,

@@ -32,6 +32,8 @@ export const EXAMPLE_VALUES: Readonly<Record<string, unknown>> = {
   "load-definitions.path": "people.csv",
   "load-definitions.schedule": "30 4 * * 1-5",
   "notifications.expiresAt": "2100-01-01T00:00:00.000Z",
+  // A search that finds nothing is refused.
+  "notifications.followUpForNotificationQuery": null,
   "rule-actions.authorization": null,
   "rule-actions.headers": null,
   "scenarios.confirmationPin": "1234",

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
 /** Codes of warnings about input without effect. @source docs/decisions/0504-unknown-parameters.md */
-export const IGNORED_INPUT_CODES = ["unknown-parameter", "unknown-field"] as const;
+export const IGNORED_INPUT_CODES = ["unknown-parameter", "unknown-field", "unsupported-value"] as const;
 
 /** Schema of `warnings`, which a response has only if there are any. */
 export const WARNINGS_SCHEMA: JsonSchema = {

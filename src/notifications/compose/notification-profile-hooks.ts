@@ -55,11 +55,12 @@ function checkedSettings(
   reader: StoreReader,
   schemaOf: ProfileSchemaLookup,
 ): ProfileSetting[] {
-  if (!Array.isArray(given)) throw validationError([invalidField("settings", "Must be a list.")]);
+  const entries = isJsonObject(given) ? Object.entries(given).map(([id, entry]) => keyedEntry(id, entry)) : given;
+  if (!Array.isArray(entries)) throw validationError([invalidField("settings", "Must be a list, or an object by id.")]);
   const errors: FieldError[] = [];
   const found = new Map<string, ProfileSetting>();
-  given.forEach((entry: unknown, at) => {
-    const name = `settings[${at}]`;
+  entries.forEach((entry: unknown, at) => {
+    const name = entries === given ? `settings[${at}]` : `settings.${(entry as { id: string }).id.slice(0, 40)}`;
     if (!isJsonObject(entry)) {
       errors.push(invalidField(name, "Must be an object."));
       return;
@@ -88,6 +89,17 @@ function checkedSettings(
   });
   if (errors.length > 0) throw validationError(errors);
   return [...found.values()];
+}
+
+/** Members of an entry as it is sent, and as it is shown. */
+const ENTRY_MEMBERS: ReadonlySet<string> = new Set(["id", "name", "disabled", "value", "extension"]);
+
+/** The entry of an extension in an object by extension id: `{disabled, value}`, or the value itself. */
+function keyedEntry(id: string, entry: unknown): Record<string, unknown> {
+  if (!isJsonObject(entry)) return { id, value: entry };
+  const isEntry =
+    ("value" in entry || "disabled" in entry) && Object.keys(entry).every((member) => ENTRY_MEMBERS.has(member));
+  return isEntry ? { ...entry, id } : { id, value: entry };
 }
 
 /** The profile schema of an extension; null where any setting is allowed. */

@@ -1,7 +1,9 @@
-import { boolean, ref, secret, text } from "../../schema/field.ts";
+import { boolean, computed, ref, secret, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 const JTAPI_NOTE = "Stored for CTI activation (JTAPI), which Carillon does not support.";
+const UNSUPPORTED =
+  "Carillon has no CTI (JTAPI) client: phones are activated over HTTP, or addressed by SIP or multicast RTP as the phones' maker documents.";
 
 /**
  * Settings of an appliance for a cluster.
@@ -26,14 +28,23 @@ export default defineResource({
     cmPassword: secret("Password of the CTI user.", { max: 64, boundTo: ["cmAddress", "cmUsername"] }),
     jtapiPhoneActivationEnabled: boolean(
       `Phones are activated over CTI instead of HTTP. ${JTAPI_NOTE} Phones are still activated over HTTP, and an activity records this.`,
-      { default: false },
+      { default: false, unsupported: UNSUPPORTED },
     ),
     jtapiStaticTerminalsEnabled: boolean(`CTI connections to as many phones as possible. ${JTAPI_NOTE}`, {
       default: false,
+      unsupported: UNSUPPORTED,
     }),
-    makeCtiConnection: boolean(`CTI connections are opened in advance. ${JTAPI_NOTE}`, { default: false }),
-    allowRestartForJtapiUpdate: boolean(`CTI may restart for an update. ${JTAPI_NOTE}`, { default: false }),
-    syncId: text("Id of the record in the appliance's database.", { readOnly: true }),
+    makeCtiConnection: boolean(`CTI connections are opened in advance. ${JTAPI_NOTE}`, {
+      default: false,
+      unsupported: UNSUPPORTED,
+    }),
+    allowRestartForJtapiUpdate: boolean(`CTI may restart for an update. ${JTAPI_NOTE}`, {
+      default: false,
+      unsupported: UNSUPPORTED,
+    }),
+    syncId: computed("Replication marker; equal on both sides once the row has been replicated.", "text", {
+      nullable: true,
+    }),
     isPhoneGatherer: boolean("This appliance queries the cluster for phones; one appliance per cluster does.", {
       readOnly: true,
       default: false,

@@ -25,7 +25,7 @@ export const GROUP_RULE_FIELDS = {
     { default: "OR" },
   ),
   logicalExpression: text(
-    "Expression over 1-based filter numbers for LOGICAL_EXPRESSION, such as `(1 AND 2) OR NOT 3`. At most 4000 characters.",
+    "Expression over filter numbers for LOGICAL_EXPRESSION, such as `(1 AND 2) OR NOT 3`. Filters are numbered from 1, or from 0 if the expression contains 0. At most 4000 characters.",
     { max: 4_000 },
   ),
   filters: json("At most 200 objects `{attribute, comparison, value, complement, caseSensitive}`.", {

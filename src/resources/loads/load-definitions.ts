@@ -15,7 +15,7 @@ export default defineResource({
   fields: {
     name: text("Name of the source.", { required: true, min: 1, max: 140 }),
     type: option(
-      "Default: `oneroster` if the path is a .zip file or a folder, otherwise `table`. `table`: a file with one line per person. `oneroster`: OneRoster 1.1 or 1.2 CSV files in a folder or a .zip, complete (bulk) or changes (delta) by its manifest.csv; people are added to a list for each of their schools and current classes. `oneroster-api`: the same from a OneRoster 1.1 or 1.2 REST service with OAuth 2.",
+      "Default: `oneroster-api` with a url, `oneroster` if the path is a .zip file or a folder, otherwise `table`. `table`: a file with one line per person. `oneroster`: OneRoster 1.1 or 1.2 CSV files in a folder or a .zip, complete (bulk) or changes (delta) by its manifest.csv; people are added to a list for each of their schools and current classes. `oneroster-api`: the same from a OneRoster 1.1 or 1.2 REST service with OAuth 2.",
       ["table", "oneroster", "oneroster-api"],
       { default: "table" },
     ),

@@ -22,7 +22,7 @@ export default defineResource({
       default: false,
     }),
     settings: json(
-      "Settings: `[{id, disabled, value}]`, where id is that of the extension; validated by each extension.",
+      "Settings: `[{id, disabled, value}]`, where id is that of the extension; validated by each extension. Also accepted as an object by extension id, of `{disabled, value}` or of the values themselves.",
       {
         maxBytes: 262_144,
         default: [],

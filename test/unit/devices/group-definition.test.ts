@@ -304,7 +304,12 @@ describe("parseGroupDefinition rejects", () => {
     ["an empty expression", logical("", BIG), "logicalExpression", /empty/],
     ["no expression", { filterType: "LOGICAL_EXPRESSION", filters: [BIG] }, "logicalExpression", /empty/],
     ["a number of no filter", logical("1 AND 2", BIG), "logicalExpression", /between 1 and 1; found 2 at position 7/],
-    ["number 0", logical("0", BIG), "logicalExpression", /found 0/],
+    [
+      "a number of no filter, from 0",
+      logical("0 AND 1", BIG),
+      "logicalExpression",
+      /between 0 and 0.*found 1 at position 7/,
+    ],
     ["numbers without filters", logical("1"), "logicalExpression", /There are no filters/],
     ["two numbers in a row", logical("1 1", BIG), "logicalExpression", /Expected AND or OR at position 3, found "1"/],
     ["an operator too many", logical("1 AND OR 1", BIG), "logicalExpression", /at position 7, found "OR"/],
@@ -334,5 +339,35 @@ describe("parseGroupDefinition rejects", () => {
 
   it("accepts 19 levels", () => {
     expect(members(logical(`${"(".repeat(19)}1${")".repeat(19)}`, BIG))).toEqual([1, 2]);
+  });
+});
+
+describe("the numbers of a logical expression", () => {
+  const filters = [PHONE, NORTH, BIG];
+  it.each([
+    ["1 AND 2", [1, 3]],
+    ["0 AND 1", [1, 3]],
+    ["(1 AND 2) OR NOT 1", [1, 3, 5, 6, 7, 8]],
+    ["(0 AND 1) OR NOT 0", [1, 3, 5, 6, 7, 8]],
+    ["2", [1, 3]],
+    ["2 OR 0", [1, 2, 3, 4]],
+    ["00 and 2", [1, 2]],
+    ["1 AND 3", [1, 2]],
+    ["NOT 0", [5, 6, 7, 8]],
+  ] as const)("count from 0 if there is one, else from 1: %s", (expression, found) => {
+    expect(members(logical(expression, ...filters))).toEqual(found);
+  });
+
+  it.each([
+    ["0 AND 3", "between 0 and 2"],
+    ["4", "between 1 and 3"],
+    ["0 OR 1 OR 2 OR 3", "between 0 and 2"],
+  ])("are refused out of range: %s", (expression, message) => {
+    expect(() => parseGroupDefinition(logical(expression, ...filters))).toThrow(message);
+  });
+
+  it("are refused where there is no filter", () => {
+    for (const expression of ["0", "1"])
+      expect(() => parseGroupDefinition(logical(expression))).toThrow("There are no filters to refer to");
   });
 });

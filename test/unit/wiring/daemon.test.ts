@@ -116,7 +116,7 @@ describe("bound hooks", () => {
   });
 
   it("restrict types and number of user devices", async () => {
-    const user = await daemon.call<Row>("POST", "/users", { name: "Ann" });
+    const user = await daemon.call<Row>("POST", "/users", { name: "Ann", email: "ann@example.org" });
     const path = `/users/${user.body.id}/devices`;
     const add = (type: string) => daemon.call<Row>("POST", path, { type });
     const full = { status: 400, body: { type: "limit-exceeded" } };
