@@ -1,4 +1,5 @@
 import { promisify } from "node:util";
+import { crc32 } from "node:zlib";
 import { type Entry, open, type ZipFile } from "yauzl";
 import { CallerError } from "../lib/errors.ts";
 import { addTo, isHiddenEntry, type SourceFiles, singleEntry } from "./source-entries.ts";
@@ -20,7 +21,7 @@ export async function openZipArchive(path: string): Promise<SourceFiles> {
     return {
       async open(name) {
         const entry = singleEntry(name, entries.get(name.toLowerCase()));
-        return entry ? ((await promisify(archive.openReadStream.bind(archive) as never)(entry)) as never) : null;
+        return entry && readEntry(archive, entry);
       },
       has: (name) => entries.has(name.toLowerCase()),
       close: () => archive.close(),
@@ -29,6 +30,27 @@ export async function openZipArchive(path: string): Promise<SourceFiles> {
     archive.close();
     throw error;
   }
+}
+
+/** The bytes of an entry. Throws CallerError where they are damaged: the library checks sizes, but no checksums. */
+async function* readEntry(archive: ZipFile, entry: Entry): AsyncGenerator<Uint8Array> {
+  let checksum = 0;
+  try {
+    const openEntry = promisify<Entry, AsyncIterable<Uint8Array>>(archive.openReadStream.bind(archive) as never);
+    for await (const bytes of await openEntry(entry)) {
+      checksum = crc32(bytes, checksum);
+      yield bytes;
+    }
+  } catch (error) {
+    // Errors of the disk are not those of the file.
+    if (typeof (error as { syscall?: unknown }).syscall === "string") throw error;
+    throw damagedEntry(entry);
+  }
+  if (checksum !== entry.crc32) throw damagedEntry(entry);
+}
+
+function damagedEntry({ fileName }: Entry): CallerError {
+  return new CallerError("invalid-value", `The archive is corrupt: ${fileName} cannot be unpacked.`);
 }
 
 function entriesOf(archive: ZipFile): Promise<Map<string, Entry[]>> {
