@@ -24,12 +24,12 @@ const EMPTY_WORDS = [...EMPTY_STATE_TEXTS, en["devices.first"], en["appliances.a
 const NEVER_EMPTY = [
   ...["/welcome", "/branding", "/rights", "/send", "/speak"],
   ...["/alarms", "/audit", "/domains", "/identity-providers", "/people", "/profiles", "/security-groups"],
-  ...["/system", "/system-health"],
+  ...["/system", "/system-health", "/time-zone-data"],
 ];
 /** Empty pages without a first step: what they tell of comes by itself. */
 const STEPLESS = ["/activities", "/link-conflicts"];
 /** Buttons and links to do something, beside those that lead elsewhere or narrow a list down. */
-const STEPS = "main :is(a, button):not(nav *, [role=columnheader] *, [role=tablist] *, [aria-pressed])";
+const STEPS = "main :is(a, button):not(nav *, .page-help, [role=columnheader] *, [role=tablist] *, [aria-pressed])";
 /** Pages of which everybody may see something: himself, and how the appliance stands to its cloud. */
 const OPEN_TO_ALL = ["/appliances", "/people"];
 /** What the frame reads, which everybody may, so that it is no lie. */

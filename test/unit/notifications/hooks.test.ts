@@ -162,10 +162,11 @@ describe("recipients and ledger rows", () => {
       { defunct: false, devicesSummary: { skipped: 2 } },
     ]);
     const rows = fixture.store.find(deliveries, { notificationId });
+    const noPlugin = (type: string) => ({ code: "delivery.no-plugin-for-device-type", params: { type } });
     expect(shown(deliveryHooks, rows)).toEqual([
-      { attributes: { Name: "Hall" }, outcome: "waiting" },
-      { attributes: {}, outcome: "skipped" },
-      { attributes: {}, outcome: "skipped" },
+      { attributes: { Name: "Hall" }, outcome: "waiting", reasonSentence: null },
+      { attributes: {}, outcome: "skipped", reasonSentence: noPlugin("email") },
+      { attributes: {}, outcome: "skipped", reasonSentence: noPlugin("SMS") },
     ]);
   });
 });

@@ -12,6 +12,7 @@ const HANDBOOK = join(ROOT, "docs/admin");
 const WITHOUT_HELP = ["/launch"];
 /** Titles outside the frame: log-in, first run, errors, the wall tablet. */
 const PLAIN_TITLES = [
+  "features/account/factor-setup-page.tsx",
   "features/account/first-run-page.tsx",
   "features/account/second-factor-step.tsx",
   "features/branding/branding.tsx",

@@ -77,7 +77,7 @@ it.each([
   expect(error).toMatchObject({ type: "invalid-value", faults: [{ field }] });
 });
 
-it.each([[[{ id: "x" }]], [[{ id }, { id }]], [[3]], [{}]])("rejects settings %j", async (settings) => {
+it.each([[[{ id: "x" }]], [[{ id }, { id }]], [[3]], [{ x: {} }]])("rejects settings %j", async (settings) => {
   await expect(scene.create(notificationProfiles, { name: "P", settings })).rejects.toMatchObject({
     type: "invalid-value",
   });
