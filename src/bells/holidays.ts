@@ -11,6 +11,7 @@ import {
   CalendarSyntaxError,
   readCalendarEvents,
 } from "./calendar-events.ts";
+import { describedZones } from "./calendar-zones.ts";
 import type { DateSpan } from "./date-span.ts";
 import { formatDayNumber, parseDayNumber } from "./local-time.ts";
 import { parseRecurrence, parseTime, type RuleTime, type RuleZones } from "./recurrence.ts";
@@ -91,6 +92,12 @@ export async function parseHolidays(
     if (!(error instanceof EventError)) throw error;
     rejected.push(error.event);
   };
+  let described: ReadonlyMap<string, string> | null = null;
+  const describedZone = (name: string): string | null => {
+    described ??= describedZones(text, span, zones);
+    return described.get(name) ?? null;
+  };
+  const knownZone = withKnownZone(unknownZones, describedZone);
   const events: DatedEvent[] = [];
   let count = 0;
   for (const event of readEvents(text)) {
@@ -98,7 +105,7 @@ export async function parseHolidays(
     if (event === null) continue;
     if (++count > MAX_EVENTS) throw calendarError(`Must have at most ${MAX_EVENTS} events.`);
     try {
-      events.push(dateEvent({ ...event, properties: event.properties.map(withKnownZone(unknownZones)) }, zones));
+      events.push(dateEvent({ ...event, properties: event.properties.map(knownZone) }, zones));
     } catch (error) {
       rejectIfUnreadable(error);
     }
@@ -130,10 +137,13 @@ export async function parseHolidays(
 }
 
 /** Properties with a zone of the database; those of a time whose zone is unknown are noted. */
-function withKnownZone(unknown: Set<string>): (property: CalendarProperty) => CalendarProperty {
+function withKnownZone(
+  unknown: Set<string>,
+  describedZone: (name: string) => string | null,
+): (property: CalendarProperty) => CalendarProperty {
   return (property) => {
     const { tzid, value } = property;
-    const zone = tzid === null || isTimeZone(tzid) ? tzid : zoneOfName(tzid);
+    const zone = tzid === null || isTimeZone(tzid) ? tzid : (zoneOfName(tzid) ?? describedZone(tzid));
     if (tzid === null || zone === tzid) return property;
     const isTime = /T\d/i.test(value) && !/Z\s*$/i.test(value);
     if (zone === null && isTime && unknown.size < MAX_UNKNOWN_ZONES) unknown.add(tzid.slice(0, MAX_DESCRIPTION_LENGTH));
