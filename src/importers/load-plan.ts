@@ -1,5 +1,6 @@
 import { yieldToEventLoop } from "../lib/clock.ts";
 import { BugError } from "../lib/errors.ts";
+import { createTimeSlice } from "../lib/time-slice.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import userDevices from "../resources/people/user-devices.ts";
@@ -13,8 +14,6 @@ import { foldName } from "./record-reader.ts";
 
 /** Rows read per turn of the event loop. */
 const READ_ROWS = 500;
-/** Keys compared per turn of the event loop: about 1 ms. */
-const COMPARED_KEYS = 10_000;
 /** Steps between two reports of progress. */
 const PROGRESS_STEPS = 200;
 /** A list that loses a single member is no sign of a damaged source. @source docs/decisions/0541-rosters.md */
@@ -279,20 +278,20 @@ async function planRemovals(
   const { deps, definition, counts, steps } = loading;
   const removal = { op: "remove", input: null, file: null, line: 0 } as const;
   const gone: KnownUser[] = [];
-  let compared = 0;
+  const slice = createTimeSlice(deps.clock);
   for (const [key, user] of known.users) {
     if (!present.has(key) && !source.keptPeople.has(key)) gone.push(user);
-    if (++compared % COMPARED_KEYS === 0) await yieldToEventLoop(deps.clock);
+    if (slice.isOver()) await slice.next();
   }
   const memberships = `SELECT l.id AS list FROM subscriptions s JOIN distribution_lists l ON l.pk = s.distribution_list_pk
     WHERE s.user_pk = ? AND s.load_source = ? AND (s.subscription_end_date IS NULL OR s.subscription_end_date > ?)`;
-  for (const [at, { id, pk }] of [...gone, ...known.surplusUsers].entries()) {
+  for (const { id, pk } of [...gone, ...known.surplusUsers]) {
     steps.push({ ...removal, resource: users.name, id });
     counts.usersRemoved++;
     for (const { list } of deps.store.all<{ list: string }>(memberships, pk, definition.id, deps.clock.now())) {
       lost.set(list, (lost.get(list) ?? 0) + 1);
     }
-    if (at % READ_ROWS === 0) await yieldToEventLoop(deps.clock);
+    if (slice.isOver()) await slice.next();
   }
   if (!source.namesAllLists) return;
   const kept = new Set(lists.values());

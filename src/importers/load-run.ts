@@ -84,7 +84,7 @@ export async function finishRun(deps: LoadRunDeps, run: LoadRun, by: ActorContex
   await store.announceBatch(run.id, by, signal);
   const onDone = (done: number, total: number) => progress("applying", done, total);
   const refused = await applyLoadSteps({ store, clock, signal }, run.pk, by, onDone);
-  await applyRecordChanges(store, run.pk, signal);
+  await applyRecordChanges({ store, clock, signal }, run.pk);
   await store.write((tx) => {
     const row = tx.get(loadRuns, run.id);
     if (!row) return;

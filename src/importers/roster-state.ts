@@ -1,5 +1,6 @@
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
-import type { InternalTable, Store } from "../store/store.ts";
+import { createTimeSlice } from "../lib/time-slice.ts";
+import type { InternalTable, Store, Transaction } from "../store/store.ts";
 import type { RecordChange } from "./load-source.ts";
 import type { RosterFileContent, RosterRecord } from "./roster-files.ts";
 
@@ -184,25 +185,41 @@ export async function deleteRecordChanges(store: Store, run: number): Promise<vo
   while ((await store.write((tx) => tx.run(sql, run).changes)) > 0);
 }
 
-/** Applies the saved changes of a run; resumes where an earlier process stopped. */
-export async function applyRecordChanges(store: Store, run: number, signal: AbortSignal): Promise<void> {
-  const sql = `SELECT pk, definition, file, source_id, data FROM load_record_changes WHERE run = ? ORDER BY pk LIMIT ${CHUNK}`;
+/** Applies the saved changes of a run in short transactions; resumes where an earlier process stopped. */
+export async function applyRecordChanges(
+  { store, clock, signal }: { store: Store; clock: Clock; signal: AbortSignal },
+  run: number,
+): Promise<void> {
+  const sql = `SELECT pk, definition, file, source_id AS id, data FROM load_record_changes WHERE run = ? ORDER BY pk LIMIT ${CHUNK}`;
   for (;;) {
     signal.throwIfAborted();
-    const rows = store.all<StoredRosterRecord & { pk: number; definition: string; file: string }>(sql, run);
+    const rows = store.all<StoredRecordChange>(sql, run);
     if (rows.length === 0) return;
-    await store.write((tx) => {
-      for (const { pk, definition, file, source_id: id, data } of rows) {
-        if (data === null) {
-          tx.run("DELETE FROM load_records WHERE definition = ? AND file = ? AND source_id = ?", definition, file, id);
-        } else {
-          const columns = "(definition, file, source_id, data)";
-          tx.run(`INSERT OR REPLACE INTO load_records ${columns} VALUES (?, ?, ?, ?)`, definition, file, id, data);
-        }
-        tx.run("DELETE FROM load_record_changes WHERE pk = ?", pk);
-      }
-    });
+    for (let at = 0; at < rows.length; ) {
+      at += await store.write((tx) => {
+        const slice = createTimeSlice(clock);
+        let done = 0;
+        do applyRecordChange(tx, rows[at + done++] as StoredRecordChange);
+        while (at + done < rows.length && !slice.isOver());
+        return done;
+      });
+    }
   }
+}
+
+interface StoredRecordChange extends RecordChange {
+  pk: number;
+  definition: string;
+}
+
+function applyRecordChange(tx: Transaction, { pk, definition, file, id, data }: StoredRecordChange): void {
+  if (data === null) {
+    tx.run("DELETE FROM load_records WHERE definition = ? AND file = ? AND source_id = ?", definition, file, id);
+  } else {
+    const columns = "(definition, file, source_id, data)";
+    tx.run(`INSERT OR REPLACE INTO load_records ${columns} VALUES (?, ?, ?, ?)`, definition, file, id, data);
+  }
+  tx.run("DELETE FROM load_record_changes WHERE pk = ?", pk);
 }
 
 /** Deletes the records of definitions that no longer exist. */
