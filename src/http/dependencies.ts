@@ -45,6 +45,8 @@ import type { ProviderCheck } from "../sso/provider.ts";
 import type { IdentityProviders } from "../sso/providers.ts";
 import type { RedirectLoginService } from "../sso/redirect-login.ts";
 import type { ActorContext, Store } from "../store/store.ts";
+import type { SourceDisagreement } from "../time-zones/disagreements.ts";
+import type { ZoneData } from "../time-zones/zone-data.ts";
 import type { EventStream } from "../webhooks/change-feed/event-stream.ts";
 
 /** First-run setup in the browser. */
@@ -128,6 +130,8 @@ export interface ApiDeps {
   };
   /** DST rules and default time zone of bells. */
   bells: LocalTimeContext;
+  /** Time zone data that bells follow. */
+  zoneData: Pick<ZoneData, "problems"> & { compareSources(): Promise<SourceDisagreement[]> };
   calendars: Pick<CalendarSubscriptions, "refresh" | "confirm">;
   calendarReader: Pick<CalendarReader, "read">;
   /** Public base URL of the appliance. */

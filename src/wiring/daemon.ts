@@ -60,6 +60,7 @@ import { createMissingGroups } from "../sso/missing-groups.ts";
 import type { SharedLog } from "../store/shared-log.ts";
 import type { ResourceHooks } from "../store/store.ts";
 import { createCronScheduler } from "../time-zones/cron-schedule.ts";
+import { createSourceComparison } from "../time-zones/disagreements.ts";
 import { describeSiteZone } from "../time-zones/site-zone.ts";
 import { installedZonesFolder, watchZoneData, zoneDataReasons } from "../time-zones/zone-data.ts";
 import { applianceTimeZone } from "../web-pages/local-time.ts";
@@ -553,6 +554,7 @@ async function startModules(
       ...publicResponses,
       areas,
       bells: bellTimes,
+      zoneData: { problems: zoneData.problems, compareSources: createSourceComparison(zoneData, clock) },
       calendars,
       calendarReader,
       baseUrl,

@@ -126,7 +126,8 @@ export async function openApi(
   ]);
   const catalogue = createCatalogue(declarations);
   const ssrfGuard = createSsrfGuard({ allowedTargets: options.allowedTargets ?? [] });
-  const bells = createLocalTimeContext({ ownZone: () => "Europe/Berlin", data: machineZoneData() });
+  const zoneData = machineZoneData();
+  const bells = createLocalTimeContext({ ownZone: () => "Europe/Berlin", data: zoneData });
   const behaviours = {
     ...bindHooks({
       clock,
@@ -305,6 +306,7 @@ export async function openApi(
     phoneCache,
     areas,
     bells,
+    zoneData: { problems: zoneData.problems, compareSources: async () => [] },
     calendars,
     calendarReader,
     baseUrl: () => "http://localhost",

@@ -36,6 +36,15 @@ describe("the administration of the appliance", () => {
     ]);
   });
 
+  it("returns the time zone data that bells follow", async () => {
+    const { body } = await call("GET", "/time-zone-data");
+    const sources = body.sources as ContractBody[];
+    expect(sources.map(({ isInUse }) => isInUse)).toEqual(sources.map((_, at) => at === 0));
+    const fromNode = { kind: "node", version: expect.stringMatching(/^20\d\d[a-z]/) };
+    expect(sources).toContainEqual(expect.objectContaining(fromNode));
+    expect([body.problems, body.changes]).toEqual([[], []]);
+  });
+
   it("returns backups, past states, and the start latency of device models", async () => {
     const backups = (await call("GET", "/backups")).body;
     expect(backups).toMatchObject({
@@ -68,7 +77,7 @@ describe("the administration of the appliance", () => {
     expect((await take(calendar, UNKNOWN_ID)).status).toBe(404);
   });
 
-  it.each(["/settings", "/backups", "/health-series", "/start-delays"])(
+  it.each(["/settings", "/backups", "/health-series", "/start-delays", "/time-zone-data"])(
     "shows %s to nobody without permission",
     async (path) => {
       expect(await refusal("GET", path, undefined, stranger)).toBe("403 forbidden");

@@ -38,6 +38,7 @@ export const CONSOLE_PAGES = [
   "/rights",
   "/audit",
   "/system",
+  "/time-zone-data",
   "/applications",
   "/webhooks",
   "/welcome",

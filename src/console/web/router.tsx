@@ -109,6 +109,10 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./features/system/health-page.tsx")),
     ),
     at(
+      "/time-zone-data",
+      lazyRouteComponent(() => import("./features/system/time-zone-data-page.tsx")),
+    ),
+    at(
       "/backups",
       lazyRouteComponent(() => import("./features/system/backups-page.tsx")),
     ),

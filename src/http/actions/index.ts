@@ -64,6 +64,7 @@ import { sessionActions } from "./session.ts";
 import { speechActions } from "./speech.ts";
 import { startDelayActions } from "./start-delays.ts";
 import { subscribableListActions } from "./subscribable-lists.ts";
+import { timeZoneDataActions } from "./time-zone-data.ts";
 import { triggerActions } from "./triggers.ts";
 import { userFilterActions } from "./user-filters.ts";
 import { userProfileActions } from "./user-profiles.ts";
@@ -96,6 +97,7 @@ const FIXED: readonly Action[] = [
   ...alertToneActions,
   ...notificationProfileActions,
   ...startDelayActions,
+  ...timeZoneDataActions,
   ...speechActions,
   ...areaActions,
   ...listFilterActions,

@@ -24,6 +24,7 @@ export const ROUTES = {
   certificate: { resource: "endpoints", methods: ["get", "put", "delete"] },
   settings: { resource: "endpoints", methods: ["get"] },
   backups: { resource: "endpoint-activities", methods: ["get"] },
+  "time-zone-data": { resource: "endpoints", methods: ["get"] },
   "session/domains": { resource: "domains", methods: ["get"] },
   notifications: { resource: "notifications", methods: ["get", "post"] },
   "notifications/{notificationId}": { resource: "notifications", methods: ["get", "delete"] },

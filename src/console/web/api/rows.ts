@@ -235,6 +235,41 @@ export interface BackupsAnswer {
   backups: readonly { name: string; takenAt: string; bytes: number }[];
 }
 
+/** The time zone data of this appliance. */
+export interface TimeZoneDataAnswer {
+  /** The one in use first. */
+  sources: readonly {
+    kind: "installed" | "machine" | "node";
+    version: string | null;
+    arrivedAt: string | null;
+    isInUse: boolean;
+    differs: readonly string[];
+    lacks: readonly string[];
+  }[];
+  problems: readonly string[];
+  /** The newest first. */
+  changes: readonly TimeZoneChange[];
+}
+
+/** What new time zone data did. */
+export interface TimeZoneChange {
+  at: string;
+  before: string;
+  now: string;
+  zones: readonly { name: string; from: string; before: string; now: string }[];
+  rings: number;
+  schedules: number;
+  first: readonly {
+    scheduleId: string;
+    schedule: string;
+    zone: string;
+    localDate: string;
+    localTime: string;
+    before: string;
+    now: string | null;
+  }[];
+}
+
 /** An appliance. */
 export type EndpointRow = RowOf<"Endpoint"> & {
   status: "GREEN" | "YELLOW" | "RED";

@@ -72,6 +72,7 @@ export const NAVIGATION = [
       "/appliances",
       "/backups",
       "/settings",
+      "/time-zone-data",
       "/branding",
       "/bulk-uploads",
       "/load-definitions",

@@ -54,6 +54,7 @@ export const PAGE_HELP = {
   "/system": "monitoring",
   "/system-health": "monitoring#health",
   "/templates": "notifications#templates",
+  "/time-zone-data": "bells#time-zone-data",
   "/webhooks": "monitoring#webhooks-and-event-stream",
   "/welcome": "first-hour",
 } as const satisfies Readonly<Record<string, string>>;

@@ -50,6 +50,7 @@ export const SECTION_TABS = {
     { to: "/link-conflicts", word: "conflict.title" },
     { to: "/backups", word: "backup.title" },
     { to: "/settings", word: "settings.title" },
+    { to: "/time-zone-data", word: "zone-data.title" },
     { to: "/branding", word: "branding.title" },
     { to: "/bulk-uploads", word: "upload.title" },
     { to: "/load-definitions", word: "load.title" },
