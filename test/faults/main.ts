@@ -23,7 +23,7 @@
  * `npm run faults -- clock [NUMBER]`: changes the daemon's clock, suspends and stops the daemon around rings, in all scenes
  * or the one with this number (five minutes for all; needs Debian's faketime): each ring is heard once on time, or late, or
  * recorded as missed.
- * `npm run faults -- time-zones`: compares every time zone of schedules from 1972 to 2060 with Python's zoneinfo on the same
+ * `npm run faults -- time-zones`: compares every time zone of schedules from 1970 to 2060 with Python's zoneinfo on the same
  * database (five minutes), and lists the names that this machine's database lacks or defines differently.
  * `npm run faults -- calendars [FOLDER] [--fuzz N] [--seed S]`: imports the written inputs and all .ics, .xml (CAP), .csv and
  * .zip (roster) files below FOLDER through the API, with `--fuzz` also N mutated files (1000 of them through the API, all by
