@@ -51,11 +51,10 @@ function Sources({ data: { sources, problems } }: { data: TimeZoneDataAnswer }) 
               <Chip tone="good">{t("zone-data.in-use")}</Chip>
             ) : (
               <Chip tone={differs.length > 0 ? "warn" : ""}>
-                {differs.length > 0
-                  ? t("zone-data.differs", { count: differs.length, names: namesOf(differs) })
-                  : t("zone-data.same")}
+                {differs.length > 0 ? t("zone-data.differs", { count: differs.length }) : t("zone-data.same")}
               </Chip>
             )}
+            {differs.length > 0 && <span className="soft">{namesOf(differs)}</span>}
             {lacks.length > 0 && <span className="soft">{t("zone-data.lacks", { count: lacks.length })}</span>}
             {arrivedAt !== null && (
               <span className="soft">
