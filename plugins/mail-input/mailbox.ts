@@ -35,8 +35,8 @@ const SILENCE_TIMEOUT_MS = 90_000;
 const IDLE_AFTER_MS = 200;
 /** Older mails are left alone: they would be refused by their date. */
 const LOOK_BACK_MS = 86_400_000;
-/** A mail that fails this often for reasons that don't lie in it is refused. */
-const MAX_ATTEMPTS = 10;
+/** A mail that still fails after this time, for reasons that don't lie in it, is refused: its date would be too old by now. */
+const MAX_RETRY_SPAN_MS = 3_600_000;
 const MAX_RESPONSE_BYTES = 4 * MAX_MAIL_BYTES;
 
 /**
@@ -46,7 +46,7 @@ const MAX_RESPONSE_BYTES = 4 * MAX_MAIL_BYTES;
  */
 export async function followMailbox(deps: MailboxDeps): Promise<void> {
   const { clock, signal, onState } = deps;
-  const attempts = new Map<number, number>();
+  const failedSince = new Map<number, number>();
   let failures = 0;
   while (!signal.aborted) {
     const client = createClient(deps);
@@ -57,7 +57,7 @@ export async function followMailbox(deps: MailboxDeps): Promise<void> {
       await client.mailboxOpen(deps.mailbox);
       failures = 0;
       onState("up", "");
-      await readUntilClosed(client, deps, attempts);
+      await readUntilClosed(client, deps, failedSince);
     } catch (error) {
       if (!signal.aborted) onState("down", connectionProblem(error, deps));
     } finally {
@@ -92,7 +92,7 @@ function createClient({ host, port, security, certificateAuthority, username, pa
 }
 
 /** Rejects when the connection closes. */
-async function readUntilClosed(client: ImapFlow, deps: MailboxDeps, attempts: Map<number, number>): Promise<never> {
+async function readUntilClosed(client: ImapFlow, deps: MailboxDeps, failedSince: Map<number, number>): Promise<never> {
   let hasNews = true;
   let wake = (): void => {};
   let closed: Error | null = client.usable ? null : new Error("connection closed");
@@ -107,7 +107,7 @@ async function readUntilClosed(client: ImapFlow, deps: MailboxDeps, attempts: Ma
   for (;;) {
     if (closed) throw closed;
     hasNews = false;
-    await readUnseen(client, deps, attempts);
+    await readUnseen(client, deps, failedSince);
     if (hasNews) continue;
     await new Promise<void>((resolve) => {
       const timer = deps.clock.after(POLL_MS, resolve, { background: true });
@@ -120,11 +120,12 @@ async function readUntilClosed(client: ImapFlow, deps: MailboxDeps, attempts: Ma
   }
 }
 
-async function readUnseen(client: ImapFlow, deps: MailboxDeps, attempts: Map<number, number>): Promise<void> {
-  const since = new Date(deps.clock.now() - LOOK_BACK_MS);
-  const found = await client.search({ seen: false, since }, { uid: true });
+/** `failedSince`: when a mail was first delayed (monotonic ms), by UID. */
+async function readUnseen(client: ImapFlow, deps: MailboxDeps, failedSince: Map<number, number>): Promise<void> {
+  const oldest = new Date(deps.clock.now() - LOOK_BACK_MS);
+  const found = await client.search({ seen: false, since: oldest }, { uid: true });
   const uids = (found || []).sort((one, other) => one - other);
-  for (const known of attempts.keys()) if (!uids.includes(known)) attempts.delete(known);
+  for (const known of failedSince.keys()) if (!uids.includes(known)) failedSince.delete(known);
   for (const uid of uids) {
     const message = await client.fetchOne(
       `${uid}`,
@@ -134,12 +135,13 @@ async function readUnseen(client: ImapFlow, deps: MailboxDeps, attempts: Map<num
     // Another reader may have removed it.
     if (!message) continue;
     const verdict = await handle(message, deps);
-    const count = (attempts.get(uid) ?? 0) + 1;
-    if (verdict === "later" && count < MAX_ATTEMPTS) {
-      attempts.set(uid, count);
+    const now = deps.clock.monotonicMs();
+    const since = failedSince.get(uid) ?? now;
+    if (verdict === "later" && now - since < MAX_RETRY_SPAN_MS) {
+      failedSince.set(uid, since);
       continue;
     }
-    attempts.delete(uid);
+    failedSince.delete(uid);
     const flags = verdict === "done" ? ["\\Seen"] : ["\\Seen", "\\Flagged"];
     await client.messageFlagsAdd(`${uid}`, flags, { uid: true });
   }

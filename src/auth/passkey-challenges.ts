@@ -3,8 +3,8 @@ import { setBounded } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 
 /**
- * Challenges of passkeys: short-lived, for one purpose, good once. What was issued is not kept, so that requests of
- * strangers take no memory: a challenge carries its expiry and a MAC with a key that lives as long as the process.
+ * Challenges of passkeys: each expires soon, serves one purpose and can be used once. Issued challenges are not stored, so
+ * anonymous requests use no memory: a challenge carries its expiry and a MAC with a key that lives as long as the process.
  * @source docs/decisions/0469-passkeys.md; W3C Web Authentication Level 3 §13.4.3
  */
 export interface PasskeyChallenges {
