@@ -20,7 +20,7 @@ export interface AttackResult {
   gains: readonly string[];
 }
 
-export const ATTACKS: readonly Attack[] = [
+const ATTACKS: readonly Attack[] = [
   ...ACCESS_ATTACKS,
   ...LOG_IN_ATTACKS,
   ...BROWSER_ATTACKS,
