@@ -7,7 +7,7 @@ import { OUTBOUND_ATTACKS } from "./outbound-attacks.ts";
 /** One thing that an attacker tries. */
 export interface Attack {
   /** Who tries it. */
-  by: "stranger" | "pupil" | "manager of North" | "website" | "owner under attack";
+  by: "stranger" | "pupil" | "manager of North" | "website" | "administrator" | "owner under attack";
   what: string;
   /** Resolves with what was answered, and with what the attacker gained, in words: nothing where it holds. */
   run(world: AttackWorld): Promise<{ answered: string; gains: readonly string[] }>;
@@ -20,12 +20,7 @@ export interface AttackResult {
   gains: readonly string[];
 }
 
-const ATTACKS: readonly Attack[] = [
-  ...ACCESS_ATTACKS,
-  ...LOG_IN_ATTACKS,
-  ...BROWSER_ATTACKS,
-  ...OUTBOUND_ATTACKS,
-];
+const ATTACKS: readonly Attack[] = [...ACCESS_ATTACKS, ...LOG_IN_ATTACKS, ...BROWSER_ATTACKS, ...OUTBOUND_ATTACKS];
 
 /** Tries the attacks whose description contains `only` on a daemon that serves two schools. */
 export async function attackDaemon(only: string, say: (progress: string) => void): Promise<AttackResult[]> {

@@ -66,22 +66,22 @@ const counted = (answers: readonly Received[]): string => {
   return `${answers.length - taken} refused when given, ${taken} when called`;
 };
 
-/** Webhooks, from a manager who may add them. */
+/** Webhooks: not even an administrator may have the appliance call what is inside. */
 function webhooksInside(world: AttackWorld) {
   return withVictim(async (port, caught) => {
     const targets = [...inside(port), `${world.attackerUrl}/?to=${encodeURIComponent(`http://127.0.0.1:${port}/`)}`];
     const answers: Received[] = [];
     for (const [at, url] of targets.entries()) {
       const json = { name: `inside ${at}`, spec: "/distribution-lists/*", type: "webhook", url };
-      answers.push(await world.ask("POST", "/triggers", { token: world.manager.token, json }));
+      answers.push(await world.ask("POST", "/triggers", { token: world.first.token, json }));
     }
     await world.ask("POST", "/distribution-lists", {
-      token: world.manager.token,
+      token: world.first.token,
       json: { name: "fires the webhooks" },
     });
     const reasons = await outcomes(world, answers);
     for (const { status, body } of answers)
-      if (status < 300) await world.ask("DELETE", `/triggers/${body.id}`, { token: world.manager.token });
+      if (status < 300) await world.ask("DELETE", `/triggers/${body.id}`, { token: world.first.token });
     return {
       answered: counted(answers),
       gains: [
@@ -99,7 +99,7 @@ async function outcomes(world: AttackWorld, answers: readonly Received[]): Promi
   for (const { status, body } of answers) {
     if (status >= 300) continue;
     for (let tries = 0; tries < 100; tries++) {
-      const { data } = (await world.ask("GET", `/triggers/${body.id}/deliveries`, { token: world.manager.token })).body;
+      const { data } = (await world.ask("GET", `/triggers/${body.id}/deliveries`, { token: world.first.token })).body;
       const tried = (data as { attempts: number; reason: string | null }[] | undefined)?.find(
         ({ attempts }) => attempts > 0,
       );
@@ -162,7 +162,7 @@ async function moveSecret(world: AttackWorld) {
 }
 
 export const OUTBOUND_ATTACKS: readonly Attack[] = [
-  { by: "manager of North", what: "adds webhooks that lead inside (SSRF)", run: webhooksInside },
+  { by: "administrator", what: "adds webhooks that lead inside (SSRF)", run: webhooksInside },
   { by: "manager of North", what: "subscribes to calendars that lie inside (SSRF)", run: calendarsInside },
   { by: "manager of North", what: "moves a plugin with a kept secret to another server", run: moveSecret },
 ];
