@@ -121,6 +121,8 @@ async function bundle(root, part) {
     dir: join(root, "dist"),
     format: "esm",
     sourcemap: true,
+    // Names and lines are what a stack needs; the text itself would triple what a start reads.
+    sourcemapExcludeSources: true,
     entryFileNames: "[name].js",
     chunkFileNames: `${chunks}/[name]-[hash].js`,
     codeSplitting: {

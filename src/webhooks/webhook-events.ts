@@ -1,7 +1,7 @@
 import { type Catalogue, pathParams, tableName } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { AccessScope, SqlValue, StoreReader } from "../store/store.ts";
-import { buildTableLayout } from "../store/table-layout.ts";
+import { buildTableLayout, encodeColumnValue } from "../store/table-layout.ts";
 
 /** A row in an audit entry: API form, unset fields omitted. */
 export type RowSnapshot = Readonly<Record<string, unknown>> & { id: string };
@@ -74,13 +74,21 @@ export function wasVisible(
   if (visible === "all" || visible === "none") return visible === "all";
   const columns = [`(SELECT pk FROM ${tableName(resource)} WHERE id = ?) AS pk`, "? AS id"];
   const params: SqlValue[] = [row.id, row.id];
+  const addValue = (name: string, value: SqlValue): void => {
+    columns.push(`? AS ${name}`);
+    params.push(value);
+  };
   const addKey = (name: string, table: string, id: unknown): void => {
     columns.push(`(SELECT pk FROM ${table} WHERE id = ?) AS ${name}`);
     params.push(typeof id === "string" ? id : null);
   };
-  if (resource.scope === "domain") addKey("domain_pk", "domains", row.domainId);
-  for (const { field, name, target } of buildTableLayout(resource, catalogue).columns) {
+  if (resource.scope === "domain") {
+    addKey("domain_pk", "domains", row.domainId);
+    addValue("also_in", Array.isArray(row.alsoIn) ? JSON.stringify(row.alsoIn) : null);
+  }
+  for (const { field, name, target, spec } of buildTableLayout(resource, catalogue).columns) {
     if (target) addKey(name, target, row[field]);
+    else if (field === resource.domainField || field === "isShared") addValue(name, encodeColumnValue(spec, row[field]));
     else columns.push(`NULL AS ${name}`);
   }
   const sql = `SELECT 1 FROM (SELECT ${columns.join(", ")}) t WHERE (${visible.sql})`;

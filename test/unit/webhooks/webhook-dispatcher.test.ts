@@ -109,6 +109,20 @@ describe("webhook delivery", () => {
     ]);
   });
 
+  it("reports the changes in the domain of an owner whose permissions hold there only", async () => {
+    const [north, south] = [await at.domain("North"), await at.domain("South")];
+    const owner = await at.userOf(north, "Owner", "get /distribution-lists/*", "post /triggers");
+    const { id } = await at.trigger({ url: receiver.url }, owner.by());
+    const all = await at.trigger({ url: receiver.url });
+    await at.restart();
+    const made: string[] = [];
+    for (const where of [{ domainId: north }, { domainId: south }, { domainId: south, alsoIn: [north] }])
+      made.push((await at.store.create(distributionLists, { name: "L" }, at.system, where)).id);
+    await delivered(all.id, 3);
+    await delivered(id, 2);
+    expect(at.deliveries(id).map(({ resourceId }) => resourceId)).toEqual([made[0], made[2]]);
+  });
+
   it("changes its owner with the URL and is deleted with the owner", async () => {
     const first = await at.user("First", "get /distribution-lists/*");
     const { id } = await at.trigger({ url: receiver.url }, first.by());

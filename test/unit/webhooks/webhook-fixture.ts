@@ -38,6 +38,9 @@ export interface WebhookFixture {
   rename(id: string, name: string): Promise<void>;
   /** A user with permissions given as `verb spec`, as one who acts. */
   user(name: string, ...grants: string[]): Promise<{ id: string; by(): ActorContext }>;
+  /** As `user`, but the user and the permissions belong to a domain. */
+  userOf(domainId: string, name: string, ...grants: string[]): Promise<{ id: string; by(): ActorContext }>;
+  domain(name: string): Promise<string>;
   row(id: string): RowOf<typeof triggers>;
   deliveries(triggerId: string): RowOf<typeof triggerDeliveries>[];
   /** Resolves when the test holds; looks after each turn of the event loop. */
@@ -63,11 +66,22 @@ export async function openWebhookFixture(allowedTargets: readonly string[] = ["1
   });
   const access = createAccessControl({ store, catalogue, clock, events });
   const system = access.systemContext("test");
-  await store.create(domains, { name: "Root" }, system);
+  const root = await store.create(domains, { name: "Root" }, system);
   let webhooks: WebhookDispatcher | null = null;
   const stop = async (): Promise<void> => {
     await webhooks?.stop();
     webhooks = null;
+  };
+  const addUser = async (within: { domainId?: string }, name: string, grants: readonly string[]) => {
+    const row = await store.create(users, { name }, system, within);
+    for (const grant of grants) {
+      const [verb, spec] = grant.split(" ");
+      await store.create(userPermissions, { userId: row.id, verb, spec, ...within }, system);
+    }
+    const { id: userId, pk: userPk } = row;
+    const principal = { userId, userPk, name, email: null, tokenId: "", scopes: null, accessToken: null };
+    const actor = { kind: "user" as const, userId, name, address: null };
+    return { id: userId, by: () => ({ actor, scope: access.resolveScope(principal, null) }) };
   };
   return {
     ...{ store, access, clock, events, catalogue, system, stop },
@@ -89,24 +103,9 @@ export async function openWebhookFixture(allowedTargets: readonly string[] = ["1
     async rename(id, name) {
       await store.update(distributionLists, id, { name }, system);
     },
-    async user(name, ...grants) {
-      const row = await store.create(users, { name }, system);
-      for (const grant of grants) {
-        const [verb, spec] = grant.split(" ");
-        await store.create(userPermissions, { userId: row.id, verb, spec }, system);
-      }
-      const principal = {
-        userId: row.id,
-        userPk: row.pk,
-        name,
-        email: null,
-        tokenId: "",
-        scopes: null,
-        accessToken: null,
-      };
-      const actor = { kind: "user" as const, userId: row.id, name, address: null };
-      return { id: row.id, by: () => ({ actor, scope: access.resolveScope(principal, null) }) };
-    },
+    user: (name, ...grants) => addUser({}, name, grants),
+    userOf: (domainId, name, ...grants) => addUser({ domainId }, name, grants),
+    domain: async (name) => (await store.create(domains, { name, parentId: root.id }, system)).id,
     row: (id) => store.get(triggers, id) as RowOf<typeof triggers>,
     deliveries: (triggerId) => store.find(triggerDeliveries, { triggerId }),
     async until(test) {
