@@ -88,7 +88,8 @@ export function wasVisible(
   }
   for (const { field, name, target, spec } of buildTableLayout(resource, catalogue).columns) {
     if (target) addKey(name, target, row[field]);
-    else if (field === resource.domainField || field === "isShared") addValue(name, encodeColumnValue(spec, row[field]));
+    else if (field === resource.domainField || field === "isShared")
+      addValue(name, encodeColumnValue(spec, row[field]));
     else columns.push(`NULL AS ${name}`);
   }
   const sql = `SELECT 1 FROM (SELECT ${columns.join(", ")}) t WHERE (${visible.sql})`;

@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
 import { attackDaemon } from "../faults/attack/attack.ts";
 
-it("gives nothing to pages elsewhere and to requests that lead inside", async () => {
-  const results = await attackDaemon("(", () => undefined);
-  expect(results.length).toBeGreaterThan(4);
+const SAMPLE = ["(CSRF)", "(CORS)", "(SSRF)", "(DNS rebinding)", "(request smuggling)", "kept secret", "uploads"];
+
+it("gains nothing from websites, uploads, moved secrets and requests that lead inside", async () => {
+  const results = await attackDaemon(SAMPLE, () => undefined);
+  expect(results.length).toBe(SAMPLE.length + 1);
   expect(results.filter(({ gains }) => gains.length > 0)).toEqual([]);
 });

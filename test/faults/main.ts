@@ -154,7 +154,7 @@ if (what === undefined) {
   process.exitCode =
     broken.length === 0 && verdicts.length > 0 && figures.alive && figures.turnMaxMs <= MAX_LOOP_DELAY_MS ? 0 : 1;
 } else if (what === "attack") {
-  const results = await attackDaemon(number ?? "", say);
+  const results = await attackDaemon([number ?? ""], say);
   process.stdout.write(`| Who | Tries | Answered | Gains |\n| --- | --- | --- | --- |\n${attackTable(results)}\n`);
   const successes = results.filter(({ gains }) => gains.length > 0);
   process.stdout.write(`${JSON.stringify({ attacks: results.length, successes: successes.length })}\n`);

@@ -1,5 +1,5 @@
 import type { Attack } from "./attack.ts";
-import type { AttackWorld, Received } from "./attack-world.ts";
+import { type AttackWorld, control, countStatuses, isOk, type Received } from "./attack-world.ts";
 
 interface Operation {
   method: string;
@@ -13,7 +13,15 @@ const NO_ROW = "01900000-0000-7000-8000-000000000000";
 const FOR_ONESELF =
   /^\/\/api\/v1\/(session|me|openapi|docs|tts|dashboard|time-zones|emergencies$|notification-profiles|password-strength)|\/(search|validate)$/;
 
-const ok = ({ status }: Received): boolean => status >= 200 && status < 300;
+/** Patterns of `METHOD /path` that the OpenAPI document knows. */
+async function declaredOperations(world: AttackWorld): Promise<RegExp[]> {
+  const { body } = await world.ask("GET", "/openapi.json", { token: world.first.token });
+  return Object.entries(body.paths as Record<string, object>).flatMap(([path, methods]) =>
+    Object.keys(methods).map(
+      (method) => new RegExp(`^${method.toUpperCase()} ${path.replace(/^\/v1/, "").replace(/\{\w+\}/g, "[^/]+")}$`),
+    ),
+  );
+}
 
 /** All operations of the OpenAPI document, with ids that the attacker may have seen in a link. */
 async function operations(world: AttackWorld): Promise<Operation[]> {
@@ -24,11 +32,17 @@ async function operations(world: AttackWorld): Promise<Operation[]> {
         .filter(([method]) => ["get", "put", "post", "delete"].includes(method))
         .map(([method, { security }]) => ({
           method: method.toUpperCase(),
-          path: `//api${path}`.replace(/\{(\w+)\}/g, (_, name: string) => idFor(world, path, name)),
+          path: `//api${path}${rowInQuery(world, method, path)}`.replace(/\{(\w+)\}/g, (_, name: string) =>
+            idFor(world, path, name),
+          ),
           isPublic: security !== undefined && security.length === 0,
         })),
   );
 }
+
+/** Rows of a collection are changed and deleted by an id in the query, too. */
+const rowInQuery = (world: AttackWorld, method: string, path: string): string =>
+  ["put", "delete"].includes(method) && !path.endsWith("}") ? `?id=${idFor(world, path, "id")}` : "";
 
 function idFor({ southRows, first, south }: AttackWorld, path: string, name: string): string {
   const [collection = ""] = path.split("/").filter((part) => !["", "onprem", "v1"].includes(part));
@@ -50,18 +64,9 @@ const secretsOf = ({ neighbour, southRows }: AttackWorld): string[] => [
 
 /** What of the answer the attacker should not have read; what was in the request itself is no news. */
 function read(answer: Received, request: string, words: readonly string[]): string[] {
-  if (!ok(answer)) return [];
+  if (!isOk(answer)) return [];
   return words.filter((word) => answer.text.includes(word) && !request.includes(word));
 }
-
-const statuses = (answers: readonly Received[]): string => {
-  const counts = new Map<number, number>();
-  for (const { status } of answers) counts.set(status, (counts.get(status) ?? 0) + 1);
-  return [...counts]
-    .sort(([a], [b]) => a - b)
-    .map(([status, count]) => `${count} x ${status}`)
-    .join(", ");
-};
 
 /** Every operation, one after the other; `gain` says what an answer brought. */
 async function tryAll(
@@ -84,23 +89,29 @@ async function tryAll(
     if (answer.status >= 500 && answer.status !== 501 && answer.status !== 503)
       gains.push(`${operation.method} ${operation.path} was answered ${answer.status}`);
   }
-  return { answered: statuses(answers), gains };
+  return { answered: countStatuses(answers), gains };
 }
 
-/** An attack that fails for everybody proves nothing: what must succeed beside it. */
-const control = (holds: boolean, what: string): string[] => (holds ? [] : [`proves nothing: ${what}`]);
+type Tried = readonly [method: string, path: string, json?: unknown];
 
 /** Requests one after the other; each that succeeds is a gain. */
-async function allRefused(world: AttackWorld, token: string, requests: readonly [string, string, unknown?][]) {
+async function allRefused(world: AttackWorld, token: string, requests: readonly Tried[]) {
   const answers: Received[] = [];
   const gains: string[] = [];
+  const known = await declaredOperations(world);
   for (const [method, path, json] of requests) {
+    gains.push(
+      ...control(
+        known.some((pattern) => pattern.test(`${method} ${path}`)),
+        `${method} ${path} does not exist`,
+      ),
+    );
     const answer = await world.ask(method, path, { token, ...(json === undefined ? {} : { json }) });
     answers.push(answer);
-    if (ok(answer)) gains.push(`${method} ${path} was answered ${answer.status}: ${answer.text.slice(0, 120)}`);
+    if (isOk(answer)) gains.push(`${method} ${path} was answered ${answer.status}: ${answer.text.slice(0, 120)}`);
     if (answer.status >= 500) gains.push(`${method} ${path} was answered ${answer.status}`);
   }
-  return { answered: statuses(answers), gains };
+  return { answered: countStatuses(answers), gains };
 }
 
 /** Every list and row, as an administrator and as a pupil. */
@@ -109,7 +120,7 @@ async function readAll(world: AttackWorld) {
   // The stream of events does not end.
   const isRead = ({ method, path }: Operation): boolean => method === "GET" && !path.endsWith("/events");
   await tryAll(world, isRead, { token: world.first.token }, (answer) => {
-    if (ok(answer)) asAdministrator += 1;
+    if (isOk(answer)) asAdministrator += 1;
     return null;
   });
   const result = await tryAll(world, isRead, { token: world.pupil.token }, (answer, { path }) => {
@@ -125,7 +136,7 @@ async function reachIntoSouth(world: AttackWorld) {
   const { manager, southRows, south } = world;
   const answers: Received[] = [];
   const own = await world.ask("POST", "/distribution-lists", { token: manager.token, json: { name: "North parents" } });
-  const gains: string[] = control(ok(own), `a list in North was answered ${own.status}`);
+  const gains: string[] = control(isOk(own), `a list in North was answered ${own.status}`);
   for (const [collection, id] of Object.entries(southRows)) {
     const paths = [
       `/${collection}/${id}`,
@@ -148,7 +159,7 @@ async function reachIntoSouth(world: AttackWorld) {
     for (const path of [`/${collection}`, `/${collection}/${id}`]) {
       const answer = await world.ask("GET", path, asSouth);
       answers.push(answer);
-      if (read(answer, path, [id]).length > 0 || (ok(answer) && path.endsWith(id)))
+      if (read(answer, path, [id]).length > 0 || (isOk(answer) && path.endsWith(id)))
         gains.push(`GET ${path} as South was answered ${answer.status}`);
     }
     for (const [method, json] of [
@@ -158,33 +169,48 @@ async function reachIntoSouth(world: AttackWorld) {
       const sent = { token: manager.token, ...(json ? { json } : {}) };
       const answer = await world.ask(method, `/${collection}/${id}`, sent);
       answers.push(answer);
-      if (ok(answer)) gains.push(`${method} /${collection}/${id} was answered ${answer.status}`);
+      if (isOk(answer)) gains.push(`${method} /${collection}/${id} was answered ${answer.status}`);
     }
     const taken = await world.ask("POST", `/domains/${world.north}/${collection}`, {
       token: manager.token,
       json: { id },
     });
     answers.push(taken);
-    if (ok(taken)) gains.push(`${collection} of South joined North`);
+    if (isOk(taken)) gains.push(`${collection} of South joined North`);
   }
-  return { answered: statuses(answers), gains };
+  return { answered: countStatuses(answers), gains };
 }
 
+const scenarioWith = (messageTemplateId: string | undefined): object => ({
+  ...{ name: "x", type: "standard", backgroundColor: "#ff0000" },
+  messages: [{ name: "x", messageTemplateId }],
+});
+
 /** Names rows of South in what is made in North: to send to them, or to be told what they are. */
-function sendToSouth(world: AttackWorld) {
-  const lists = world.southRows["distribution-lists"];
-  const template = world.southRows["message-templates"];
-  const group = world.southRows["device-groups"];
-  return allRefused(world, world.manager.token, [
-    ["POST", "/notifications", { subject: "x", distributionListIds: [lists] }],
-    ["POST", "/notifications", { messageTemplateId: template, userIds: [world.manager.id] }],
-    ["POST", "/notifications", { subject: "x", deviceGroupIds: [group] }],
-    ["POST", "/notifications", { subject: "x", userIds: [world.neighbour.id] }],
-    ["POST", "/notifications", { subject: "x", userIds: [world.first.userId] }],
-    ["POST", "/message-templates", { name: "x", subject: "x", distributionListIds: [lists] }],
-    ["POST", "/device-groups", { name: "x", filterType: "ACCEPT", baseDeviceGroupIds: [group] }],
-    ["POST", "/scenarios", { name: "x", messageTemplateId: template }],
+async function sendToSouth(world: AttackWorld) {
+  const { manager, neighbour, pupil, first, southRows, northRows } = world;
+  const token = manager.token;
+  const asked = (rows: Record<string, string>, person: string): Tried[] => [
+    ["POST", "/notifications", { subject: "x", distributionListIds: [rows["distribution-lists"]] }],
+    ["POST", "/notifications", { messageTemplateId: rows["message-templates"] }],
+    ["POST", "/notifications", { subject: "x", deviceGroupIds: [rows["device-groups"]] }],
+    ["POST", "/notifications", { subject: "x", userIds: [person] }],
+    ["POST", "/message-templates", { name: "x", subject: "x", distributionListIds: [rows["distribution-lists"]] }],
+    ["POST", "/device-groups", { name: "x", filterType: "ACCEPT", baseDeviceGroupIds: [rows["device-groups"]] }],
+    ["POST", "/scenarios", scenarioWith(rows["message-templates"])],
+  ];
+  const inNorth: Received[] = [];
+  for (const [method, path, json] of asked(northRows, pupil.id))
+    inNorth.push(await world.ask(method, path, { token, json }));
+  const refused = await allRefused(world, token, [
+    ...asked(southRows, neighbour.id),
+    ["POST", "/notifications", { subject: "x", userIds: [first.userId] }],
   ]);
+  const reached = control(inNorth.every(isOk), `the same in North: ${countStatuses(inNorth)}`);
+  return {
+    answered: `${refused.answered} (in North: ${countStatuses(inNorth)})`,
+    gains: [...refused.gains, ...reached],
+  };
 }
 
 async function becomeSuper(world: AttackWorld) {
@@ -212,8 +238,6 @@ async function becomeSuper(world: AttackWorld) {
     ["PUT", "/certificate", { certificate: "x", privateKey: "x" }],
     ["PUT", `/domains/${first.domainId}`, { name: "Mine" }],
     ["POST", "/domains", { name: "Attic", parentId: south }],
-    ["DELETE", "/audit"],
-    ["PUT", "/audit", {}],
   ]);
   const self = await world.ask("GET", `/security-groups/${administrators}/members`, { token: first.token });
   const joined = (self.body.data as { userId?: string; id: string }[]).some((row) =>
@@ -239,7 +263,7 @@ async function assignInternals(world: AttackWorld) {
     },
   });
   const gains: string[] = [];
-  if (ok(answer)) {
+  if (isOk(answer)) {
     const made = (await world.ask("GET", `/users/${answer.body.id}`, { token: first.token })).body;
     if (made.id === first.userId) gains.push("the id was taken over");
     if (made.domainId === south) gains.push("the user is in South");
@@ -254,18 +278,17 @@ async function replayKey(world: AttackWorld) {
   const json = { name: "Secret list of the head" };
   await world.ask("POST", "/distribution-lists", { token: world.first.token, json, headers });
   const answer = await world.ask("POST", "/distribution-lists", { token: world.pupil.token, json, headers });
-  return { answered: String(answer.status), gains: ok(answer) ? ["the answer to the administrator"] : [] };
+  return { answered: String(answer.status), gains: isOk(answer) ? ["the answer to the administrator"] : [] };
 }
 
 /** The page pointer of an administrator, in the hands of a pupil. */
 async function borrowPointer(world: AttackWorld) {
   const page = await world.ask("GET", "/users?limit=1", { token: world.first.token });
-  const next = String(page.body.next ?? page.body.nextPage ?? page.headers.link ?? "");
-  const start = /start=([^&>"]+)/.exec(next)?.[1] ?? next;
-  const answer = await world.ask("GET", `/users?limit=100&start=${encodeURIComponent(decodeURIComponent(start))}`, {
-    token: world.pupil.token,
-  });
-  return { answered: String(answer.status), gains: read(answer, "", secretsOf(world)) };
+  const path = `/users?limit=100&start=${encodeURIComponent(page.body.next ?? "")}`;
+  const own = await world.ask("GET", path, { token: world.first.token });
+  const answer = await world.ask("GET", path, { token: world.pupil.token });
+  const gains = control(own.text.includes(world.neighbour.email), `the administrator's page: ${own.status}`);
+  return { answered: String(answer.status), gains: [...gains, ...read(answer, "", secretsOf(world))] };
 }
 
 /** ETags tell whether a row is there. */
@@ -280,7 +303,7 @@ async function askByTag(world: AttackWorld) {
     );
   const none = await world.ask("GET", `/users/${NO_ROW}`, { token: world.pupil.token });
   const gains = answers.filter(({ status }) => status !== none.status).map(({ status }) => `answered ${status}`);
-  return { answered: statuses(answers), gains };
+  return { answered: countStatuses(answers), gains };
 }
 
 export const ACCESS_ATTACKS: readonly Attack[] = [
@@ -292,7 +315,7 @@ export const ACCESS_ATTACKS: readonly Attack[] = [
         world,
         ({ isPublic }) => !isPublic,
         { json: { name: "x" } },
-        (answer) => (ok(answer) ? `answered ${answer.status}` : null),
+        (answer) => (isOk(answer) ? `answered ${answer.status}` : null),
       ),
   },
   {
@@ -303,7 +326,7 @@ export const ACCESS_ATTACKS: readonly Attack[] = [
         world,
         ({ isPublic }) => !isPublic,
         { token: "carillon_invented", json: { name: "x" } },
-        (answer) => (ok(answer) ? `answered ${answer.status}` : null),
+        (answer) => (isOk(answer) ? `answered ${answer.status}` : null),
       ),
   },
   {
@@ -319,7 +342,7 @@ export const ACCESS_ATTACKS: readonly Attack[] = [
         world,
         ({ method, path, isPublic }) => method !== "GET" && !isPublic && !FOR_ONESELF.test(path),
         { token: world.pupil.token, json: { name: "x" } },
-        (answer) => (ok(answer) ? `answered ${answer.status}: ${answer.text.slice(0, 80)}` : null),
+        (answer) => (isOk(answer) ? `answered ${answer.status}: ${answer.text.slice(0, 80)}` : null),
       ),
   },
   { by: "manager of North", what: "reads, finds and changes what belongs to South", run: reachIntoSouth },

@@ -45,6 +45,8 @@ export interface AttackWorld {
   /** A user of South, with a list, a template and a site there. */
   neighbour: Person;
   southRows: Record<string, string>;
+  /** Rows of the same kinds in North. */
+  northRows: Record<string, string>;
   daemon: RunningDaemon;
   /** Requests that reached the attacker's own web server, as `GET /path`. */
   caught: { line: string; headers: IncomingHttpHeaders; body: string }[];
@@ -59,6 +61,42 @@ export const PASSWORD = "correct horse battery";
 const SETTINGS = `network: {allowedTargets: [127.66.66.66], multicastInterface: 127.0.0.1}
 api: {requestsPerMinute: {token: 0, address: 0}}
 `;
+
+/** How often which status was answered, in words. */
+export function countStatuses(answers: readonly Pick<Received, "status">[]): string {
+  const counts = new Map<number, number>();
+  for (const { status } of answers) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return [...counts]
+    .sort(([a], [b]) => a - b)
+    .map(([status, count]) => `${count} x ${status}`)
+    .join(", ");
+}
+
+/** An attack that fails for everybody proves nothing: what must succeed beside it. */
+export const control = (holds: boolean, what: string): string[] => (holds ? [] : [`proves nothing: ${what}`]);
+
+export const isOk = ({ status }: Pick<Received, "status">): boolean => status >= 200 && status < 300;
+
+/** Fields of the log-in page, of any kind, and what the browser sends with them. */
+export interface LogIn {
+  email: unknown;
+  password: unknown;
+  from?: string;
+  cookie?: string;
+}
+
+export function logIn(world: AttackWorld, { email, password, from, cookie }: LogIn): Promise<Received> {
+  return world.ask("POST", "//api/login", {
+    json: { email, password },
+    headers: { origin: world.url },
+    ...(from ? { from } : {}),
+    ...(cookie ? { cookie } : {}),
+  });
+}
+
+/** The cookies that an answer sets, as a browser sends them back. */
+export const cookiesOf = ({ headers }: Received): string =>
+  (headers["set-cookie"] ?? []).map((each) => each.split(";", 1)[0]).join("; ");
 
 /** Sets the world up, runs `work` in it and removes it. */
 export async function inAttackWorld<T>(work: (world: AttackWorld) => Promise<T>): Promise<T> {
@@ -169,14 +207,20 @@ async function populate(ask: AttackWorld["ask"], first: InitOutput) {
       }
     }
   }
-  const inSouth = async (path: string, json: object): Promise<string> =>
-    (await admin("POST", `${path}?domain=${south}`, json)).id;
-  const southRows = {
-    "distribution-lists": await inSouth("/distribution-lists", { name: "South parents" }),
-    "message-templates": await inSouth("/message-templates", { name: "South lockdown", subject: "South lockdown" }),
-    "device-groups": await inSouth("/device-groups", { name: "South rooms", filterType: "ACCEPT" }),
-    sites: await inSouth("/sites", { name: "South campus" }),
-    users: neighbour.id,
+  const rowsOf = async (name: string, at: string, user: Person): Promise<Record<string, string>> => {
+    const make = async (path: string, json: object): Promise<string> =>
+      (await admin("POST", `${path}?domain=${at}`, json)).id;
+    return {
+      "distribution-lists": await make("/distribution-lists", { name: `${name} parents` }),
+      "message-templates": await make("/message-templates", {
+        ...{ name: `${name} lockdown`, subject: `${name} lockdown`, userIds: [user.id] },
+      }),
+      "device-groups": await make("/device-groups", { name: `${name} rooms`, filterType: "ACCEPT" }),
+      sites: await make("/sites", { name: `${name} campus` }),
+      users: user.id,
+    };
   };
-  return { north, south, pupil, manager, neighbour, southRows };
+  const southRows = await rowsOf("South", south, neighbour);
+  const northRows = await rowsOf("North", north, pupil);
+  return { north, south, pupil, manager, neighbour, southRows, northRows };
 }

@@ -22,12 +22,12 @@ export interface AttackResult {
 
 const ATTACKS: readonly Attack[] = [...ACCESS_ATTACKS, ...LOG_IN_ATTACKS, ...BROWSER_ATTACKS, ...OUTBOUND_ATTACKS];
 
-/** Tries the attacks whose description contains `only` on a daemon that serves two schools. */
-export async function attackDaemon(only: string, say: (progress: string) => void): Promise<AttackResult[]> {
+/** Tries the attacks whose description contains one of `words` on a daemon that serves two schools. */
+export async function attackDaemon(words: readonly string[], say: (progress: string) => void): Promise<AttackResult[]> {
   return inAttackWorld(async (world) => {
     const results: AttackResult[] = [];
     for (const { by, what, run } of ATTACKS) {
-      if (!what.includes(only)) continue;
+      if (!words.some((word) => what.includes(word))) continue;
       const { answered, gains } = await run(world);
       results.push({ by, what, answered, gains });
       say(`${gains.length === 0 ? "held  " : "GAINED"} ${by}: ${what}: ${answered} ${gains.join("; ")}`);

@@ -2,20 +2,26 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { WebSocket } from "ws";
 import type { Attack } from "./attack.ts";
-import { type AttackWorld, PASSWORD, type Received } from "./attack-world.ts";
+import {
+  type AttackWorld,
+  control,
+  cookiesOf,
+  countStatuses,
+  isOk,
+  logIn,
+  PASSWORD,
+  type Received,
+} from "./attack-world.ts";
 
 const EVIL = "https://evil.example";
+/** One transparent pixel. */
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+  "base64",
+);
 
-async function sessionOf(world: AttackWorld, email: string): Promise<string> {
-  const answer = await world.ask("POST", "//api/login", {
-    json: { email, password: PASSWORD },
-    headers: { origin: world.url },
-    from: "127.30.1.1",
-  });
-  return (answer.headers["set-cookie"] ?? []).map((each) => each.split(";", 1)[0]).join("; ");
-}
-
-const distinct = (answers: readonly Received[]): string => [...new Set(answers.map(({ status }) => status))].join(", ");
+const sessionOf = async (world: AttackWorld, email: string): Promise<string> =>
+  cookiesOf(await logIn(world, { email, password: PASSWORD, from: "127.30.1.1" }));
 
 /** A page elsewhere makes the browser of an administrator send changes. */
 async function forgeRequests(world: AttackWorld) {
@@ -45,11 +51,11 @@ async function forgeRequests(world: AttackWorld) {
   const made = await world.ask("GET", "/distribution-lists?name=Forged", { token: world.first.token });
   const there = (await world.ask("GET", `/users/${world.pupil.id}`, { token: world.first.token })).status;
   const own = { origin: world.url, ...json, ...console };
-  const control = await world.ask("POST", "/distribution-lists", { cookie, headers: own, body: '{"name":"Own"}' });
+  const fromConsole = await world.ask("POST", "/distribution-lists", { cookie, headers: own, body: '{"name":"Own"}' });
   return {
-    answered: distinct(answers),
+    answered: countStatuses(answers),
     gains: [
-      ...(control.status < 300 ? [] : [`proves nothing: the console's request was answered ${control.status}`]),
+      ...control(isOk(fromConsole), `the console's request was answered ${fromConsole.status}`),
       ...(made.body.total > 0 ? [`${made.body.total} lists were made`] : []),
       ...(there === 200 ? [] : ["a user was deleted"]),
     ],
@@ -79,7 +85,7 @@ async function readAcross(world: AttackWorld) {
     if (/x-carillon-console/i.test(String(preflight.headers["access-control-allow-headers"] ?? "")))
       gains.push(`${origin} may send the console's header`);
   }
-  return { answered: distinct(answers), gains };
+  return { answered: countStatuses(answers), gains };
 }
 
 /** A page elsewhere opens the live feed with the cookie of an administrator. */
@@ -118,7 +124,7 @@ async function frame(world: AttackWorld) {
     if (!/(script-src|default-src) '(self|none)'/.test(policy) || /script-src[^;]*unsafe/.test(policy))
       gains.push(`${path} runs scripts from elsewhere`);
   }
-  return { answered: distinct(answers), gains };
+  return { answered: countStatuses(answers), gains };
 }
 
 /** Another name in the Host header: rebinding, and poisoned links. */
@@ -143,7 +149,7 @@ async function otherHost(world: AttackWorld) {
     headers: { "x-forwarded-host": "evil.example", forwarded: "host=evil.example", "x-forwarded-proto": "https" },
   });
   if (forwarded.text.includes("evil.example")) gains.push("X-Forwarded-Host is taken into links");
-  return { answered: distinct([...answers, forwarded]), gains };
+  return { answered: countStatuses([...answers, forwarded]), gains };
 }
 
 /** Files outside of what is served. */
@@ -240,7 +246,7 @@ async function plantMarkup(world: AttackWorld) {
     const isPage = /html|svg|xml/.test(String(answer.headers["content-type"] ?? ""));
     if (isPage && answer.text.includes(`<script>fetch("${EVIL}`)) gains.push(`${path.slice(0, 40)} runs it`);
   }
-  return { answered: distinct(answers), gains };
+  return { answered: countStatuses(answers), gains };
 }
 
 /** Images that are pages, archives that unpack elsewhere. */
@@ -253,20 +259,24 @@ async function uploadPages(world: AttackWorld) {
     ["../../../../tmp/attack.png", "image/png", "no image"],
     ["plan.png\0.html", "image/png", `GIF89a<script>alert(1)</script>`],
   ];
-  const answers: Received[] = [];
-  const gains: string[] = [];
-  for (const [name, type, content] of files) {
+  const upload = (name: string, type: string, content: string | Buffer): Promise<Received> => {
     const edge = "attack-edge";
-    const body = `--${edge}\r\nContent-Disposition: form-data; name="name"\r\n\r\nEvil\r\n--${edge}\r\nContent-Disposition: form-data; name="logo"; filename="${name}"\r\nContent-Type: ${type}\r\n\r\n${content}\r\n--${edge}--\r\n`;
-    const answer = await world.ask("POST", "/brandings", {
-      token: world.manager.token,
+    const head = `--${edge}\r\nContent-Disposition: form-data; name="name"\r\n\r\nLogo\r\n--${edge}\r\nContent-Disposition: form-data; name="logo"; filename="${name}"\r\nContent-Type: ${type}\r\n\r\n`;
+    return world.ask("POST", "/brandings", {
+      token: world.first.token,
       headers: { "content-type": `multipart/form-data; boundary=${edge}` },
-      body,
+      body: Buffer.concat([Buffer.from(head), Buffer.from(content), Buffer.from(`\r\n--${edge}--\r\n`)]),
     });
+  };
+  const image = await upload("plan.png", "image/png", PNG);
+  const gains = control(isOk(image), `a real image was answered ${image.status}`);
+  const answers: Received[] = [];
+  for (const [name, type, content] of files) {
+    const answer = await upload(name, type, content);
     answers.push(answer);
-    if (answer.status < 300 && answer.body.logo) gains.push(`${JSON.stringify(name)} as ${type} was kept`);
+    if (isOk(answer) && answer.body.logo) gains.push(`${JSON.stringify(name)} as ${type} was kept`);
   }
-  return { answered: distinct(answers), gains };
+  return { answered: `${countStatuses(answers)} (a real image: ${image.status})`, gains };
 }
 
 export const BROWSER_ATTACKS: readonly Attack[] = [
@@ -278,5 +288,5 @@ export const BROWSER_ATTACKS: readonly Attack[] = [
   { by: "stranger", what: "reads files outside of those that are served", run: climb },
   { by: "stranger", what: "hides a second request in the first (request smuggling)", run: smuggle },
   { by: "manager of North", what: "writes markup into names and messages that others look at", run: plantMarkup },
-  { by: "manager of North", what: "uploads pages as images, and names with paths", run: uploadPages },
+  { by: "administrator", what: "uploads pages as images, and names with paths", run: uploadPages },
 ];

