@@ -10,6 +10,7 @@ import type { BackupReport } from "../ops/backup/backup-archive.ts";
 import { requireDatabase } from "../wiring/require-database.ts";
 import type { RestoreOptions } from "../wiring/restore.ts";
 import { runControlCommand } from "../wiring/run-control-command.ts";
+import { addBackupKey, readIdentities } from "./backup-key.ts";
 
 const ABOUT_KEY =
   "The secret key is NOT in a backup, so that a stolen backup does not give away passwords: export the key once with\n" +
@@ -17,9 +18,11 @@ const ABOUT_KEY =
 
 const NO_KEY = "The data directory has no secret key: the service gets the key as a systemd credential; use that file.";
 
+const IDENTITY_HELP = "file with the identity of an encrypted backup, as printed by `carillon backup key create`";
+
 /** `carillon backup | verify | restore | key export`. */
 export function addBackup(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
-  addTake(program, terminal);
+  addBackupKey(addTake(program, terminal), terminal, finish);
   addVerify(program, terminal, finish);
   addRestore(program, terminal);
   addKey(program, terminal);
@@ -31,11 +34,12 @@ interface Progress {
   report?: BackupReport;
 }
 
-function addTake(program: Command, terminal: Terminal): void {
-  program
+function addTake(program: Command, terminal: Terminal): Command {
+  const backup = program
     .command("backup")
     .description("Take a backup of database, files and plugins and verify it; works while the daemon runs.")
-    .requiredOption("--data <dir>", "data directory of the appliance")
+    // Not required by commander, which would require it of `backup key create` as well.
+    .option("--data <dir>", "data directory of the appliance; required")
     .option("--to <folder>", "target folder; default: the one in the settings. The daemon, if it runs, writes the file")
     .option(
       "--scheduled",
@@ -43,7 +47,8 @@ function addTake(program: Command, terminal: Terminal): void {
     )
     .option("--json", "print one line of JSON")
     .addHelpText("after", `\nExample:\n  carillon backup --data data --to /mnt/backups\n\n${ABOUT_KEY}`)
-    .action(async ({ data, to, scheduled, json }: { data: string; to?: string; scheduled?: true; json?: true }) => {
+    .action(async ({ data, to, scheduled, json }: { data?: string; to?: string; scheduled?: true; json?: true }) => {
+      if (data === undefined) return backup.error("error: required option '--data <dir>' not specified");
       const args = { ...(to === undefined ? {} : { to: resolve(to) }), ...(scheduled ? { scheduled } : {}) };
       const report = await takeAndAwaitBackup(
         (command, more) => runControlCommand(data, command, more, systemClock),
@@ -53,12 +58,13 @@ function addTake(program: Command, terminal: Terminal): void {
       terminal.out(report.path);
       terminal.err(`${describeReport(report)}. ${ABOUT_KEY}`);
     });
+  return backup;
 }
 
 /** Starts a backup and waits until it is written and verified. */
 export async function takeAndAwaitBackup(
   order: (name: string, args: Record<string, unknown>) => Promise<unknown>,
-  args: { to?: string; scheduled?: true } = {},
+  args: { to?: string; scheduled?: true; forUpgrade?: true } = {},
 ): Promise<BackupReport> {
   let progress = (await order("backup.take", args)) as Progress;
   while (!progress.finished) progress = (await order("backup.wait", {})) as Progress;
@@ -70,13 +76,19 @@ function addVerify(program: Command, terminal: Terminal, finish: (exitCode: numb
     .command("verify")
     .description("Unpack a backup to a temporary folder, check all of it and report what is damaged.")
     .argument("<file>", "backup file")
+    .option("--identity <file>", IDENTITY_HELP)
     .option("--json", "print one line of JSON")
-    .addHelpText("after", "\nExample:\n  carillon verify /mnt/backups/carillon-2026-11-22T013000Z.tar")
-    .action(async (file: string, { json }: { json?: true }) => {
+    .addHelpText(
+      "after",
+      "\nExample:\n  carillon verify /mnt/backups/carillon-2026-11-22T013000Z.tar\n\n" +
+        "Without the identity, the checksum and the structure of an encrypted backup are checked, not its content.",
+    )
+    .action(async (file: string, { identity, json }: { identity?: string; json?: true }) => {
       const { verifyBackup } = await import("../ops/backup/take-backup.ts");
+      const identities = identity === undefined ? [] : await readIdentities(identity);
       const workDir = mkdtempSync(join(tmpdir(), "carillon-verify-"));
       try {
-        const report = await verifyBackup(file, workDir);
+        const report = await verifyBackup(file, workDir, { identities });
         terminal.out(json ? JSON.stringify(summarizeReport(report)) : `${describeReport(report)}.`);
         for (const error of json ? [] : report.faults) terminal.err(`damaged: ${error}`);
         finish(report.faults.length === 0 ? EXIT.ok : EXIT.failure);
@@ -84,6 +96,14 @@ function addVerify(program: Command, terminal: Terminal, finish: (exitCode: numb
         rmSync(workDir, { recursive: true, force: true });
       }
     });
+}
+
+interface RestoreCommandOptions {
+  data: string;
+  key?: string;
+  identity?: string;
+  withoutKey?: true;
+  json?: true;
 }
 
 function addRestore(program: Command, terminal: Terminal): void {
@@ -95,6 +115,7 @@ function addRestore(program: Command, terminal: Terminal): void {
     .argument("<file>", "backup file")
     .requiredOption("--data <dir>", "data directory of the appliance; created if missing")
     .option("--key <file>", "secret key, as written by `key export`; default: the key in the data directory")
+    .option("--identity <file>", IDENTITY_HELP)
     .option(
       "--without-key",
       "continue without the matching key: passwords of plugins and webhooks must be entered again",
@@ -106,9 +127,10 @@ function addRestore(program: Command, terminal: Terminal): void {
         "The backup is verified before anything changes; a backup of a newer Carillon version is refused. Messages that\n" +
         "were in progress when the backup was taken are ended and not sent again.",
     )
-    .action(async (file: string, options: { data: string; key?: string; withoutKey?: true; json?: true }) => {
+    .action(async (file: string, options: RestoreCommandOptions) => {
       const { restoreBackup } = await import("../wiring/restore.ts");
       const order: RestoreOptions = { file, dataDir: resolve(options.data), clock: systemClock };
+      if (options.identity !== undefined) order.identities = await readIdentities(options.identity);
       if (options.key !== undefined) order.keyFile = options.key;
       const restored = await restoreBackup({ ...order, withoutKey: options.withoutKey === true });
       if (options.json) return terminal.out(JSON.stringify(restored));
@@ -154,12 +176,25 @@ function addKey(program: Command, terminal: Terminal): void {
 }
 
 /** The report without its file list, which may be long. */
-function summarizeReport({ path, bytes, faults, manifest }: BackupReport): object {
+function summarizeReport({ path, bytes, faults, manifest, encryption }: BackupReport): object {
   const { files, takenAt, version, keyFingerprint: key } = manifest;
-  return { path, bytes, takenAt, version, keyFingerprint: key, files: files.length, faults };
+  return {
+    path,
+    bytes,
+    takenAt,
+    version,
+    keyFingerprint: key,
+    files: files.length,
+    faults,
+    ...(encryption && { encryption }),
+  };
 }
 
-function describeReport({ path, bytes, faults, manifest }: BackupReport): string {
+function describeReport({ path, bytes, faults, manifest, encryption }: BackupReport): string {
+  if (faults.length === 0 && encryption === "sealed")
+    return `${path} is encrypted and unchanged since it was taken (checksum); its content is checked with --identity FILE`;
+  if (faults.length === 0 && encryption === "unlabelled")
+    return `${path} is encrypted and has no label: only its structure was checked; its content is checked with --identity FILE`;
   const rows = Object.values(manifest.rows).reduce((sum, each) => sum + each, 0);
   const what = `${(bytes / 1_048_576).toFixed(1)} MiB, ${manifest.files.length} files, ${rows} rows`;
   if (faults.length > 0) return `${path} is damaged: ${faults.length} errors`;

@@ -25,8 +25,9 @@ export function systemdService(dataDir: string, unit: string): ServiceControl {
     start: () => systemctl("start", "--no-block", unit),
     state: () => daemonStateOf(dataDir),
     async backup() {
-      const { path, manifest } = await takeAndAwaitBackup((command, args) =>
-        runControlCommand(dataDir, command, args, systemClock),
+      const { path, manifest } = await takeAndAwaitBackup(
+        (command, args) => runControlCommand(dataDir, command, args, systemClock),
+        { forUpgrade: true },
       );
       const keyFile = join(dataDir, "secret-key");
       const key = credential ?? (existsSync(keyFile) ? readKeyFile(keyFile) : null);

@@ -6,6 +6,7 @@ import { sentence } from "../lib/sentences/sentences.ts";
 import { parseAuditNote } from "../store/audit-chain.ts";
 import type { KeptAuditNote, SignedAuditNote } from "../store/audit-types.ts";
 import type { AuditLog, InternalTable, Store } from "../store/store.ts";
+import { isEncryptedName, readLabel } from "./backup/backup-encryption.ts";
 import { MANIFEST_FILE, parseManifest } from "./backup/backup-manifest.ts";
 import { listBackups } from "./backup/take-backup.ts";
 import type { HealthReason } from "./health/health.ts";
@@ -178,7 +179,12 @@ export function createHeldAuditNotes(store: Pick<Store, "all" | "write">, clock:
 async function notesOfBackups(folder: string): Promise<KeptAuditNote[]> {
   const notes: KeptAuditNote[] = [];
   for (const { name } of await listBackups(folder)) {
-    const text = readManifestText(join(folder, name));
+    const label = isEncryptedName(name) ? readLabel(join(folder, name)) : null;
+    if (label) {
+      notes.push({ ...label.audit, at: Date.parse(label.takenAt), source: `in the label of the backup ${name}` });
+      continue;
+    }
+    const text = isEncryptedName(name) ? null : readManifestText(join(folder, name));
     if (text === null) continue;
     try {
       const { audit, takenAt } = parseManifest(text);

@@ -1,5 +1,6 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
+import { ageRecipientKind } from "../lib/age-recipients.ts";
 import { isInterfaceName } from "../lib/network-route.ts";
 import { isCronExpression } from "./cron.ts";
 import {
@@ -27,6 +28,10 @@ const publicUrl = z
 const cron = z.string().refine(isCronExpression, "must be a cron expression of five or six fields, such as 30 2 * * *");
 
 const signingKey = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, "must be base64 of 32 bytes");
+
+const backupRecipient = z
+  .string()
+  .refine((text) => ageRecipientKind(text) !== null, "must be a public key of age, such as age1… of 62 characters");
 
 /** A password would be stored in plain text; it comes from the environment. */
 const database = z
@@ -443,6 +448,17 @@ export const settingsSchema = z
           .max(520)
           .default(4)
           .describe("Retention of scheduled backups: number of weeks of which the last one is kept."),
+        recipients: z
+          .array(backupRecipient)
+          .max(20)
+          .refine(
+            (keys) => new Set(keys.map(ageRecipientKind)).size < 2,
+            "must all begin with age1pq1, or none of them",
+          )
+          .default([])
+          .describe(
+            "Public keys (age1…) to which all backups are encrypted; any one of the matching identities restores them. Made by `carillon backup key create`. [] = not encrypted.",
+          ),
       })
       .prefault({}),
     callManagers: z

@@ -3,6 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { CallerError, ConflictError, invalidValue } from "../lib/errors.ts";
 import { within } from "../lib/waits.ts";
 import type { BackupReport } from "../ops/backup/backup-archive.ts";
+import type { BackupScheduler } from "../ops/backup/backup-scheduler.ts";
 import type { ControlCommand } from "./control-commands.ts";
 
 /** Shorter than the response timeout of a control command. */
@@ -12,11 +13,11 @@ const WAIT_TIMEOUT_MS = 15_000;
 type Progress = { finished: false } | { finished: true; report: BackupReport };
 
 /**
- * `backup.take` `{to?, scheduled?}` starts a backup, `backup.wait` `{}` waits for it. In the daemon both return Progress after at most
- * WAIT_TIMEOUT_MS, even if the backup still runs; without `clock` they wait until it is done.
+ * `backup.take` `{to?, scheduled?, forUpgrade?}` starts a backup, `backup.wait` `{}` waits for it. In the daemon both return Progress
+ * after at most WAIT_TIMEOUT_MS, even if the backup still runs; without `clock` they wait until it is done.
  */
 export function createBackupCommands(
-  take: (to?: string, isScheduled?: boolean) => Promise<BackupReport>,
+  { take, takeForUpgrade }: Pick<BackupScheduler, "take"> & Partial<Pick<BackupScheduler, "takeForUpgrade">>,
   clock?: Clock,
 ): Readonly<Record<string, ControlCommand>> {
   let running: Promise<BackupReport> | null = null;
@@ -35,11 +36,11 @@ export function createBackupCommands(
     }
   };
   return {
-    "backup.take": async ({ to, scheduled }) => {
+    "backup.take": async ({ to, scheduled, forUpgrade }) => {
       if (to !== undefined && (typeof to !== "string" || !isAbsolute(to)))
         throw invalidValue("to", "Must be an absolute path.");
       if (await running) throw new ConflictError("A backup is already running.");
-      running = take(to, scheduled === true);
+      running = forUpgrade === true && takeForUpgrade ? takeForUpgrade() : take(to, scheduled === true);
       return wait();
     },
     "backup.wait": wait,

@@ -5,7 +5,9 @@ import { silentLog } from "../lib/log.ts";
 import { productVersion } from "../lib/product-version.ts";
 import { type AuditNotes, createAuditNotes } from "../ops/audit-notes.ts";
 import type { BackupReport } from "../ops/backup/backup-archive.ts";
+import { readBackupRecipients } from "../ops/backup/backup-scheduler.ts";
 import { takeBackup } from "../ops/backup/take-backup.ts";
+import { OPERATION_STATE } from "../ops/operation-state.ts";
 import { defaultSettings } from "../settings/schema.ts";
 import { type ApplianceData, isInitialized, openApplianceDataOffline } from "./appliance-data.ts";
 import { createBackupCommands } from "./backup-commands.ts";
@@ -19,14 +21,14 @@ export async function runOfflineCommand(
   args: Record<string, unknown>,
   clock: Clock,
 ): Promise<unknown> {
-  const data = await openApplianceDataOffline(dataDir, clock);
+  const data = await openApplianceDataOffline(dataDir, clock, undefined, [OPERATION_STATE]);
   const settings = defaultSettings().auth;
   const passwords = createNewPasswords(clock, settings.passwordMinLength);
   try {
     if (!isInitialized(data.store)) throw notInitializedError(dataDir);
     const commands = {
       ...createControlCommands({ ...data, passwords, settings, auditNotes: offlineAuditNotes(data, dataDir) }),
-      ...createBackupCommands(takeOfflineBackup(data, dataDir, clock)),
+      ...createBackupCommands({ take: takeOfflineBackup(data, dataDir, clock) }),
     };
     return await commands[command]?.(args);
   } finally {
@@ -49,5 +51,6 @@ function takeOfflineBackup(
     takeBackup(to ?? join(dataDir, "backups"), {
       ...{ store, dataDir, version: productVersion(), now: clock.now() },
       isScheduled,
+      recipients: readBackupRecipients(store),
     });
 }

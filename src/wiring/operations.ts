@@ -172,7 +172,7 @@ export function createOperations(deps: OperationsDeps): Operations {
         if (typeof document !== "string") throw invalidValue("document", "Must be a string.");
         return licence.install(document);
       },
-      ...createBackupCommands(backups.take, clock),
+      ...createBackupCommands(backups, clock),
       /** `{file}` -> OfferedUpgrade: appliances fetch it when an upgrade is requested. */
       "upgrade.offer": ({ file }) => offerUpgrade(file, trusted),
       /** `{}` -> DaemonState. */

@@ -39,6 +39,8 @@ export interface RestoreOptions {
   keyFile?: string;
   /** Secret key given as a systemd credential; used but not copied. */
   credential?: Buffer;
+  /** Identities that decrypt an encrypted backup. */
+  identities?: readonly string[];
   /** Continue without the matching key: encrypted values must be entered again. */
   withoutKey?: boolean;
   clock: Clock;
@@ -76,7 +78,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   const stamp = new Date(clock.now()).toISOString().replaceAll(/[:.Z]/g, "");
   const stage = join(dataDir, `restoring-${stamp}`);
   try {
-    const { manifest, faults } = await unpackBackup(file, stage);
+    const { manifest, faults, encryption } = await unpackBackup(file, stage, options.identities);
+    if (encryption === "sealed" || encryption === "unlabelled") throw missingIdentityError(file);
     if (faults.length > 0) throw damagedBackupError(file, faults);
     if (isNewerVersion(manifest.version, productVersion())) throw newerBackupError(manifest);
     stageSecretKey(options, manifest, stage);
@@ -93,6 +96,13 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   } finally {
     if (!isRestorePending(dataDir)) await removeFolder(stage);
   }
+}
+
+function missingIdentityError(file: string): CallerError {
+  return new CallerError(
+    "invalid-value",
+    `${file} is encrypted. Nothing was changed. Add --identity FILE with the identity that \`carillon backup key create\` printed.`,
+  );
 }
 
 function damagedBackupError(file: string, faults: readonly string[]): CallerError {

@@ -315,7 +315,14 @@ export async function openApi(
     licence: createLicence({ store, clock, events, log, keys: [] }),
     maintenance: {
       settings: () => reportSettings(defaultSettings(), null),
-      backups: async () => ({ folder: "/nowhere", schedule: null, good: null, failed: null, files: [] }),
+      backups: async () => ({
+        folder: "/nowhere",
+        schedule: null,
+        recipients: [],
+        good: null,
+        failed: null,
+        files: [],
+      }),
       certificate: createCertificateService({ dataDir, clock, log, reload: async () => undefined }),
     },
     monitoring: {

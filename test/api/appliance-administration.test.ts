@@ -49,6 +49,7 @@ describe("the administration of the appliance", () => {
     const backups = (await call("GET", "/backups")).body;
     expect(backups).toMatchObject({
       folder: expect.stringContaining("/"),
+      encrypted: false,
       provenAt: null,
       failedAt: null,
       backups: [],

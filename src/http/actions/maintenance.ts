@@ -1,4 +1,4 @@
-import { computed, integer, text, timestamp } from "../../schema/field.ts";
+import { boolean, computed, integer, text, timestamp } from "../../schema/field.ts";
 import { type Action, jsonResponse } from "../action.ts";
 
 const LONG = { max: 1_048_576 };
@@ -21,11 +21,13 @@ const BACKUP = {
   name: text("File name.", { required: true }),
   takenAt: timestamp("Time of the backup.", { required: true }),
   bytes: integer("Size in bytes.", { required: true, max: Number.MAX_SAFE_INTEGER }),
+  encrypted: boolean("Whether restoring it needs an identity.", { required: true }),
 };
 
 const BACKUPS = {
   folder: text("Backup folder.", { required: true, ...LONG }),
   schedule: text("Backup schedule, as a cron expression in local time; null for manual backups only."),
+  encrypted: boolean("Whether new backups are encrypted to the recipients in the settings.", { required: true }),
   provenAt: timestamp("Time of the last backup that was unpacked, compared and verified; null without one."),
   provenFile: text("Path of that backup.", LONG),
   provenBytes: integer("Size of that backup in bytes.", { max: Number.MAX_SAFE_INTEGER }),
@@ -51,11 +53,11 @@ export const maintenanceActions: readonly Action[] = [
     doc: "Returns the backups of the appliance, their schedule and the last verified backup.",
     response: { kind: "members", fields: BACKUPS },
     async handle({ deps }) {
-      const { folder, schedule, good, failed, files } = await deps.maintenance.backups();
+      const { folder, schedule, recipients, good, failed, files } = await deps.maintenance.backups();
       const proven = { provenAt: iso(good?.at), provenFile: good?.file ?? null, provenBytes: good?.bytes ?? null };
-      const backups = files.map(({ name, at, bytes }) => ({ name, takenAt: iso(at), bytes }));
+      const backups = files.map(({ name, at, bytes, encrypted }) => ({ name, takenAt: iso(at), bytes, encrypted }));
       const failure = { failedAt: iso(failed?.at), failure: failed?.reason ?? null };
-      return jsonResponse({ folder, schedule, ...proven, ...failure, backups });
+      return jsonResponse({ folder, schedule, encrypted: recipients.length > 0, ...proven, ...failure, backups });
     },
   },
 ];

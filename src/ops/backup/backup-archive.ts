@@ -9,6 +9,15 @@ import { UpstreamError } from "../../lib/errors.ts";
 import { withoutHardLinks } from "../../lib/tar-hard-links.ts";
 import { type DatabaseSummary, inspectDatabase } from "../../store/database-inspection.ts";
 import {
+  type BackupLabel,
+  decryptStream,
+  encryptStream,
+  inspectEncrypted,
+  isEncryptedFile,
+  labelPathOf,
+  writeLabel,
+} from "./backup-encryption.ts";
+import {
   BACKUP_FOLDERS,
   type BackupFile,
   type BackupManifest,
@@ -26,6 +35,10 @@ export interface PackRequest {
   /** Final path of the archive. */
   target: string;
   about: Pick<BackupManifest, "version" | "takenAt" | "keyFingerprint">;
+  /** Public keys to encrypt to; none: a plain archive. */
+  recipients?: readonly string[];
+  /** Working folder beside `target` for an encrypted archive; the caller deletes it. Default: `stage`. */
+  archiveDir?: string;
 }
 
 /** A backup that was taken or verified. */
@@ -35,13 +48,19 @@ export interface BackupReport {
   manifest: BackupManifest;
   /** What is damaged, as text; empty for an intact backup. */
   faults: string[];
+  /**
+   * Whether it is encrypted, and how far it was checked: `opened` was decrypted and compared, of `sealed` only the checksum,
+   * of `unlabelled` only the structure was checked. Absent: not encrypted.
+   */
+  encryption?: "opened" | "sealed" | "unlabelled";
 }
 
 /**
  * Checks the copied database and packs it with the files into `target`, atomically. Throws UpstreamError if the copy is
  * damaged: earlier backups remain the last good ones.
  */
-export async function packBackup({ dataDir, stage, target, about }: PackRequest): Promise<BackupReport> {
+export async function packBackup(request: PackRequest): Promise<BackupReport> {
+  const { dataDir, stage, target, about, recipients = [], archiveDir = stage } = request;
   const summary = inspectDatabase(join(stage, DATABASE_FILE));
   if (summary.faults.length > 0)
     throw new UpstreamError("upstream", `The database is damaged: ${summary.faults.join("; ")}`);
@@ -51,19 +70,52 @@ export async function packBackup({ dataDir, stage, target, about }: PackRequest)
   const manifest: BackupManifest = { format: 1, ...about, rows: summary.rows, audit: summary.audit, files };
   await writeFile(join(stage, MANIFEST_FILE), JSON.stringify(manifest), { mode: 0o600 });
   await writeFile(join(stage, MANIFEST_CHECKSUM_FILE), await hashFile(join(stage, MANIFEST_FILE)), { mode: 0o600 });
-  const archive = join(stage, "whole.tar");
+  const archive = join(archiveDir, "whole.tar");
   const paths = [MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, ...files.map(({ path }) => path)];
   const packing = create({ cwd: stage, portable: true, follow: true, strict: true, filter: withoutHardLinks }, paths);
-  await writeThrottled(packing, archive);
+  if (recipients.length === 0) await writeThrottled(packing, archive);
+  else await writeEncrypted(packing, archive, { target, recipients, manifest });
   await rename(archive, target);
   await syncFolder(dirname(target));
   const { size } = await stat(target);
   return { path: target, bytes: size, manifest, faults: misnamedFileFaults(files) };
 }
 
-/** Unpacks a backup into the empty folder `into` and verifies every file. A damaged backup is no exception but reported in `faults`. */
-export async function unpackBackup(path: string, into: string): Promise<BackupReport> {
+/** The label is in place before the archive: a backup without one could not be checked without an identity. */
+async function writeEncrypted(
+  packing: AsyncIterable<Uint8Array>,
+  archive: string,
+  { target, recipients, manifest }: { target: string; recipients: readonly string[]; manifest: BackupManifest },
+): Promise<void> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  async function* measured(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of source) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      yield chunk;
+    }
+  }
+  await writeThrottled(measured(await encryptStream(packing, recipients)), archive);
+  const { version, takenAt, keyFingerprint, audit } = manifest;
+  const label = { version, takenAt, keyFingerprint, audit, bytes, sha256: hash.digest("hex") };
+  await writeLabel(labelPathOf(archive), label);
+  await rename(labelPathOf(archive), labelPathOf(target));
+}
+
+/**
+ * Unpacks a backup into the empty folder `into` and verifies every file. A damaged backup is no exception but reported in
+ * `faults`. `identities` decrypt an encrypted one; without any, only what is readable is checked, and nothing is unpacked.
+ */
+export async function unpackBackup(
+  path: string,
+  into: string,
+  identities: readonly string[] = [],
+): Promise<BackupReport> {
   const { size } = await stat(path);
+  const isEncrypted = await isEncryptedFile(path);
+  if (isEncrypted && identities.length === 0) return reportSealed(path, size);
+  const encryption = isEncrypted ? { encryption: "opened" as const } : {};
   const faults: string[] = [];
   await mkdir(into, { recursive: true, mode: 0o700 });
   let current: string | null = null;
@@ -72,19 +124,33 @@ export async function unpackBackup(path: string, into: string): Promise<BackupRe
   };
   try {
     const unpacking = extract({ cwd: into, strict: true, preserveOwner: false, filter: isFileOrFolder, onReadEntry });
+    const file = createReadStream(path);
+    const archive = isEncrypted ? decryptStream(file, identities) : file;
     // As an async iterable: the extractor may request more data before a write has reported backpressure.
-    await pipeline(Readable.from(syncAfterBursts(createReadStream(path), () => current)), unpacking);
+    await pipeline(Readable.from(syncAfterBursts(archive, () => current)), unpacking);
   } catch (error) {
     faults.push(`${basename(path)}: ${archiveErrorText(error)}`);
+    // The files unpacked before are of no use, and their faults follow from this one.
+    if (isEncrypted) return { path, bytes: size, manifest: NO_MANIFEST, faults, ...encryption };
   }
   const manifest = await readManifest(into, faults);
-  if (!manifest) return { path, bytes: size, manifest: NO_MANIFEST, faults };
+  if (!manifest) return { path, bytes: size, manifest: NO_MANIFEST, faults, ...encryption };
   for (const file of manifest.files) {
     const fault = await fileFault(into, file);
     if (fault) faults.push(fault);
   }
   if (existsSync(join(into, DATABASE_FILE))) faults.push(...databaseFaults(join(into, DATABASE_FILE), manifest));
-  return { path, bytes: size, manifest, faults };
+  return { path, bytes: size, manifest, faults, ...encryption };
+}
+
+async function reportSealed(path: string, bytes: number): Promise<BackupReport> {
+  const { label, faults } = await inspectEncrypted(path);
+  const manifest = label === null ? NO_MANIFEST : { ...NO_MANIFEST, ...pickLabelled(label) };
+  return { path, bytes, manifest, faults, encryption: label === null ? "unlabelled" : "sealed" };
+}
+
+function pickLabelled({ version, takenAt, keyFingerprint, audit }: BackupLabel): Partial<BackupManifest> {
+  return { version, takenAt, keyFingerprint, audit };
 }
 
 /** Error of the extractor without its codes. @source node-tar, TAR_BAD_ARCHIVE and TAR_ENTRY_INVALID */
@@ -186,5 +252,6 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 export function removeFolder(folder: string): Promise<void> {
-  return rm(folder, { recursive: true, force: true });
+  // An extraction that failed may still be writing the files that it has begun.
+  return rm(folder, { recursive: true, force: true, maxRetries: 10 });
 }

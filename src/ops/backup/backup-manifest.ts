@@ -51,25 +51,28 @@ export function parseManifest(text: string): BackupManifest {
   return value as BackupManifest;
 }
 
+/** End of the name of an encrypted backup. */
+export const ENCRYPTED_SUFFIX = ".age";
+
 /**
  * Sorts by time, such as `carillon-2026-11-22T014500Z.tar`, or `carillon-2026-11-22T014500Z-manual.tar` of a backup that
- * somebody asked for: retention never deletes these.
+ * somebody asked for: retention never deletes these. Encrypted ones end with `.tar.age`.
  */
-export function backupName(takenAt: number, isScheduled: boolean): string {
+export function backupName(takenAt: number, isScheduled: boolean, isEncrypted = false): string {
   const time = new Date(takenAt).toISOString().slice(0, 19).replaceAll(":", "");
-  return `carillon-${time}Z${isScheduled ? "" : MANUAL}.tar`;
+  return `carillon-${time}Z${isScheduled ? "" : MANUAL}.tar${isEncrypted ? ENCRYPTED_SUFFIX : ""}`;
 }
 
 const MANUAL = "-manual";
 
 /** Whether a backup of this name was taken on a schedule. */
 export function isScheduledBackup(name: string): boolean {
-  return backupTimeOf(name) !== null && !name.endsWith(`${MANUAL}.tar`);
+  return backupTimeOf(name) !== null && !name.includes(`${MANUAL}.tar`);
 }
 
 /** Time of the backup with this name, epoch ms; null for other names. */
 export function backupTimeOf(name: string): number | null {
-  const match = /^carillon-(\d{4}-\d{2}-\d{2})T(\d{2})(\d{2})(\d{2})Z(?:-manual)?\.tar$/.exec(name);
+  const match = /^carillon-(\d{4}-\d{2}-\d{2})T(\d{2})(\d{2})(\d{2})Z(?:-manual)?\.tar(?:\.age)?$/.exec(name);
   if (!match) return null;
   const [, day, hour, minute, second] = match;
   const at = Date.parse(`${day}T${hour}:${minute}:${second}Z`);

@@ -46,6 +46,8 @@ export interface BackupScheduler {
    * of that folder. Throws ConflictError while another one runs, else like `takeBackup`.
    */
   take(folder?: string, isScheduled?: boolean): Promise<BackupReport>;
+  /** Takes one that a rollback can read without an identity: not encrypted, in the data directory, where the data are anyway. */
+  takeForUpgrade(): Promise<BackupReport>;
   report(): Promise<BackupsReport>;
   /** Problems of the backups. */
   healthReasons(): { level: "yellow"; code: string; reason: Sentence }[];
@@ -56,11 +58,20 @@ export interface BackupsReport extends Pick<BackupState, "good" | "failed"> {
   folder: string;
   /** Cron expression; null: no schedule. */
   schedule: string | null;
+  /** Public keys that new backups are encrypted to. */
+  recipients: readonly string[];
   /** Backups in the folder, newest first. */
   files: BackupFileInfo[];
 }
 
 const STATE_KEY = "backups";
+const RECIPIENTS_KEY = "backup-recipients";
+
+/** Recipients with which the daemon ran last, for backups without it. */
+export function readBackupRecipients(store: Pick<Store, "one">): readonly string[] {
+  return readOperationState<string[]>(store, RECIPIENTS_KEY) ?? [];
+}
+
 /** One day and two hours: a daily backup may be late by an hour when DST changes. */
 const MAX_BACKUP_AGE_MS = 26 * 3_600_000;
 /** If there is no recent backup at the start, one is taken after this delay, so that it does not slow down the start. */
@@ -82,11 +93,14 @@ export function createBackupScheduler(deps: BackupSchedulerDeps): BackupSchedule
     await store.write((tx) => writeOperationState(tx, STATE_KEY, state));
   }
 
-  async function run(folder: string, isScheduled: boolean): Promise<BackupReport> {
+  async function run(folder: string, isScheduled: boolean, recipients: readonly string[]): Promise<BackupReport> {
     const startedAt = clock.monotonicMs();
     const now = clock.now();
     try {
-      const report = await takeBackup(folder, { store, dataDir, version, now, isScheduled, signal: shutdown.signal });
+      const report = await takeBackup(folder, {
+        ...{ store, dataDir, version, now, isScheduled, recipients },
+        signal: shutdown.signal,
+      });
       if (report.faults.length > 0) throw new UpstreamError("upstream", report.faults.join("; "));
       await saveState({ good: { at: now, file: report.path, bytes: report.bytes }, failed: null });
       if (isScheduled) await pruneBackups(folder, { days: settings.keepDays, weeks: settings.keepWeeks, offsetAt });
@@ -108,9 +122,13 @@ export function createBackupScheduler(deps: BackupSchedulerDeps): BackupSchedule
     }
   }
 
-  function take(folder = defaultFolder, isScheduled = false): Promise<BackupReport> {
+  function take(
+    folder = defaultFolder,
+    isScheduled = false,
+    recipients: readonly string[] = settings.recipients,
+  ): Promise<BackupReport> {
     if (taking !== null) return Promise.reject(new ConflictError("A backup is already running."));
-    taking = run(folder, isScheduled).finally(() => {
+    taking = run(folder, isScheduled, recipients).finally(() => {
       taking = null;
     });
     return taking;
@@ -138,12 +156,14 @@ export function createBackupScheduler(deps: BackupSchedulerDeps): BackupSchedule
   }
 
   return {
-    take,
+    take: (folder, isScheduled) => take(folder, isScheduled),
+    takeForUpgrade: () => (settings.recipients.length === 0 ? take() : take(join(dataDir, "backups"), false, [])),
     async report() {
       const { good, failed } = state;
       return {
         folder: defaultFolder,
         schedule: planned?.expression || null,
+        recipients: settings.recipients,
         good,
         failed,
         files: await listBackups(defaultFolder),
@@ -153,7 +173,9 @@ export function createBackupScheduler(deps: BackupSchedulerDeps): BackupSchedule
       const saved = readOperationState<BackupState>(store, STATE_KEY);
       if (saved) state = saved;
       else await saveState({});
+      await store.write((tx) => writeOperationState(tx, RECIPIENTS_KEY, settings.recipients));
       await removeLeftovers(defaultFolder);
+      await removeLeftovers(dataDir);
       reschedule();
       unsubscribe = events.on("row.changed", ({ resource }) => {
         if (resource === "endpoints") reschedule();

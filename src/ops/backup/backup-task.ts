@@ -4,7 +4,9 @@ import { workerEntry } from "../../lib/worker-entry.ts";
 import type { BackupReport, PackRequest } from "./backup-archive.ts";
 
 /** Task of the thread: pack a backup, or unpack one into a folder, verify it and delete the folder. */
-export type BackupTask = { kind: "pack"; order: PackRequest } | { kind: "verify"; path: string; into: string };
+export type BackupTask =
+  | { kind: "pack"; order: PackRequest }
+  | { kind: "verify"; path: string; into: string; identities: readonly string[] };
 
 export type BackupTaskResult = { report: BackupReport } | { fault: string };
 

@@ -7,7 +7,7 @@ async function runTask(task: BackupTask): Promise<BackupTaskResult> {
   try {
     if (task.kind === "pack") return { report: await packBackup(task.order) };
     try {
-      return { report: await unpackBackup(task.path, task.into) };
+      return { report: await unpackBackup(task.path, task.into, task.identities) };
     } finally {
       await removeFolder(task.into);
     }

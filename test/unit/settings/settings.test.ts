@@ -55,7 +55,7 @@ describe("settings file", () => {
         ...{ snmpPort: 161, allowDes: false, authorities: null },
       },
       quietTests: { schedule: "30 3 * * *", provenWithinHours: 48 },
-      backups: { folder: null, schedule: "30 2 * * *", keepDays: 7, keepWeeks: 4 },
+      backups: { folder: null, schedule: "30 2 * * *", keepDays: 7, keepWeeks: 4, recipients: [] },
       cloud: { address: null, authority: null, heartbeatSeconds: 20, proxy: null },
       failover: { listen: null, peers: [] },
       audit: { authority: null, file: null, syslog: null },

@@ -228,11 +228,12 @@ export interface CertificateAnswer {
 export interface BackupsAnswer {
   folder: string;
   schedule: string | null;
+  encrypted: boolean;
   provenAt: string | null;
   failedAt: string | null;
   failure: string | null;
   /** The newest first. */
-  backups: readonly { name: string; takenAt: string; bytes: number }[];
+  backups: readonly { name: string; takenAt: string; bytes: number; encrypted: boolean }[];
 }
 
 /** The time zone data of this appliance. */

@@ -63,7 +63,7 @@ function Kept() {
   const { t } = useTranslation();
   const found = useRow<BackupsAnswer>("backups");
   if (!found.data) return <ErrorLine error={found.error} />;
-  const { folder, schedule, provenAt, failure, backups } = found.data;
+  const { folder, schedule, encrypted, provenAt, failure, backups } = found.data;
   return (
     <section className="card">
       <p>
@@ -79,12 +79,14 @@ function Kept() {
       <p className="soft">
         {schedule === null ? t("backup.when-ordered", { folder }) : t("backup.when", { schedule, folder })}
       </p>
+      <p className="soft">{encrypted ? t("backup.encrypted") : t("backup.not-encrypted")}</p>
       {backups.length > 0 && <h2>{t("backup.files")}</h2>}
       <ul className="plain lined">
-        {backups.map(({ name, takenAt, bytes }) => (
+        {backups.map(({ name, takenAt, bytes, encrypted: isEncrypted }) => (
           <li key={name} className="row">
             <Timestamp at={takenAt} />
             <span className="grow soft">{`${name}, ${sizeInMib(bytes)}`}</span>
+            <span className="soft">{isEncrypted ? t("backup.file-encrypted") : t("backup.file-plain")}</span>
           </li>
         ))}
       </ul>

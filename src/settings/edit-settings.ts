@@ -1,0 +1,49 @@
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { isSeq, parseDocument } from "yaml";
+import { UpstreamError } from "../lib/errors.ts";
+import { parseSettings } from "./load-settings.ts";
+
+/**
+ * Adds a value to a list of the settings file and keeps its comments, its owner and its mode. Throws like `loadSettings`
+ * for an invalid file, before or after the change; nothing was changed then.
+ */
+export function addToSettingsList(path: string, setting: readonly string[], value: string): void {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UpstreamError("upstream", `The settings file ${path} can't be read.`, { path }, error);
+  }
+  parseSettings(text);
+  const document = parseDocument(text);
+  if (isSeq(document.getIn(setting))) document.addIn(setting, value);
+  else document.setIn(setting, document.createNode([value]));
+  const changed = document.toString({ lineWidth: 0 });
+  parseSettings(changed);
+  replaceFile(path, changed);
+}
+
+function replaceFile(path: string, text: string): void {
+  const { mode, uid, gid } = statSync(path);
+  const temporary = `${path}.new`;
+  const file = openSync(temporary, "w", 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  chownSync(temporary, uid, gid);
+  chmodSync(temporary, mode & 0o777);
+  renameSync(temporary, path);
+}
