@@ -338,7 +338,7 @@ export async function openApi(
         store,
         catalogue,
         clock,
-        endpointId: () => system.actor.name,
+        endpointId: () => rootId,
         site: null,
         hub: null,
         restart: () => undefined,
