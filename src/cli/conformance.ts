@@ -55,12 +55,13 @@ export function addConformance(program: Command, terminal: Terminal, finish: (ex
 
 /** The report for people: the findings path by path, and the totals in the last line. */
 function describeConformance(result: ConformanceResult): string {
-  const { findings, unserved, unservedOnPremises, left, paths, operations, fields, missing } = result;
+  const { findings, unserved, unservedOnPremises, left, paths, operations, fields, missing, clauses } = result;
   return [
     ...unserved.map((at) => `${at}: not served`),
     ...unservedOnPremises.map((family) => `onprem/v1/${family}: not served`),
     ...findings.map(({ at, message }) => `${at}: ${message}`),
     ...left.map((path) => `${path}: created by this run and not deleted`),
+    `clauses ${clauses.held + clauses.broken}: ${clauses.held} held, ${clauses.broken} broken`,
     `paths ${paths}, operations ${operations}, fields ${fields}, missing ${missing}`,
   ].join("\n");
 }

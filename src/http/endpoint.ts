@@ -20,6 +20,7 @@ import {
   compileBodyParser,
   decodeBody,
   isUrlEncoded,
+  mayHaveFields,
   mediaTypeOf,
   NO_BODY,
   type RawBody,
@@ -177,7 +178,8 @@ async function serveAuthenticated(
       return check.addWarnings(response, ignored);
     };
     if (overruling) return handle(overruling);
-    const body = await readRequestBody(base, plan, deps);
+    const body =
+      plan || !isBodyless(action, base) ? await readRequestBody(base, plan, deps) : await readUnused(base, deps);
     return withUploadCleanup(body, deps, () => handle(body), keeps);
   };
   try {
@@ -298,6 +300,15 @@ async function recordTrustChange(
 async function readRequestBody(base: RequestBase, plan: BodyParserPlan | null, deps: ApiDeps): Promise<RawBody> {
   if (!plan || base.method === "get") return NO_BODY;
   return readBody(base.raw, plan, { clock: deps.clock, files: deps.store.files });
+}
+
+/** Whether the operation takes no body, so that fields of one have no effect and are named. */
+function isBodyless({ binaryTypes }: Pick<Action, "binaryTypes">, { method, raw }: RequestBase): boolean {
+  return method !== "get" && binaryTypes === undefined && mayHaveFields(raw);
+}
+
+function readUnused({ raw }: RequestBase, { clock, store }: ApiDeps): Promise<RawBody> {
+  return readBody(raw, compileBodyParser({}), { clock, files: store.files });
 }
 
 /**

@@ -39,7 +39,9 @@ export function createIgnoredInputCheck(action: Action): IgnoredInputCheck {
   const accepts = action.accepts ?? {};
   const list = action.response.kind === "list" ? action.response.resource : null;
   const parents = [...action.at.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
-  const shown = action.response.kind === "row" ? Object.keys(action.response.resource.fields) : [];
+  // Rows are sent back where they are written; an operation without a body, such as a clone, takes none of their fields.
+  const row = action.accepts && action.response.kind === "row" ? action.response.resource : null;
+  const shown = Object.keys(row?.fields ?? {});
   const fields = new Set([...Object.keys(accepts), ...shown, ...SENT_BACK, ...parents]);
   return {
     inQuery(query) {
@@ -52,8 +54,7 @@ export function createIgnoredInputCheck(action: Action): IgnoredInputCheck {
       return names.slice(0, MAX_LISTED).map(unknownParameter);
     },
     inBody(value) {
-      if (action.accepts === undefined || typeof value !== "object" || value === null || Array.isArray(value))
-        return [];
+      if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
       const unsupported = unsupportedValues(value as Readonly<Record<string, unknown>>, accepts);
       const names = Object.keys(value).filter((given) => !fields.has(given) && !fields.has(camelCase(given)));
       const unknown = [...names, ...unknownMembers(value, accepts, "")].map(unknownField);

@@ -4,7 +4,7 @@ import { checkProvisionedUser } from "../auth/provisioned-user-guard.ts";
 import { revokeUserSessions } from "../auth/sessions.ts";
 import { isNetwork } from "../lib/address-set.ts";
 import type { Clock } from "../lib/clock.ts";
-import { BugError, ConflictError, invalidValue } from "../lib/errors.ts";
+import { BugError, ConflictError, invalidValue, validationError } from "../lib/errors.ts";
 import domains from "../resources/domains/domains.ts";
 import secondFactors from "../resources/people/second-factors.ts";
 import userTokens from "../resources/people/user-tokens.ts";
@@ -123,11 +123,26 @@ function checkUser({ before, after, given }: RowMutation<typeof users>, tx: Stor
   if (after.email !== null && (after.type === "anonymous" || after.type === "application")) {
     throw invalidValue("email", `Must be empty for a user of type ${after.type}.`);
   }
+  if (lacksEmail(before, after, by)) {
+    const message =
+      "Field email is required for a user of type regular. Use the type anonymous for a person without one.";
+    throw validationError([{ field: "email", type: "required", message }]);
+  }
   const { start = null, end = null } = after.lock ?? {};
   if (start !== null && end !== null && end <= start) throw invalidValue("lock", "The end must be after the start.");
   // A break-glass account logs in with its local password only.
   if (after.breakGlass) after.providerKey = null;
   if (after.breakGlass && !before?.breakGlass) assertMayBreakGlass(before, tx, by);
+}
+
+/**
+ * Regular users log in with their email address. Directories, rosters and other appliances may not know one, and users
+ * stored without one stay valid, so that the rule concerns callers only.
+ * @source docs/decisions/0507-users-without-an-email-address.md
+ */
+function lacksEmail(before: RowOf<typeof users> | null, after: RowOf<typeof users>, by: ActorContext): boolean {
+  if (after.type !== "regular" || after.email !== null || by.replicated || by.actor.userId === null) return false;
+  return before?.type !== "regular" || before.email !== null;
 }
 
 /** Such an account stays open when all others are closed, so only super users make one, of super users. */

@@ -123,7 +123,7 @@ export interface HookDeps {
   catalogue: Catalogue;
   files: FileStore;
   policy: SsrfGuard;
-  endpoint: EndpointHookDeps;
+  endpoint: Omit<EndpointHookDeps, "sharedIds">;
   /** How local bell times map to instants here. */
   bells: LocalTimeContext;
   /** Bell plans are recomputed after writes. */
@@ -162,7 +162,7 @@ export function bindHooks(deps: HookDeps): Record<string, ResourceHooks> {
     bind(alarmEvents, alarmEventHooks),
     bind(systemHealthEvents, systemHealthEventHooks),
     bind(extensions, plugins.extensionHooks),
-    ...withReplanning([bind(endpoints, endpointHooks(endpoint))], deps.planner),
+    ...withReplanning([bind(endpoints, endpointHooks({ ...endpoint, sharedIds: readSyncIds }))], deps.planner),
     bind(endpointActivities, endpointActivityHooks),
     bind(applianceUpgrades, applianceUpgradeHooks),
     bind(distributionLists, distributionListHooks(baseUrl)),

@@ -345,7 +345,7 @@ export async function openApi(
         store,
         catalogue,
         clock,
-        endpointId: () => system.actor.name,
+        endpointId: () => rootId,
         site: null,
         hub: null,
         restart: () => undefined,

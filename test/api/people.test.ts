@@ -4,6 +4,7 @@ import { canonicalPath, methodsOf } from "../../src/schema/catalogue.ts";
 import { UNKNOWN_ID } from "../support/sample-values.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
+import { expectError } from "./resource-suite.ts";
 
 let api: ApiFixture;
 beforeAll(async () => {
@@ -78,7 +79,7 @@ describe("new users", () => {
 
 describe("users", () => {
   it.each(["regular", "anonymous", "application", "endpoint", "support"])("of type %s", async (type) => {
-    const json = { name: `A ${type}`, type };
+    const json = { name: `A ${type}`, type, ...(type === "regular" ? { email: "regular@example.org" } : {}) };
     const user = (await api.call("POST", "/users", { json })).body;
     expect(user).toMatchObject({ type, isLocked: false, source: "manual", fromRegularUserLoader: false });
     expect((await api.call("GET", `/users?type=${type}`)).body.data.map(({ id }: { id: string }) => id)).toContain(
@@ -121,6 +122,55 @@ describe("users", () => {
     }
     const answer = await api.call("PUT", `/users/${id}`, { json: { passwordResetRequired: true } });
     expect(answer.body.passwordResetRequired).toBe(true);
+  });
+});
+
+describe("the email address of a regular user", () => {
+  const refused = async (method: string, path: string, json: object) =>
+    expectError(await api.call(method, path, { json }), 400, "required", "email");
+
+  it.each([{}, { email: null }, { type: "regular" }, { type: "regular", email: null }])(
+    "is required of a new one: %j",
+    async (given) => {
+      const name = `Without ${JSON.stringify(given)}`;
+      await refused("POST", "/users", { name, ...given });
+      expect((await api.call("GET", `/users?name=${encodeURIComponent(name)}`)).body.total).toBe(0);
+      const answer = await api.call("POST", "/users", { json: { name, ...given, type: "anonymous" } });
+      expect(answer.status).toBe(200);
+    },
+  );
+
+  it("says what to do for a person without one", async () => {
+    const { body } = await api.call("POST", "/users", { json: { name: "Nina" } });
+    expect(body.errors).toEqual([
+      {
+        field: "email",
+        type: "required",
+        message: "Field email is required for a user of type regular. Use the type anonymous for a person without one.",
+      },
+    ]);
+  });
+
+  it("is neither cleared, nor missing when another type becomes regular", async () => {
+    const json = { name: "Olga", email: "olga@example.org" };
+    const { id } = (await api.call("POST", "/users", { json })).body;
+    await refused("PUT", `/users/${id}`, { email: null });
+    expectError(await api.call("PUT", `/users/${id}`, { json: { email: "" } }), 400, "invalid-value", "email");
+    expect((await api.call("PUT", `/users/${id}`, { json: { email: null, type: "support" } })).status).toBe(200);
+    await refused("PUT", `/users/${id}`, { type: "regular" });
+    const again = { type: "regular", email: "olga@example.org" };
+    expect((await api.call("PUT", `/users/${id}`, { json: again })).body).toMatchObject(again);
+  });
+
+  it("may be absent from users that a directory made or that are stored without one", async () => {
+    const { id } = await api.store.create(users, { name: "Stored" }, api.system);
+    const read = (await api.call("GET", `/users/${id}`)).body;
+    expect(read).toMatchObject({ type: "regular", email: null });
+    const json = { ...read, name: "Renamed", idleTimeout: 30 };
+    expect((await api.call("PUT", `/users/${id}`, { json })).body).toMatchObject({ name: "Renamed", email: null });
+    const email = "stored@example.org";
+    expect((await api.call("PUT", `/users/${id}`, { json: { email } })).body.email).toBe(email);
+    await refused("PUT", `/users/${id}`, { email: null });
   });
 });
 

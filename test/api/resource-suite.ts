@@ -5,6 +5,7 @@ import type { AnyResource, Method, ResourcePath } from "../../src/schema/resourc
 import {
   fileFields,
   formPairs,
+  REQUIRED_BY_HOOKS,
   sampleFile,
   UNKNOWN_ID,
   writableSampleFields,
@@ -155,7 +156,9 @@ async function checkChange(
   expect(stored).toEqual(before.body);
   expectError(await api.call("PUT", at, { json: { id: UNKNOWN_ID } }), 400, "invalid-value", "id");
   const clearable = writableSampleFields(resource).filter(
-    ([, field]) => !field.required && !field.createOnly && !("default" in field) && field.kind !== "secret",
+    ([name, field]) =>
+      !(field.required || REQUIRED_BY_HOOKS.has(`${resource.name}.${name}`)) &&
+      !(field.createOnly || "default" in field || field.kind === "secret"),
   );
   const cleared = await api.call("PUT", at, { json: Object.fromEntries(clearable.map(([name]) => [name, null])) });
   expect(cleared.status).toBe(200);

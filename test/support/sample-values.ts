@@ -47,6 +47,9 @@ export function fileFields(resource: AnyResource): [name: string, field: FileFie
   );
 }
 
+/** Fields that hooks require although the declaration does not, as `resource.field`. */
+export const REQUIRED_BY_HOOKS: ReadonlySet<string> = new Set(["users.email"]);
+
 /**
  * A valid body in JSON form; two of different `serial` share no value that must be unique. With `requiredOnly` it holds
  * no more than it must. References that can't be filled are left out.
@@ -57,7 +60,7 @@ export function sampleInput(
 ): Record<string, unknown> {
   const input: Record<string, unknown> = {};
   for (const [name, field] of writableSampleFields(resource)) {
-    if (options.requiredOnly && !field.required) continue;
+    if (options.requiredOnly && !field.required && !REQUIRED_BY_HOOKS.has(`${resource.name}.${name}`)) continue;
     const fixed = options.table?.[`${resource.name}.${name}`];
     const given = isSampleReference(fixed) ? fixed.valueWith(options.idOf(fixed.needs) ?? UNKNOWN_ID) : fixed;
     const sample = typeof given === "function" ? given(options.serial) : given;

@@ -25,6 +25,8 @@ export interface RawBody {
   uploads: readonly UploadedFile[];
 }
 
+const MULTIPART_TYPE = "multipart/form-data";
+
 /** A request without a body. */
 export const NO_BODY: RawBody = { kind: "none", value: {}, uploads: [] };
 
@@ -38,6 +40,11 @@ export function compileBodyParser(fields: Readonly<Record<string, Field>>): Body
 /** True for form-urlencoded bodies, the only ones that may contain an access token. */
 export function isUrlEncoded(request: IncomingMessage): boolean {
   return mediaTypeOf(request) === FORM_TYPE && hasBody(request);
+}
+
+/** True for a body of a type that `readBody` reads. */
+export function mayHaveFields(request: IncomingMessage): boolean {
+  return [JSON_TYPE, FORM_TYPE, MULTIPART_TYPE].includes(mediaTypeOf(request)) && hasBody(request);
 }
 
 /**
@@ -58,7 +65,7 @@ export async function readBody(
       return { kind: "json", value: parseUntrustedJson(await readUtf8Text(request, deps.clock)), uploads: [] };
     case FORM_TYPE:
       return { kind: "form", value: parseBrackets(await readUtf8Text(request, deps.clock)), uploads: [] };
-    case "multipart/form-data":
+    case MULTIPART_TYPE:
       return { kind: "multipart", ...(await readMultipart(request, plan.files, deps)) };
     default:
       throw unsupportedMediaType(

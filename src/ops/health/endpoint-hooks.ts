@@ -1,6 +1,8 @@
 import { parseLicenceFilters } from "../../devices/licence-filters.ts";
 import { ConflictError, invalidValue } from "../../lib/errors.ts";
 import { readSentences } from "../../lib/sentences/sentences.ts";
+import callmgrClusters from "../../resources/callmgr/callmgr-clusters.ts";
+import callmgrOnpremServers from "../../resources/callmgr/callmgr-onprem-servers.ts";
 import type endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/on-premises-extension.ts";
@@ -30,6 +32,8 @@ export interface EndpointHookDeps {
   failover(endpointId: string): FailoverStatus;
   buildInfo(): BuildInfo;
   clock(): SiteClock;
+  /** Those of the rows that the cloud and its appliances share. */
+  sharedIds(reader: StoreReader, type: string, ids: readonly string[]): { has(id: string): boolean };
 }
 
 /** Time zone and synchronization of the appliance's clock. */
@@ -50,7 +54,22 @@ export function endpointHooks({
   failover,
   buildInfo,
   clock,
+  sharedIds,
 }: EndpointHookDeps): ResourceHooks<typeof endpoints> {
+  /** Of the appliances with clusters: whether the cloud has all of them. */
+  function readSharedClusters(reader: StoreReader): Map<string, boolean> {
+    const used = reader.find(callmgrOnpremServers, {});
+    const shared = sharedIds(
+      reader,
+      callmgrClusters.name,
+      used.map(({ cucmClusterId }) => cucmClusterId),
+    );
+    const found = new Map<string, boolean>();
+    for (const { endpointId, cucmClusterId } of used)
+      found.set(endpointId, (found.get(endpointId) ?? true) && shared.has(cucmClusterId));
+    return found;
+  }
+
   return {
     beforeWrite({ op, before, after }, tx, by) {
       if (op === "create" && after && !by.replicated) rejectPluginExtension(tx, after.extensionId);
@@ -61,9 +80,11 @@ export function endpointHooks({
     },
     present(rows, { reader, query }) {
       const buildInfoWithPlugins = (): object => ({ ...buildInfo(), ...listPlugins(reader) });
+      const shared = readSharedClusters(reader);
       return rows.map(({ id }) => {
         const isOwn = id === ownId();
         return {
+          isCucmMigrated: shared.get(id) ?? false,
           hasMigratedSpeakers: false,
           skipEndpointHealthAssessment: false,
           ...(query.includeBuildInfo === false ? {} : { buildInfo: isOwn ? buildInfoWithPlugins() : null }),

@@ -32,10 +32,10 @@ export default defineResource({
       "Settings: backupSchedule (a cron expression in local time; default: that of the settings file), description, timeZone, and phoneFilter, speakerFilter and idnFilter, which select the licensed devices. Each filter is {filterType, filters, logicalExpression} as in a device group, with at most 200 filters. A list within filters must match completely; an empty filter licenses every device of its type.",
       { maxBytes: 262_144, default: {} },
     ),
-    isCucmMigrated: boolean("The call-manager clusters of the appliance come from the cloud.", {
-      readOnly: true,
-      default: false,
-    }),
+    isCucmMigrated: computed(
+      "The call-manager clusters of the appliance come from the cloud: it has some, and all of them replicate.",
+      "boolean",
+    ),
     hasMigratedSpeakers: computed("The speakers of the appliance come from the cloud. Always false.", "boolean"),
     skipEndpointHealthAssessment: computed(
       "The health of the appliance is excluded from alarms. Always false.",

@@ -38,11 +38,14 @@ export default defineResource({
   replicate: "A",
   fields: {
     name: text("Display name.", { required: true, min: 1, max: 140 }),
-    email: text("Email address, used for login; unique; absent for anonymous users and applications.", {
-      max: 254,
-      format: "email",
-      unique: true,
-    }),
+    email: text(
+      "Email address, used for login; unique; required for regular users, absent for anonymous users and applications.",
+      {
+        max: 254,
+        format: "email",
+        unique: true,
+      },
+    ),
     type: option(
       "Type of the account. Default: regular.",
       ["regular", "anonymous", "application", "endpoint", "support"],

@@ -14,21 +14,30 @@ export interface ConformanceFinding {
   message: string;
 }
 
+/** Number of checked clauses. */
+export interface ClauseCounts {
+  held: number;
+  broken: number;
+}
+
 /** Context of the checks of one path. */
 export interface CheckContext {
   path: ReferencePath;
   target: ConformanceTarget;
   rows: RowFactory;
+  /** What `expectThat` has checked. */
+  clauses: ClauseCounts;
   report(message: string, about?: { operation?: Method; field?: string }): void;
 }
 
-/** Reports a finding unless `isExpected`; returns `isExpected`. */
+/** Counts a clause, and reports a finding unless `isExpected`; returns `isExpected`. */
 export function expectThat(
   context: CheckContext,
   isExpected: boolean,
   message: string,
   about: { operation?: Method; field?: string } = {},
 ): boolean {
+  context.clauses[isExpected ? "held" : "broken"] += 1;
   if (!isExpected) context.report(message, about);
   return isExpected;
 }

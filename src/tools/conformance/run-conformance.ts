@@ -1,10 +1,17 @@
 import { checkBulkCommit } from "./bulk-commit.ts";
-import { type CheckContext, type ConformanceFinding, describeResponse, expectThat } from "./findings.ts";
+import { checkCommonRules } from "./common-checks.ts";
+import {
+  type CheckContext,
+  type ClauseCounts,
+  type ConformanceFinding,
+  describeResponse,
+  expectThat,
+} from "./findings.ts";
 import { checkFilterLimit, checkLimit } from "./limits.ts";
 import { checkMembership } from "./membership.ts";
 import { checkItem, checkList } from "./read-checks.ts";
 import { countReferenceItems, ON_PREMISES, REFERENCE, type ReferencePath } from "./reference.ts";
-import { createRowFactory, type RowFactory } from "./row-factory.ts";
+import { createRowFactory } from "./row-factory.ts";
 import type { ConformanceTarget } from "./target.ts";
 import { checkChange, checkCreation, checkDeletion } from "./write-checks.ts";
 
@@ -15,6 +22,8 @@ export interface ConformanceResult {
   fields: number;
   /** Number of documented paths, operations and fields that are missing or deviate. */
   missing: number;
+  /** Clauses that were checked: each documented path, operation, field, parameter, limit and rule in each way it is used. */
+  clauses: ClauseCounts;
   findings: ConformanceFinding[];
   /** Documented paths that are not served. */
   unserved: string[];
@@ -42,16 +51,22 @@ export async function runConformance(
   const rows = createRowFactory(target);
   const findings: ConformanceFinding[] = [];
   const unserved: string[] = [];
+  const clauses: ClauseCounts = { held: 0, broken: 0 };
+  const known = { target, rows, clauses };
   try {
+    options.onPath?.(COMMON_RULES.at);
+    findings.push(...(await checkAll(COMMON_RULES, known, [checkCommonRules])));
     for (const path of REFERENCE) {
       options.onPath?.(path.at);
-      if (await isServed(target, path)) findings.push(...(await checkPath(path, target, rows, options)));
+      if (await isServed(target, path)) findings.push(...(await checkPath(path, known, options)));
       else unserved.push(path.at);
     }
     const unservedOnPremises = await checkOnPremisesPrefix(target);
+    clauses.held += REFERENCE.length - unserved.length + ON_PREMISES.length - unservedOnPremises.length;
+    clauses.broken += unserved.length + unservedOnPremises.length;
     const missing = countMissing(findings, unserved);
     const left = await target.cleanUp();
-    return { ...countReferenceItems(REFERENCE), missing, findings, unserved, unservedOnPremises, left };
+    return { ...countReferenceItems(REFERENCE), missing, clauses, findings, unserved, unservedOnPremises, left };
   } finally {
     await target.cleanUp();
   }
@@ -76,25 +91,35 @@ async function checkOnPremisesPrefix(target: ConformanceTarget): Promise<string[
   return unserved;
 }
 
-async function checkPath(
+/** Findings about rules of every request. */
+const COMMON_RULES: ReferencePath = { at: "every request", methods: [], fields: [] };
+
+type Known = Pick<CheckContext, "target" | "rows" | "clauses">;
+
+function checkPath(path: ReferencePath, known: Known, options: ConformanceOptions): Promise<ConformanceFinding[]> {
+  const rest = path.membership ? checkMembership : path.at.endsWith("/commit") ? checkBulkCommit : checkRows;
+  return checkAll(path, known, [
+    checkMethods,
+    ...(path.methods.includes("get") ? [checkList] : []),
+    rest,
+    ...(options.limits ? [checkLimit] : []),
+  ]);
+}
+
+/** Runs the checks until one of them fails without a finding. */
+async function checkAll(
   path: ReferencePath,
-  target: ConformanceTarget,
-  rows: RowFactory,
-  options: ConformanceOptions,
+  known: Known,
+  checks: readonly ((context: CheckContext) => Promise<unknown>)[],
 ): Promise<ConformanceFinding[]> {
   const findings: ConformanceFinding[] = [];
   const report: CheckContext["report"] = (message, { operation, field } = {}) =>
     void findings.push({ at: path.at, operation: operation ?? null, field: field ?? null, message });
-  const context: CheckContext = { path, target, rows, report };
+  const context: CheckContext = { ...known, path, report };
   try {
-    await checkMethods(context);
-    if (path.methods.includes("get")) await checkList(context);
-    if (path.membership) await checkMembership(context);
-    else if (path.at.endsWith("/commit")) await checkBulkCommit(context);
-    else await checkRows(context);
-    if (options.limits) await checkLimit(context);
+    for (const check of checks) await check(context);
   } catch (error) {
-    report(error instanceof Error ? error.message : String(error));
+    expectThat(context, false, error instanceof Error ? error.message : String(error));
   }
   return findings;
 }

@@ -10,7 +10,15 @@ export type TargetBody = Record<string, unknown> | URLSearchParams | FormData | 
 
 /** The checked server, with paths below `/api`; tracks created rows and deletes them at the end. */
 export interface ConformanceTarget {
-  request(method: string, path: string, body?: TargetBody): Promise<TargetResponse>;
+  /** Token of the run, which requests send in the header. */
+  readonly token: string;
+  /** `headers` replace those of the run; undefined leaves one out. */
+  request(
+    method: string,
+    path: string,
+    body?: TargetBody,
+    headers?: Readonly<Record<string, string | undefined>>,
+  ): Promise<TargetResponse>;
   /** Registers the row at `path` for deletion at the end, in reverse order. */
   trackForCleanup(path: string): void;
   /** Number of registered rows. */
@@ -25,8 +33,9 @@ const TIMEOUT_MS = 30_000;
 export function createConformanceTarget(url: string, token: string): ConformanceTarget {
   const base = `${url.replace(/\/+$/, "").replace(/\/api$/, "")}/api`;
   const created: string[] = [];
-  const request: ConformanceTarget["request"] = async (method, path, body) => {
-    const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+  const request: ConformanceTarget["request"] = async (method, path, body, given = {}) => {
+    const all = Object.entries({ authorization: `Bearer ${token}`, ...given });
+    const headers = Object.fromEntries(all.filter((each): each is [string, string] => each[1] !== undefined));
     const isEncoded = body instanceof FormData || body instanceof URLSearchParams || body instanceof Blob;
     if (body && !isEncoded) headers["content-type"] = "application/json";
     const payload = body === undefined ? {} : { body: isEncoded ? body : JSON.stringify(body) };
@@ -44,6 +53,7 @@ export function createConformanceTarget(url: string, token: string): Conformance
     return left;
   };
   return {
+    token,
     request,
     trackForCleanup: (path) => void created.push(path),
     trackedCount: () => created.length,

@@ -110,7 +110,7 @@ async function fill(api: ApiFixture, place: DomainName, domainId: string): Promi
   const fixed = { "devices.defunct": false };
   const foreign = api.declarations.filter(({ fields }) => fields.externalId?.kind === "text");
   const unique = {
-    "users.email": `tag-${place}-mail@example.org`,
+    "users.email": (serial: number) => `tag-${place}-mail-${serial}@example.org`,
     ...Object.fromEntries(foreign.map(({ name }) => [`${name}.externalId`, `tag-${place}`])),
   };
   const given = {

@@ -140,7 +140,10 @@ async function watchdogGap(log: string, since: number, until: number): Promise<n
 
 /** A user who may read what is at these paths and no more; returns a token. */
 async function createUser(api: ApiClient, readable: readonly string[]): Promise<string> {
-  const user = await api.post("/users", { name: "Low Privilege" });
+  const user = await api.post("/users", {
+    name: "Low Privilege",
+    email: `${crypto.randomUUID()}@users.example.org`,
+  });
   for (const spec of readable) await api.post(`/users/${user.id}/user-permissions`, { verb: "get", spec });
   const { token, accessToken } = await api.post<{ token?: string; accessToken?: string }>(`/users/${user.id}/tokens`, {
     name: "flood",

@@ -130,7 +130,7 @@ export const EXPECTED_FIELDS: Readonly<Record<string, Readonly<Record<string, ob
     deviceLimit: { kind: "integer" },
   },
   endpoints: {
-    isCucmMigrated: { kind: "boolean", readOnly: true },
+    isCucmMigrated: { kind: "computed" },
     config: { kind: "json" },
     devices: { kind: "json" },
   },

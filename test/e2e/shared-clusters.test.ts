@@ -1,0 +1,102 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ALARM_IDS } from "../../src/resources/alarms/alarm-types.ts";
+import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/on-premises-extension.ts";
+import { pollUntil } from "../support/cuttable-proxy.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+
+let hub: TestDaemon;
+let site: TestDaemon;
+const at = (daemon: TestDaemon): string => `/extensions/${ONPREM_EXTENSION_ID}/endpoints/${daemon.first.endpointId}`;
+
+async function make(daemon: TestDaemon, path: string, body: object): Promise<string> {
+  const made = await daemon.call<{ id: string }>("POST", path, body);
+  expect([path, made.status, made.body]).toEqual([path, 200, made.body]);
+  return made.body.id;
+}
+
+const connected = () =>
+  pollUntil(
+    async () => site.cloudLink.report().link?.state,
+    (state) => state === "connected",
+  );
+
+const isMigrated = async (daemon: TestDaemon): Promise<unknown> =>
+  (await daemon.call("GET", at(site))).body.isCucmMigrated;
+
+beforeAll(async () => {
+  hub = await startTestDaemon({ isHub: true });
+  site = await startTestDaemon();
+}, 120_000);
+afterAll(async () => {
+  await site?.stop();
+  await hub?.stop();
+});
+
+describe("call manager clusters of an appliance", () => {
+  it("count as those of the cloud once it is linked, there and in the cloud", async () => {
+    const needed = { axlAddress: "publisher.example.org", axlUser: "axl", snmpVersion: "2", snmpCommunity: "public" };
+    const cluster = await make(site, "/callmgr-clusters", { name: "Own", ...needed });
+    expect(await isMigrated(site)).toBe(false);
+    const server = { endpointId: site.first.endpointId, cmAddress: "publisher.example.org", cmUsername: "cti" };
+    await make(site, `/callmgr-clusters/${cluster}/onprem-servers`, server);
+    expect(await isMigrated(site)).toBe(false);
+    const { body } = await hub.call<{ code: string }>("POST", "/link/codes", {});
+    await site.cloudLink.site?.enrol({ hub: hub.url, code: body.code, mode: "adopt", authority: null });
+    await site.stop();
+    site = await startTestDaemon({ after: site });
+    await connected();
+    for (const daemon of [site, hub]) {
+      const found = await pollUntil(
+        () => isMigrated(daemon),
+        (each) => each === true,
+      );
+      expect(found).toBe(true);
+    }
+    const own = await hub.call("GET", at(hub));
+    expect(own.body.isCucmMigrated).toBe(false);
+  });
+});
+
+describe("an appliance that lost a row of the cloud", () => {
+  it("fetches it again, raises the alarm and sends its message", async () => {
+    const group = await make(hub, "/device-groups", { name: "Gym" });
+    const name = async (): Promise<unknown> => (await site.call("GET", `/device-groups/${group}`)).body.name;
+    await pollUntil(name, (found) => found === "Gym");
+    const messageTemplateId = await make(site, "/message-templates", {
+      ...{ name: "Alarm", subject: "{{alarmName}}", deviceGroupIds: [group] },
+    });
+    const alarm = `/alarms/${ALARM_IDS.onprem_delta_sync_error_event}`;
+    expect((await site.call("GET", alarm)).body).toMatchObject({ status: "OK", reasons: [] });
+    await make(site, `${alarm}/actions`, { messageTemplateId, triggerOnStatus: "ACTIVE", deviceGroupIds: [group] });
+    await site.stop();
+    const db = new Database(join(site.dataDir, "carillon.db"));
+    db.pragma("foreign_keys = OFF");
+    const gone = db.prepare("DELETE FROM sync_applied_versions WHERE type = 'device-groups' AND id = ?").run(group);
+    expect(gone.changes).toBe(1);
+    db.close();
+    site = await startTestDaemon({ after: site });
+    await connected();
+    // The hourly comparison, at once.
+    hub.cloudLink.hub?.hub.compareDigests();
+    const found = await pollUntil(
+      async () => (await site.call("GET", alarm)).body,
+      ({ status }) => status === "ACTIVE",
+    );
+    expect(found.reasons).toEqual([expect.objectContaining({ endpointId: site.first.endpointId })]);
+    expect(JSON.stringify(found.reasons)).toContain("Rows differed from the cloud and were fetched again.");
+    const sent = await pollUntil(
+      async () =>
+        (await site.call<{ data: Row[] }>("GET", "/notifications?notificationSource=onprem-delta-sync-error-event"))
+          .body,
+      ({ data }) => data?.length === 1,
+    );
+    expect(sent.data[0]).toMatchObject({ notificationSource: "onprem-delta-sync-error-event", messageTemplateId });
+    const events = (await site.call<{ data: Row[] }>("GET", `${alarm}/events`)).body.data;
+    expect(events[0]).toMatchObject({ status: "ACTIVE" });
+    expect(await name()).toBe("Gym");
+  });
+});
