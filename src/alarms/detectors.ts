@@ -4,6 +4,7 @@ import { DEDICATED_ALARM_PREFIX } from "../ops/health/dedicated-alarms.ts";
 import type { HealthMonitor } from "../ops/health/health.ts";
 import { ALARM_IDS, ALARM_THRESHOLDS, type AlarmType } from "../resources/alarms/alarm-types.ts";
 import alarms from "../resources/alarms/alarms.ts";
+import { REFUSED_LOGINS_SQL, TRUST_CHANGES_SQL } from "../resources/security/audit-entries.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { AlarmThreshold } from "./alarm-hooks.ts";
 import type { ObservedReason } from "./hold-off.ts";
@@ -191,16 +192,16 @@ function detectMissedBells(now: number, { reader, endpointId }: DetectorDeps): A
 
 /** Changes of the last day of whom the appliance trusts and of the highest rights. */
 function detectTrustChanges(now: number, { reader, endpointId }: DetectorDeps): AlarmFinding[] {
-  const lines = reader.all<{ id: string; at: number; who: string; details: string | null }>(
-    `SELECT id, created_at AS at, actor_name AS who, details FROM audit_entries
-     WHERE op = 'trust-change' ORDER BY pk DESC LIMIT ${MAX_FINDINGS}`,
+  const lines = reader.all<{ id: string; who: string; details: string | null }>(
+    `SELECT id, actor_name AS who, details FROM audit_entries
+     WHERE ${TRUST_CHANGES_SQL} AND created_at > ? ORDER BY created_at DESC, pk DESC LIMIT ${MAX_FINDINGS}`,
+    now - TRUST_CHANGE_SHOWN_MS,
   );
   const endpoint = endpointId();
-  return lines.flatMap(({ id, at, who, details }) => {
-    if (at <= now - TRUST_CHANGE_SHOWN_MS) return [];
+  return lines.map(({ id, who, details }) => {
     const { change, request } = JSON.parse(details ?? "{}") as { change?: string; request?: string };
     const reason = `${who}: ${change ?? request ?? "change"}`;
-    return [{ alarm: "security_change" as const, endpointId: endpoint, code: id, reason, certain: true }];
+    return { alarm: "security_change" as const, endpointId: endpoint, code: id, reason, certain: true };
   });
 }
 
@@ -209,7 +210,7 @@ function detectLoginAttack(now: number, { reader, endpointId }: DetectorDeps): A
   const endpoint = endpointId();
   const counted = reader.one<{ attempts: number }>(
     `SELECT COALESCE(SUM(COALESCE(details ->> '$.count', 1)), 0) AS attempts FROM audit_entries
-     WHERE op IN ('log-in-refused', 'log-in-throttled', 'credential-refused') AND created_at > ?`,
+     WHERE ${REFUSED_LOGINS_SQL} AND created_at > ?`,
     now - ATTACK_WINDOW_MS,
   );
   const threshold = thresholdOf("login_attack", reader)(endpoint, counted?.attempts ?? 0);

@@ -4,6 +4,7 @@ import { addActivity } from "../notifications/engine/activity-log.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import notifications from "../resources/notifications/notifications.ts";
+import { UNFINISHED_SQL } from "../resources/notifications/pipeline-stages.ts";
 import { tableName } from "../schema/catalogue.ts";
 import type { ActorContext, Store, Transaction } from "../store/store.ts";
 import { type ClockGap, createClockMonitor } from "./clock-monitor.ts";
@@ -29,7 +30,7 @@ const MIN_GAP_MS = 5_000;
 const MAX_NOTIFICATIONS = 100;
 
 /** Highest priority first. */
-const SELECT_ACTIVE_NOTIFICATIONS = `SELECT id FROM ${tableName(notifications)} WHERE stage NOT IN ('settled', 'draft') AND created_at <= ?
+const SELECT_ACTIVE_NOTIFICATIONS = `SELECT id FROM ${tableName(notifications)} WHERE ${UNFINISHED_SQL} AND created_at <= ?
   ORDER BY priority_level, pk LIMIT ${MAX_NOTIFICATIONS}`;
 
 /**

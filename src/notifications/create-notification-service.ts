@@ -1,5 +1,6 @@
 import { createDeviceClaims } from "../devices/device-claims.ts";
 import notifications from "../resources/notifications/notifications.ts";
+import { UNFINISHED_SQL } from "../resources/notifications/pipeline-stages.ts";
 import type { ActorContext } from "../store/store.ts";
 import { recordingWav, renderedWavOf, toneWav } from "./compose/audio-rendering.ts";
 import type { NotificationRow } from "./compose/message-builder.ts";
@@ -210,7 +211,7 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
 function claimMulticastAddresses({ store, addresses }: EngineDeps): void {
   const lent = store.all<{ group: string; port: number }>(
     `SELECT audio_group AS "group", audio_port AS port FROM notifications
-     WHERE audio_group IS NOT NULL AND stage NOT IN ('settled', 'draft')`,
+     WHERE audio_group IS NOT NULL AND ${UNFINISHED_SQL}`,
   );
   for (const address of lent) addresses.claim(address);
 }

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import { stagesBeforeSql } from "../resources/notifications/pipeline-stages.ts";
+import { isBeforeStageSql } from "../resources/notifications/pipeline-stages.ts";
 import type { Store } from "../store/store.ts";
 import { createSystemdNotifier, type NotifySystemd } from "./systemd-notifier.ts";
 import { startWatchdogThread, type WatchdogFeed } from "./watchdog-thread.ts";
@@ -57,7 +57,7 @@ const STUCK_WRITE_MS = 15_000;
 const GRACE_MS = 10 * 60_000;
 
 const STUCK_SQL = `SELECT
-  (SELECT COUNT(*) FROM notifications WHERE stage IN (${stagesBeforeSql("deliver")}) AND stage_at < ?) AS sending,
+  (SELECT COUNT(*) FROM notifications WHERE ${isBeforeStageSql("deliver")} AND stage_at < ?) AS sending,
   (SELECT COUNT(*) FROM (SELECT 1 FROM bell_rings WHERE open = 1 AND at < ? LIMIT 1)) AS bells`;
 
 /**

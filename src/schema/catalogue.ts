@@ -104,9 +104,10 @@ function checkDeclaration(resource: AnyResource): void {
     if (resource.fields[name]?.kind !== "ref")
       throw new BugError(`resource ${resource.name}: visibilityReferences must name ref fields, not ${name}`);
   }
-  for (const names of [...(resource.unique ?? []), ...(resource.indexes ?? [])]) {
+  const partial = Object.values(resource.partialIndexes ?? {}).map(({ fields }) => fields);
+  for (const names of [...(resource.unique ?? []), ...(resource.indexes ?? []), ...partial]) {
     for (const name of names) {
-      const known = name === "id" || name in resource.fields;
+      const known = name === "id" || name === "createdAt" || name in resource.fields;
       if (!known) throw new BugError(`resource ${resource.name} has no field ${name}`);
     }
   }

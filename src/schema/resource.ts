@@ -75,6 +75,11 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   unique?: readonly (readonly string[])[];
   /** Indexes in addition to those of refs and unique fields; one that ends with `id` supports a sort order. */
   indexes?: readonly (readonly string[])[];
+  /**
+   * Indexes by name over the few rows that an SQL condition selects. SQLite uses one for a query that repeats the
+   * condition word for word.
+   */
+  partialIndexes?: Readonly<Record<string, { fields: readonly string[]; where: string }>>;
   /** Append-only rows, written in bulk by their module: neither audited nor in the change feed. */
   appendOnly?: boolean;
   /** Reading the rows through the API leaves an audit entry, summed up. */

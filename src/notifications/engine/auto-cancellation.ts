@@ -1,7 +1,8 @@
 import messageTemplates from "../../resources/messages/message-templates.ts";
+import { UNFINISHED_SQL } from "../../resources/notifications/pipeline-stages.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
-import { IS_CATCHING_UP_SQL } from "./catch-up.ts";
+import { CATCHING_UP_SQL } from "./catch-up.ts";
 
 /**
  * Ids of the messages that a new message's template cancels, oldest first: those that are in progress, will be
@@ -28,8 +29,10 @@ export function findCancelledByTemplate(
       : `n.message_template_pk IN (SELECT target FROM message_templates__message_template_cancellation_ids
            WHERE owner = ${template.pk})`;
   const found = reader.all<{ id: string }>(
-    `SELECT n.id FROM notifications n JOIN notifications own ON own.id = ?
-     WHERE n.draft = 0 AND (n.stage <> 'settled' OR n.expires_at > ? OR ${IS_CATCHING_UP_SQL}) AND n.aborted_at IS NULL AND n.pk < own.pk
+    `SELECT n.id FROM notifications n CROSS JOIN notifications own ON own.id = ?
+     WHERE n.pk IN (SELECT pk FROM notifications WHERE ${UNFINISHED_SQL} UNION ALL
+         SELECT pk FROM notifications WHERE expires_at > ? UNION ALL ${CATCHING_UP_SQL})
+       AND n.draft = 0 AND n.aborted_at IS NULL AND n.pk < own.pk
        AND n.domain_pk IS own.domain_pk AND n.drill = own.drill AND (n.held_until IS NULL OR n.held_until <= ?)
        AND (n.priority_level IS NOT 0 OR own.priority_level IS 0 OR own.alert_tone LIKE 'all-clear%') AND ${ofTemplates}
      ORDER BY n.pk`,

@@ -43,9 +43,8 @@ const MAX_AGE_MS = { emergency: 24 * 3_600_000, drill: 3_600_000 } as const;
 /** Value of `initiationSourceType` of a message that is carried out for the cloud. */
 const CLOUD = "cloud";
 
-/** SQL condition: devices that have not heard the message `n` will get it again. */
-export const IS_CATCHING_UP_SQL =
-  "EXISTS (SELECT 1 FROM notification_timers t WHERE t.notification = n.pk AND t.kind = 'catch-up')";
+/** Selects the keys of messages that devices which have not heard them will get again. */
+export const CATCHING_UP_SQL = "SELECT notification FROM notification_timers WHERE kind = 'catch-up'";
 
 /** Whether a message is sent again to devices that have not heard it. */
 export function catchesUp({

@@ -1,6 +1,6 @@
 import { sleep } from "../../lib/clock.ts";
 import { BugError, CallerError, UpstreamError } from "../../lib/errors.ts";
-import { type StageName, stagesBefore } from "../../resources/notifications/pipeline-stages.ts";
+import { type StageName, stagesBefore, UNFINISHED_SQL } from "../../resources/notifications/pipeline-stages.ts";
 import { createDeferred, type Deferred } from "./active-broadcast-state.ts";
 import { addActivity } from "./activity-log.ts";
 import type { EngineDeps } from "./broadcast-activator.ts";
@@ -148,7 +148,8 @@ export function createPipelineRunner(stages: readonly PipelineStage<EngineDeps>[
     run,
     runUnfinished() {
       const unfinished = store.all<{ id: string }>(
-        `SELECT id FROM notifications WHERE stage IN (SELECT value FROM json_each(?)) ORDER BY priority_level, pk`,
+        `SELECT id FROM notifications WHERE ${UNFINISHED_SQL} AND stage IN (SELECT value FROM json_each(?))
+         ORDER BY priority_level, pk`,
         JSON.stringify([...byName.keys()]),
       );
       for (const { id } of unfinished) run(id);

@@ -56,7 +56,7 @@ export function troubledBells(reader: StoreReader, now: number): TroubledBells {
   const unheard = reader.one<{ bells: number; devices: number | null }>(
     `SELECT count(DISTINCT n.pk) AS bells, sum(c.n) AS devices FROM notifications n
      JOIN notification_counters c ON c.notification = n.pk AND c.name IN ('level:failed', 'level:expired') AND c.n > 0
-     WHERE n.created_at > ? AND n.held_until IS NOT NULL`,
+     WHERE n.pk IN (SELECT pk FROM notifications WHERE created_at > ?) AND n.held_until IS NOT NULL`,
     now - DAY_MS,
   );
   const numberOf = (wanted: string): number => states.find(({ state }) => state === wanted)?.n ?? 0;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import { sentence } from "../../lib/sentences/sentences.ts";
-import { stagesBeforeSql } from "../../resources/notifications/pipeline-stages.ts";
+import { isBeforeStageSql } from "../../resources/notifications/pipeline-stages.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { HealthReason, HealthSource } from "./health.ts";
 
@@ -22,7 +22,7 @@ export interface QueueLengths {
 export function queueLengths(reader: StoreReader): QueueLengths {
   const lengths = reader.one<{ broadcastsUnderWay: number; alarmActionsWaiting: number; webhooksWaiting: number }>(
     `SELECT (SELECT COUNT(*) FROM notifications
-        WHERE stage IN (${stagesBeforeSql("settle")})) AS broadcastsUnderWay,
+        WHERE ${isBeforeStageSql("settle")}) AS broadcastsUnderWay,
       (SELECT COUNT(*) FROM alarm_pending_actions) AS alarmActionsWaiting,
       (SELECT COUNT(*) FROM trigger_deliveries WHERE state = 'pending') AS webhooksWaiting`,
   );
@@ -36,7 +36,7 @@ export function queueHealthReasons(reader: StoreReader, clock: Clock): HealthSou
     const stuck = count(
       reader,
       `SELECT COUNT(*) AS n FROM notifications
-       WHERE stage IN (${stagesBeforeSql("deliver")}) AND stage_at < ?`,
+       WHERE ${isBeforeStageSql("deliver")} AND stage_at < ?`,
       clock.now() - STUCK_AFTER_MS,
     );
     if (stuck > 0) {

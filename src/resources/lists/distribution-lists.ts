@@ -12,6 +12,7 @@ export default defineResource({
   idParam: "distributionListId",
   scope: "domain",
   replicate: "B",
+  indexes: [["loadSourceId", "loadKey"]],
   limit: { most: 3_500 },
   clone: { omit: ["loadSourceId", "loadKey", "loadName"] },
   fields: {
@@ -31,7 +32,7 @@ export default defineResource({
       enrollmentEndDate: timestamp("End of enrolment."),
     }),
     loadSourceId: ref("Load definition that created the list.", "load-definitions", { readOnly: true }),
-    loadKey: internal("Key of the list in the source of its load definition.", "text", { index: true }),
+    loadKey: internal("Key of the list in the source of its load definition.", "text"),
     loadName: internal("Name of the list in a roster as of the last load; null for a list that a table names.", "text"),
     syncId: computed("Replication marker; equal on both sides once the row has been replicated.", "text", {
       nullable: true,

@@ -20,6 +20,7 @@ import { AUDIO_TYPES, IMAGE_TYPES } from "../messages/media-types.ts";
 import { MESSAGE_PRIORITIES, TTS_SPEEDS, TTS_TYPES } from "../messages/message-options.ts";
 import { floorPlanField } from "../places/floor-plan-field.ts";
 import { NOTIFICATION_SOURCES } from "./notification-sources.ts";
+import { UNFINISHED_SQL } from "./pipeline-stages.ts";
 import { PROGRESS_FIELDS } from "./progress-fields.ts";
 import { RECIPIENT_RESPONSE_FIELDS } from "./recipient-response-fields.ts";
 
@@ -42,7 +43,11 @@ export default defineResource({
   idParam: "notificationId",
   scope: "domain",
   replicate: "D",
-  indexes: [["stage"], ["notificationSource"], ["expiresAt"], ["approval"]],
+  indexes: [["notificationSource"], ["expiresAt"], ["approval"]],
+  partialIndexes: {
+    unfinished: { fields: ["priorityLevel"], where: UNFINISHED_SQL },
+    all_clear: { fields: ["createdAt"], where: "alert_tone LIKE 'all-clear%'" },
+  },
   fields: {
     messageTemplateId: ref("Template of the message.", "message-templates", {
       embed: "messageTemplate",

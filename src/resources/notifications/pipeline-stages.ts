@@ -12,9 +12,11 @@ export function stagesBefore(stage: StageName): readonly StageName[] {
   return STAGES.slice(1, STAGES.indexOf(stage));
 }
 
-/** The same as an SQL list: `'resolve', 'partition'`. */
-export function stagesBeforeSql(stage: StageName): string {
-  return stagesBefore(stage)
-    .map((name) => `'${name}'`)
-    .join(", ");
+/** Selects notifications that have not ended, of which there are few. An index serves this condition. */
+export const UNFINISHED_SQL = "stage NOT IN ('settled', 'draft')";
+
+/** As an SQL condition: the notification waits for a stage before `stage`. */
+export function isBeforeStageSql(stage: StageName): string {
+  const names = stagesBefore(stage).map((name) => `'${name}'`);
+  return `(stage IN (${names.join(", ")}) AND ${UNFINISHED_SQL})`;
 }

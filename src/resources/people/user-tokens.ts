@@ -12,6 +12,7 @@ export default defineResource({
   idParam: "tokenId",
   scope: "parent",
   replicate: "A",
+  partialIndexes: { permanent: { fields: ["expires"], where: "kind = 'permanent'" } },
   fields: {
     userId: ref("User the token acts for.", "users", { required: true, createOnly: true, onDelete: "cascade" }),
     name: text("Name of the token, at most 140 characters.", {

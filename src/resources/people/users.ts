@@ -36,6 +36,7 @@ export default defineResource({
   idParam: "userId",
   scope: "domain",
   replicate: "A",
+  indexes: [["loadSourceId", "loadKey"]],
   fields: {
     name: text("Display name.", { required: true, min: 1, max: 140 }),
     email: text(
@@ -144,7 +145,7 @@ export default defineResource({
     }),
     preferredName: internal("Preferred name, from the user's profile.", "text"),
     preferredTimezone: internal("Preferred time zone, from the user's profile.", "text"),
-    loadKey: internal("Key of the user in the source of its load definition.", "text", { index: true }),
+    loadKey: internal("Key of the user in the source of its load definition.", "text"),
     scimUserName: internal("For a provisioned user: userName in the directory, in lower case.", "text", {
       unique: true,
     }),

@@ -7,6 +7,10 @@ export const AUDIT_OPS = [
   ...(["log-in-throttled", "credential-refused", "audit-sealed"] as const),
 ] as const;
 
+/** Selects entries that the alarm detectors read, of which there are few. */
+export const TRUST_CHANGES_SQL = "op = 'trust-change'";
+export const REFUSED_LOGINS_SQL = "op IN ('log-in-refused', 'log-in-throttled', 'credential-refused')";
+
 /**
  * Audit log: an entry for every write of a row, every login and every denied request. Written by the store only,
  * never changed or deleted; the hash of each entry covers the previous one.
@@ -24,6 +28,10 @@ export default defineResource({
   fullTextSearched: true,
   auditsReading: true,
   indexes: [["rowId"], ["actorId"], ["op"]],
+  partialIndexes: {
+    trust_changes: { fields: ["createdAt"], where: TRUST_CHANGES_SQL },
+    refused_logins: { fields: ["createdAt"], where: REFUSED_LOGINS_SQL },
+  },
   fields: {
     op: option("Operation.", AUDIT_OPS, { readOnly: true }),
     resource: text("Name of the resource.", { readOnly: true, max: 140 }),

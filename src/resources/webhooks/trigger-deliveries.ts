@@ -15,6 +15,7 @@ export default defineResource({
   replicate: "local",
   appendOnly: true,
   indexes: [["triggerId", "state"]],
+  partialIndexes: { pending: { fields: ["state"], where: "state = 'pending'" } },
   fields: {
     triggerId: ref("The trigger.", "triggers", { required: true, createOnly: true, onDelete: "cascade" }),
     event: text("Event, sent to the receiver as `type`, such as `users.updated`.", { readOnly: true }),

@@ -100,6 +100,7 @@ function createIndexes(db: Database.Database, tables: Tables, layout: TableLayou
   const sorted = (field: string): string => {
     const column = layout.columnOf(field);
     if (field === "id") return "id";
+    if (field === "createdAt") return "created_at";
     return column ? `${column.name}${ignoresCase(column.spec) ? " COLLATE NOCASE" : ""}` : "";
   };
   const make = (unique: boolean, parts: string[]): void => {
@@ -119,4 +120,8 @@ function createIndexes(db: Database.Database, tables: Tables, layout: TableLayou
   }
   for (const fields of layout.resource.unique ?? []) make(true, fields.map(sorted).filter(Boolean));
   for (const fields of layout.resource.indexes ?? []) make(false, fields.map(sorted).filter(Boolean));
+  for (const [name, { fields, where }] of Object.entries(layout.resource.partialIndexes ?? {})) {
+    const parts = fields.map(sorted).filter(Boolean).join(", ");
+    db.exec(`CREATE INDEX IF NOT EXISTS ${table}__${name} ON ${table}(${parts}) WHERE ${where}`);
+  }
 }
