@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
@@ -18,9 +18,12 @@ const ABOUT_KEY =
 
 const NO_KEY = "The data directory has no secret key: the service gets the key as a systemd credential; use that file.";
 
+const PENDING_ROTATION =
+  "A rotation of the secret key was interrupted. Start the daemon, or run carillon key rotate again; then export the key.";
+
 const IDENTITY_HELP = "file with the identity of an encrypted backup, as printed by `carillon backup key create`";
 
-/** `carillon backup | verify | restore | key export`. */
+/** `carillon backup | verify | restore | key`. */
 export function addBackup(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   addBackupKey(addTake(program, terminal), terminal, finish);
   addVerify(program, terminal, finish);
@@ -145,7 +148,7 @@ function addRestore(program: Command, terminal: Terminal): void {
 function addKey(program: Command, terminal: Terminal): void {
   const key = program
     .command("key")
-    .description("Export the secret key that encrypts the passwords of plugins, call managers and webhooks.")
+    .description("Export or replace the secret key that encrypts the passwords of plugins, call managers and webhooks.")
     .addHelpText("after", "\nExample:\n  carillon key export --data data --to /mnt/safe/carillon-secret-key");
   key
     .command("export")
@@ -161,18 +164,56 @@ function addKey(program: Command, terminal: Terminal): void {
       const { keyFingerprint, readKeyFile } = await import("../store/secrets.ts");
       requireDatabase(data);
       const kept = join(data, "secret-key");
+      if (existsSync(`${kept}.new`)) throw new UpstreamError("starting", PENDING_ROTATION, { dataDir: data });
       if (!existsSync(kept)) throw new UpstreamError("starting", NO_KEY, { dataDir: data });
       const secret = readKeyFile(kept);
-      try {
-        writeFileSync(to, secret, { mode: 0o600, flag: "wx", flush: true });
-      } catch (error) {
-        const code = (error as { code?: string }).code;
-        if (code === "EEXIST") throw new CallerError("invalid-value", `${to} already exists; nothing was written.`);
-        if (code === "ENOENT") throw new CallerError("invalid-value", `Folder ${dirname(to)} not found.`);
-        throw error;
-      }
+      writeKey(to, secret);
       terminal.out(`Wrote the key ${keyFingerprint(secret)} to ${to}.`);
     });
+  addRotate(key, terminal);
+}
+
+function addRotate(key: Command, terminal: Terminal): void {
+  key
+    .command("rotate")
+    .description(
+      "Replace the secret key by a new one and seal all stored passwords with it; the daemon must be stopped.",
+    )
+    .requiredOption("--data <dir>", "data directory of the appliance")
+    .requiredOption("--old-key-to <file>", "file to create for the old key, which earlier backups need")
+    .option("--json", "print one line of JSON")
+    .addHelpText(
+      "after",
+      "\nExample:\n  carillon key rotate --data data --old-key-to /mnt/safe/carillon-secret-key-2026\n\n" +
+        "A crash leaves the old or the new key in use, never a mixture. Links in messages that were sent before, and log-ins\n" +
+        "that are under way, no longer work. If the old key is known to others, change the stored passwords too.",
+    )
+    .action(async ({ data, oldKeyTo, json }: { data: string; oldKeyTo: string; json?: true }) => {
+      const { rotateKey } = await import("../wiring/rotate-key.ts");
+      const keep = (old: Buffer): void => keepOldKey(oldKeyTo, old);
+      const { before, after, sealed } = await rotateKey(resolve(data), { keep, clock: systemClock });
+      if (json) return terminal.out(JSON.stringify({ before, after, sealed }));
+      terminal.out(`Replaced the key ${before} by ${after}; ${sealed} secrets are sealed with it.`);
+      terminal.err(`Backups taken before now need ${oldKeyTo}, later ones the new key:`);
+      terminal.err(`  carillon key export --data ${data} --to FILE`);
+    });
+}
+
+/** A rotation that was interrupted has written it already. */
+function keepOldKey(to: string, old: Buffer): void {
+  if (existsSync(to) && readFileSync(to).equals(old)) return;
+  writeKey(to, old);
+}
+
+function writeKey(to: string, secret: Buffer): void {
+  try {
+    writeFileSync(to, secret, { mode: 0o600, flag: "wx", flush: true });
+  } catch (error) {
+    const code = (error as { code?: string }).code;
+    if (code === "EEXIST") throw new CallerError("invalid-value", `${to} already exists; nothing was written.`);
+    if (code === "ENOENT") throw new CallerError("invalid-value", `Folder ${dirname(to)} not found.`);
+    throw error;
+  }
 }
 
 /** The report without its file list, which may be long. */

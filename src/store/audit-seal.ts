@@ -8,6 +8,7 @@ import {
   findUnkeyedTampering,
   readAuditTail,
 } from "./audit-chain.ts";
+import { forgetAuditKey } from "./key-rotation.ts";
 
 /** Set by the migration: the entries have hashes without a key. */
 const UNSEALED_MARK = "audit_unsealed";
@@ -74,6 +75,7 @@ export function resealAudit(path: string, secretKey: Buffer): AuditTail {
   const db = new Database(path, { fileMustExist: true });
   try {
     return db.transaction((): AuditTail => {
+      forgetAuditKey(db);
       const isMigrated =
         db.prepare("SELECT 1 FROM schema_migrations WHERE name = '0010-audit-seal'").get() !== undefined;
       const isMarked = db.prepare("SELECT 1 FROM store_meta WHERE name = ?").get(UNSEALED_MARK) !== undefined;

@@ -28,6 +28,11 @@ export function verifyKeyFingerprint(db: Database.Database, fingerprint: string,
   throw new UpstreamError("starting", message, { dataDir });
 }
 
+/** Another key counts from now on. Call it in the transaction that seals everything with it. */
+export function replaceKeyFingerprint(db: Database.Database, fingerprint: string): void {
+  db.prepare("INSERT OR REPLACE INTO main.store_meta (name, value) VALUES (?, ?)").run(KEY_NAME_IN_META, fingerprint);
+}
+
 /**
  * Lets the database at `path` accept another key; its sealed values can no longer be read. The database must not be
  * open.

@@ -18,6 +18,7 @@ import type { DiskReserve } from "./disk-reserve.ts";
 import { createFileStore, type FileConverter } from "./file-store.ts";
 import { createIdempotencyStore } from "./idempotency-store.ts";
 import { assertNotSharedCopy, readKeyFingerprint, verifyKeyFingerprint } from "./key-fingerprint.ts";
+import { readAuditKey, sealWithNextKey, settleKeyRotation } from "./key-rotation.ts";
 import { runMigrations } from "./migrations/run-migrations.ts";
 import { syncSchema } from "./migrations/sync-schema.ts";
 import { createOnlineBackup } from "./online-backup.ts";
@@ -102,7 +103,7 @@ export function openStore(options: StoreOptions): Store {
   const pager = createPager(selects, tokens);
   const reader = createStoreReader(db, selects, pager);
   const searchIndex = createSearchIndex(db, tables, options.log);
-  const auditKey = auditKeyOf(key);
+  const auditKey = readAuditKey(db, secrets) ?? auditKeyOf(key);
   const records = createChangeRecords(db, auditKey, searchIndex, clock);
   const idempotency = createIdempotencyStore(db, secrets, clock);
   const hooksFor = (resource: AnyResource): ResourceHooks => options.hooks?.[resource.name] ?? {};
@@ -259,6 +260,19 @@ export function openStore(options: StoreOptions): Store {
     openBatch: batches.open,
     announceBatch: batches.announce,
     backupTo: onlineBackup.copyTo,
+    async rotateKey(next, by) {
+      // Released pages would still hold the values of the old key: they are overwritten.
+      db.pragma("secure_delete = ON");
+      const count = await write((tx) => {
+        const sealed = sealWithNextKey(db, secrets, next, auditKey);
+        const change = `The secret key was replaced: ${sealed} values are sealed with the new one.`;
+        const keys = { before: keyFingerprint(key), after: keyFingerprint(next) };
+        tx.addAuditEvent({ op: "trust-change", resource: "secret-key", rowId: null, details: { change, ...keys } }, by);
+        return sealed;
+      });
+      db.pragma("wal_checkpoint(TRUNCATE)");
+      return count;
+    },
     whenSettled: () => queue.settled(),
     shared: replica && {
       position: replica.images.position,
@@ -284,6 +298,7 @@ export function openStore(options: StoreOptions): Store {
 function loadKey({ key, dataDir, shared }: StoreOptions, db: ReturnType<typeof openDatabase>): Buffer {
   try {
     if (!shared) assertNotSharedCopy(db, dataDir);
+    if (!key) settleKeyRotation(db, dataDir);
     const found = key ?? loadSecretKey(dataDir, process.env.CREDENTIALS_DIRECTORY, readKeyFingerprint(db) !== null);
     verifyKeyFingerprint(db, keyFingerprint(found), dataDir);
     return found;

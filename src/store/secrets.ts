@@ -8,8 +8,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** Name of the credential, and of the file in the data directory. */
-const KEY_NAME = "secret-key";
-const KEY_BYTES = 32;
+export const KEY_NAME = "secret-key";
+export const KEY_BYTES = 32;
 
 /**
  * The 32-byte secret key: the systemd credential `secret-key` if there is one, else a file beside the database. The

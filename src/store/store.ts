@@ -381,6 +381,11 @@ export interface Store extends StoreReader {
   hooksFor(resource: AnyResource): ResourceHooks;
   /** Online backup: writes a copy of the database to `path`, which must not exist, while reads and writes go on. */
   backupTo(path: string): Promise<void>;
+  /**
+   * Seals every stored secret with another key, in one transaction with its audit entry, and returns their number. The store
+   * still has the old key: it must have no other users, and be closed.
+   */
+  rotateKey(key: Buffer, by: ActorContext): Promise<number>;
   /** Resolves when no visible write can still be rolled back; immediately without a shared log. */
   whenSettled(): Promise<void>;
   /** The replica of rows shared with other processes; null without a shared log. */

@@ -35,6 +35,7 @@ const COMMANDS = [
   "restore",
   "key",
   "key export",
+  "key rotate",
   "upgrade",
   "upgrade-offer",
   "upgrade-key",
