@@ -35,7 +35,7 @@ export default definePlugin({
     });
     ctx.deliver((batch) => {
       for (const item of batch) {
-        const outbox = outboxes.get(channelOf(item));
+        const outbox = outboxes.get(channelOf(item)) ?? outboxes.get(channelOf(item).replace(/^chat:/, ""));
         if (outbox) outbox.add([item]);
         else {
           const reason = `no webhook is configured for channel ${channelOf(item)}`;
@@ -53,7 +53,7 @@ export default definePlugin({
   },
 });
 
-/** The channel from the group's properties, or else the group's name. */
+/** The channel from the properties, or else the name; the name of a device follows `chat:`. */
 function channelOf({ device }: DeliveryItem): string {
   return device.attributes.channel || device.deviceIdentifier;
 }

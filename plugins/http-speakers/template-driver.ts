@@ -2,7 +2,7 @@ import { isIPv4 } from "node:net";
 import { type DeliveryItem, joinSubjectAndBody, type PluginContext } from "#plugin-api";
 import { DeviceError, jsonValueAt, requestDevice, type SpeakerDriver, type SpeakerMessage } from "./speaker-driver.ts";
 import { fillTemplate, type PlaceholderValues } from "./template-placeholders.ts";
-import type { SpeakerTemplate, TemplateRequest } from "./templates.ts";
+import { NOTIFIER_TEMPLATE, type SpeakerTemplate, type TemplateRequest } from "./templates.ts";
 
 export interface TemplateDriverDeps {
   fetch: PluginContext["fetch"];
@@ -16,7 +16,8 @@ const VOLUME_LEVELS = { Maximum: "100", Medium: "60", Low: "30" };
 /** Creates the driver of a device from its template. Throws DeviceError for invalid attributes. */
 export function createTemplateDriver(device: DeliveryItem["device"], deps: TemplateDriverDeps): SpeakerDriver {
   const { Url: url = "", Template: name = "", RtpPort: port } = device.attributes;
-  const template = deps.templates.get(name);
+  const isSpeaker = device.deviceIdentifier.startsWith("http:");
+  const template = name === "" && !isSpeaker ? NOTIFIER_TEMPLATE : deps.templates.get(name);
   if (!template) throw new DeviceError(`template "${name}" not found (attribute Template)`, false);
   const host = URL.canParse(url) ? new URL(url).hostname : "";
   if (host === "") throw new DeviceError("attribute Url is missing or invalid", false);

@@ -50,6 +50,23 @@ const PLACEHOLDERS = [
 ];
 const MAX_REQUEST_LENGTH = 8_000;
 
+/**
+ * How desktop notifiers and programs are reached whose device has no `Template`. It has no secrets, since users enter the
+ * address.
+ */
+export const NOTIFIER_TEMPLATE: SpeakerTemplate = {
+  start: {
+    method: "POST",
+    path: "/notifications",
+    headers: { "content-type": "application/json" },
+    body: '{"id": "{{id}}", "subject": "{{subject}}", "body": "{{body}}", "priority": {{priority}}, "drill": {{drill}}, "durationSeconds": {{duration}}}',
+    escaping: "json",
+  },
+  stop: { method: "DELETE", path: "/notifications/{{id}}", headers: {}, body: null, escaping: "json" },
+  probe: { method: "GET", path: "/notifications", headers: {}, body: null, escaping: "json" },
+  ...{ readVolume: null, setVolume: null, status: null, playingWhen: null, volumeAt: null, hosts: null },
+};
+
 /** Parses `templates`; an invalid entry is reported and skipped. `secrets` are the existing names. */
 export function parseTemplates(given: unknown, secrets: ReadonlySet<string>): ConfiguredTemplates {
   if (!Array.isArray(given)) return { templates: new Map(), errors: ["templates must be a list"] };

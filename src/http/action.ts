@@ -84,6 +84,8 @@ interface ActionBase {
   headers?: readonly HeaderName[];
   /** Deprecation, announced in the headers of every response. */
   deprecated?: Deprecation;
+  /** A read that calls another system, whose failure is a 502; writes have that status anyway. */
+  callsOut?: boolean;
   /** Shape of an error response, if it differs from the standard error. */
   errorResponse?: Extract<ResponseShape, { kind: "page" | "members" }>;
 }

@@ -48,6 +48,7 @@ import type { ActorContext, Store } from "../store/store.ts";
 import type { SourceDisagreement } from "../time-zones/disagreements.ts";
 import type { ZoneData } from "../time-zones/zone-data.ts";
 import type { EventStream } from "../webhooks/change-feed/event-stream.ts";
+import type { PluginReportSource } from "./reports/plugin-reports.ts";
 
 /** First-run setup in the browser. */
 export interface FirstRun {
@@ -84,7 +85,7 @@ export interface ApiDeps {
   /** Gets each request of a client with a valid token or session, before it is served. */
   onKnownClient(request: IncomingMessage): void;
   notificationService: NotificationService;
-  plugins: {
+  plugins: PluginReportSource & {
     /**
      * Forwards a request below /x/<plugin>; null if the plugin is not enabled. Throws UpstreamError while it is not
      * running.

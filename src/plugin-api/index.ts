@@ -2,6 +2,8 @@ import type { Clock } from "../lib/clock.ts";
 import type { EventMap } from "../lib/events.ts";
 import type { Field, ValueOf } from "../schema/field.ts";
 import type { AudioTarget, DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "./delivery.ts";
+import type { DeviceFilterHandler } from "./device-filter.ts";
+import type { PluginReport, PluginReportHandler } from "./plugin-report.ts";
 import type { Rings } from "./ring-plan.ts";
 import type { TextMessage, TextReply } from "./text-message.ts";
 import type { TriggerInput } from "./trigger-input.ts";
@@ -51,10 +53,23 @@ export type {
   StopRequest,
 } from "./delivery.ts";
 export { DEFAULT_PROFILE, joinSubjectAndBody } from "./delivery.ts";
+export type {
+  DeviceFilterHandler,
+  DeviceFilterRequest,
+  DeviceFilterResult,
+  FilterCandidate,
+} from "./device-filter.ts";
 export { signJsonWebToken } from "./json-web-token.ts";
 export { dedupeKeyOf, type MachineInputOptions, parsePayload, toTriggerInput } from "./machine-input.ts";
 export { parseNamedSecrets } from "./named-secrets.ts";
 export { createOutbox, failForMissingConfig, type Outbox, type SendResult } from "./outbox.ts";
+export type {
+  PluginReport,
+  PluginReportCell,
+  PluginReportHandler,
+  PluginReportParameter,
+  PluginReportRequest,
+} from "./plugin-report.ts";
 export type { OfflineRing, PlannedRing, RingPlan, Rings } from "./ring-plan.ts";
 export type { TextMessage, TextReply } from "./text-message.ts";
 export type { CallReport, TriggerInput } from "./trigger-input.ts";
@@ -145,6 +160,10 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   stop(handler: (request: StopRequest) => void): void;
   /** Handles silent connectivity tests, many in parallel. Without a handler the plugin's devices are untested. */
   probe(handler: ProbeHandler): void;
+  /** Narrows the devices of messages; for extension type `device-filter`. Times out after 2 s per message. */
+  filter(handler: DeviceFilterHandler): void;
+  /** Offers a report; for extension type `report`. */
+  report(report: PluginReport, handler: PluginReportHandler): void;
   /** Reports an outcome, any number of times. Levels only rise. */
   outcome(deliveryId: number, level: OutcomeLevel, details?: OutcomeDetails): void;
   stream: {

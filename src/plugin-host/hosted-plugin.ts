@@ -2,11 +2,15 @@ import { ConflictError } from "../lib/errors.ts";
 import { isNetworkUnreachable } from "../lib/network-route.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import { compileProfileSchema, type ProfileSchema } from "../notifications/compose/profile-settings.ts";
+import type { FilterOutcome } from "../notifications/engine/delivery-providers.ts";
 import type {
   ConfigFields,
   DeliveryItem,
+  DeviceFilterRequest,
   PluginEvents,
   PluginManifest,
+  PluginReport,
+  PluginReportRequest,
   PluginRequest,
   PluginResponse,
   ProbeResult,
@@ -15,6 +19,7 @@ import type {
 import type extensions from "../resources/devices/extensions.ts";
 import type { RowOf } from "../schema/resource.ts";
 import { createDeliveryQueue } from "./delivery-queue.ts";
+import { checkFilterOutcome, FILTER_LIMITS } from "./filter-requests.ts";
 import { type InstalledPlugin, loadPluginFields } from "./installed-plugins.ts";
 import { createLogTail, createTailedLog, type LogTail, type TailedLog } from "./log-tail.ts";
 import { createPendingRequests, type PendingRequestLimits } from "./pending-requests.ts";
@@ -22,7 +27,8 @@ import { recordPluginStopped } from "./plugin-activities.ts";
 import { configErrorText, createPluginConfig, type PluginConfig } from "./plugin-config.ts";
 import type { PluginHostDeps } from "./plugin-host-deps.ts";
 import { launchInWorker } from "./plugin-instance.ts";
-import type { FromPlugin, OutcomeReport, PluginInit, ToPlugin } from "./plugin-protocol.ts";
+import type { FromPlugin, OutcomeReport, PluginInit, PluginReportResult, ToPlugin } from "./plugin-protocol.ts";
+import { createPluginReports, type PluginReports } from "./plugin-reports.ts";
 import { type PluginRunState, PluginSupervisor } from "./plugin-supervisor.ts";
 import { createPortRegistry } from "./port-registry.ts";
 import { createRedact, type Redact } from "./redaction.ts";
@@ -73,6 +79,8 @@ export class HostedPlugin {
   readonly #deliveryQueue;
   readonly #routes;
   readonly #probes;
+  readonly #filterRequests;
+  readonly #reports: PluginReports;
   #config: PluginConfig | null = null;
   #configFields: ConfigFields | null = null;
   /** Its row has configuration; a plugin that never had any is not set up. */
@@ -122,6 +130,8 @@ export class HostedPlugin {
     this.#ports = createPortRegistry(host.settings.plugins[name]?.listen ?? {}, plugin.manifest.listens);
     this.#routes = createRouteRequests(host.clock, (message) => this.#supervisor.send(message));
     this.#probes = createPendingRequests<ProbeResult>(host.clock, PROBE_LIMITS);
+    this.#filterRequests = createPendingRequests<FilterOutcome>(host.clock, FILTER_LIMITS);
+    this.#reports = createPluginReports(host.clock, (message) => this.#supervisor.send(message));
   }
 
   get manifest(): PluginManifest {
@@ -231,6 +241,21 @@ export class HostedPlugin {
     return this.#probes.request((id) => this.#supervisor.send({ kind: "probe", id, device }));
   }
 
+  /** Asks a filter about devices; never rejects. */
+  async filter(request: DeviceFilterRequest): Promise<FilterOutcome> {
+    if (!this.isRunning) return FILTER_LIMITS.dropped;
+    return this.#filterRequests.request((id) => this.#supervisor.send({ kind: "filter", id, request }));
+  }
+
+  /** The reports that the running plugin offers. */
+  get reports(): readonly PluginReport[] {
+    return this.#reports.list();
+  }
+
+  readReport(key: string, request: PluginReportRequest): Promise<PluginReportResult> {
+    return this.#reports.read(key, request);
+  }
+
   /** Forwards a row change if the plugin watches the resource. */
   notifyChange(path: string, id: string, op: "create" | "update" | "delete"): void {
     if (this.#watches.has(path)) this.#supervisor.send({ kind: "change", path, id, op });
@@ -304,6 +329,8 @@ export class HostedPlugin {
     this.#deliveryQueue.pause();
     this.#routes.resolveAllDropped();
     this.#probes.resolveAllDropped();
+    this.#filterRequests.resolveAllDropped();
+    this.#reports.clear();
     if (state !== "starting") this.#show(state, text);
     else if (this.#state.state !== "restarting") this.#show("restarting", null);
     if (state === "disabled") this.#logDisabled(text);
@@ -358,6 +385,18 @@ export class HostedPlugin {
         this.#probes.resolve(message.id, { proof, ...details });
         break;
       }
+      case "filtered":
+        this.#filterRequests.resolve(message.id, checkFilterOutcome(message.result, this.#redact));
+        break;
+      case "report-offered":
+        this.#offerReport(message.report);
+        break;
+      case "report-lines":
+        this.#reports.addLines(message.id, message.lines);
+        break;
+      case "reported":
+        this.#reports.finish(message.id, message.problem, this.#redact);
+        break;
       case "log":
         this.#log[message.level](this.#redact(message.values), this.#redact(message.message));
         break;
@@ -373,6 +412,12 @@ export class HostedPlugin {
       case "follow":
         this.#subscribedEvents.add(message.name);
     }
+  }
+
+  #offerReport(report: PluginReport): void {
+    const isReportPlugin = this.manifest.extensionType === "report";
+    if (isReportPlugin && this.#reports.offer(report)) return;
+    this.#log.warn({ event: "plugin.report_refused", report: report.key }, "Report of the plugin refused.");
   }
 
   /** A plugin that somebody has configured, but not completely, is at fault. */

@@ -48,6 +48,13 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
     probe(handler) {
       made.probe = handler;
     },
+    filter(handler) {
+      made.filter = handler;
+    },
+    report(report, handler) {
+      made.reports.set(report.key, handler);
+      send({ kind: "report-offered", report });
+    },
     outcome(deliveryId, level, { reason, retryAfterMs, started, match, askedAgain, ...flags } = {}) {
       const details = {
         ...(reason !== undefined && { reason }),

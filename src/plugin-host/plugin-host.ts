@@ -1,13 +1,16 @@
 import { existsSync, statSync } from "node:fs";
 import { ConflictError, UpstreamError } from "../lib/errors.ts";
+import { derivedId } from "../lib/ids.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import { createSsrfGuard } from "../lib/ssrf-guard.ts";
-import type { DeliveryProviders } from "../notifications/engine/delivery-providers.ts";
+import type { DeliveryProviders, DeviceFilters } from "../notifications/engine/delivery-providers.ts";
 import type {
   ConfigFields,
   DeliveryItem,
   PluginEvents,
   PluginManifest,
+  PluginReport,
+  PluginReportRequest,
   PluginRequest,
   PluginResponse,
   ProbeResult,
@@ -24,6 +27,7 @@ import type { PluginLogLine } from "./log-tail.ts";
 import { recordPluginRestart } from "./plugin-activities.ts";
 import { linkPluginApi } from "./plugin-api-link.ts";
 import type { PluginHostDeps } from "./plugin-host-deps.ts";
+import type { PluginReportResult } from "./plugin-protocol.ts";
 import { PLUGIN_STATE } from "./plugin-state.ts";
 import type { PluginCallDeps } from "./rpc-handlers.ts";
 import { unknownPluginSettings } from "./unknown-settings.ts";
@@ -48,6 +52,12 @@ export interface PluginHost extends DeliveryProviders {
   findProvider(type: string, deviceIdentifier: string): string | null;
   /** Runs a silent connectivity test through the device's provider. */
   probe(provider: string, device: DeliveryItem["device"]): Promise<ProbeResult>;
+  /** Plugins of extension type `device-filter`. */
+  readonly deviceFilters: DeviceFilters;
+  /** Reports that running plugins offer, with their ids, the same in every installation. */
+  reports(): readonly OfferedReport[];
+  /** Reads the lines of an offered report; null if it is not offered. Never rejects. */
+  readReport(id: string, request: PluginReportRequest): Promise<PluginReportResult | null>;
   /** `{"ip-phones/auth": "http://…"}` of all open plugin ports. */
   urls(): Record<string, string>;
   /**
@@ -66,6 +76,11 @@ export interface PluginHost extends DeliveryProviders {
   configFields(): Record<string, ConfigFields>;
   /** Validates configurations by the plugin's fields, seals secrets and never shows them. */
   readonly extensionHooks: ResourceHooks<typeof extensions>;
+}
+
+/** A report of a plugin. */
+export interface OfferedReport extends PluginReport {
+  id: string;
 }
 
 export const PLUGIN_HOST_TABLES: readonly InternalTable[] = [PLUGIN_STATE];
@@ -168,6 +183,24 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
         [...plugins].flatMap(([name, { urls }]) => Object.entries(urls).map(([port, url]) => [`${name}/${port}`, url])),
       ),
     probe: async (provider, device) => (await plugins.get(provider)?.probe(device)) ?? { proof: "untested" },
+    deviceFilters: {
+      names: () =>
+        [...plugins].flatMap(([name, { manifest, status }]) =>
+          manifest.extensionType === "device-filter" && status.state !== "disabled" ? [name] : [],
+        ),
+      ask: async (name, request) => (await plugins.get(name)?.filter(request)) ?? { problem: "it is not installed" },
+    },
+    reports: () =>
+      [...plugins].flatMap(([name, plugin]) =>
+        plugin.reports.map((report) => ({ ...report, id: reportIdOf(name, report.key) })),
+      ),
+    async readReport(id, request) {
+      for (const [name, plugin] of plugins) {
+        const report = plugin.reports.find(({ key }) => reportIdOf(name, key) === id);
+        if (report) return plugin.readReport(report.key, request);
+      }
+      return null;
+    },
     async handleRequest(name, request) {
       const answer = (await plugins.get(name)?.handleRequest(request)) ?? null;
       const isOn = answer === null && plugins.has(name) && !store.get(extensions, extensionIdOf(name))?.disabled;
@@ -215,6 +248,10 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
       onSettingsWritten: (name) => clock.defer(() => void applyRow(name, true)),
     }),
   };
+}
+
+function reportIdOf(plugin: string, key: string): string {
+  return derivedId("reports", `${plugin}/${key}`);
 }
 
 /** All usable plugins; logs refused ones. */

@@ -1,8 +1,13 @@
 import type {
   DeliveryItem,
+  DeviceFilterRequest,
+  DeviceFilterResult,
   OutcomeDetails,
   OutcomeLevel,
   PluginEvents,
+  PluginReport,
+  PluginReportCell,
+  PluginReportRequest,
   PluginRequest,
   PluginResponse,
   ProbeResult,
@@ -65,7 +70,8 @@ export type HostMethod =
 export type PluginLogLevel = "debug" | "info" | "warn" | "error";
 
 /**
- * Messages from the host to a plugin. `request` is for a route, `probe` a silent connectivity test; `reply` and
+ * Messages from the host to a plugin. `request` is for a route, `probe` a silent connectivity test,
+ * `filter` about the devices of a message, `report` for the lines of a report; `reply` and
  * `refusal` answer a `call`.
  */
 export type ToPlugin =
@@ -73,6 +79,8 @@ export type ToPlugin =
   | { kind: "stop"; request: StopRequest }
   | { kind: "request"; id: number; request: PluginRequest }
   | { kind: "probe"; id: number; device: DeliveryItem["device"] }
+  | { kind: "filter"; id: number; request: DeviceFilterRequest }
+  | { kind: "report"; id: number; key: string; request: PluginReportRequest }
   | { kind: "reply"; id: number; value: unknown }
   | { kind: "refusal"; id: number; message: string; noNetwork?: true }
   | { kind: "change"; path: string; id: string; op: "create" | "update" | "delete" }
@@ -88,6 +96,10 @@ export type FromPlugin =
   | { kind: "call"; id: number; method: HostMethod; args: unknown[] }
   | { kind: "response"; id: number; response: PluginResponse }
   | { kind: "probed"; id: number; result: ProbeResult }
+  | { kind: "filtered"; id: number; result: DeviceFilterResult | { problem: string } }
+  | { kind: "report-offered"; report: PluginReport }
+  | { kind: "report-lines"; id: number; lines: readonly (readonly PluginReportCell[])[] }
+  | { kind: "reported"; id: number; problem: string | null }
   | { kind: "log"; level: PluginLogLevel; values: Record<string, unknown>; message: string }
   | { kind: "status"; state: "ok" | "unconfigured" | "degraded" | "down"; reason: string | null }
   | { kind: "listening"; name: string; url: string; port: number }
@@ -95,6 +107,9 @@ export type FromPlugin =
   | { kind: "follow"; name: keyof PluginEvents }
   | { kind: "pong" }
   | { kind: "stopped" };
+
+/** Lines of a report, or why there are none, as text for people. */
+export type PluginReportResult = { lines: readonly (readonly PluginReportCell[])[] } | { problem: string };
 
 /** One end of the connection between host and plugin; messages arrive as copies and in order. */
 export interface PluginConnection<Out, In> {

@@ -2,7 +2,14 @@ import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
 import { NetworkUnreachableError } from "../lib/network-route.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
-import type { DeliveryItem, PluginDefinition, PluginRequest, ProbeResult } from "../plugin-api/index.ts";
+import type {
+  DeliveryItem,
+  DeviceFilterRequest,
+  PluginDefinition,
+  PluginReportRequest,
+  PluginRequest,
+  ProbeResult,
+} from "../plugin-api/index.ts";
 import { createOutcomeBatcher } from "./outcome-batch.ts";
 import { createPluginContext } from "./plugin-context.ts";
 import { createPluginLog } from "./plugin-log.ts";
@@ -87,6 +94,26 @@ export function createPluginRuntime(
     link.send({ kind: "probed", id, result });
   }
 
+  async function filter(id: number, request: DeviceFilterRequest): Promise<void> {
+    // A filter that is not set up leaves out nothing.
+    const result = await (registrations.filter?.(request) ?? NO_FILTER).catch((error: unknown) => ({
+      problem: errorText(error),
+    }));
+    link.send({ kind: "filtered", id, result });
+  }
+
+  async function report(id: number, key: string, request: PluginReportRequest): Promise<void> {
+    const handler = registrations.reports.get(key);
+    try {
+      const lines = (await handler?.(request)) ?? [];
+      for (let at = 0; at < lines.length; at += REPORT_CHUNK_LINES)
+        link.send({ kind: "report-lines", id, lines: lines.slice(at, at + REPORT_CHUNK_LINES) });
+      link.send({ kind: "reported", id, problem: null });
+    } catch (error) {
+      link.send({ kind: "reported", id, problem: errorText(error) });
+    }
+  }
+
   function receive(message: ToPlugin): void {
     switch (message.kind) {
       case "deliver":
@@ -100,6 +127,12 @@ export function createPluginRuntime(
         break;
       case "probe":
         void guard(() => probe(message.id, message.device));
+        break;
+      case "filter":
+        void guard(() => filter(message.id, message.request));
+        break;
+      case "report":
+        void guard(() => report(message.id, message.key, message.request));
         break;
       case "reply":
         calls.resolve(message.id, message.value);
@@ -142,6 +175,9 @@ export function createPluginRuntime(
   };
 }
 
+const NO_FILTER = Promise.resolve({ excluded: [] });
+/** Few enough that the host reads a message in some ms. */
+const REPORT_CHUNK_LINES = 200;
 const NO_PROBE = Promise.resolve<ProbeResult>({ proof: "untested" });
 
 function faultMessage(error: unknown): FromPlugin {

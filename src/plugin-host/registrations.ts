@@ -1,7 +1,9 @@
 import type {
   DeliveryItem,
+  DeviceFilterHandler,
   PluginContext,
   PluginEvents,
+  PluginReportHandler,
   PluginRequestHandler,
   ProbeHandler,
   StopRequest,
@@ -15,6 +17,9 @@ export interface Registrations {
   deliver: ((batch: DeliveryItem[]) => void) | null;
   stop: ((request: StopRequest) => void) | null;
   probe: ProbeHandler | null;
+  filter: DeviceFilterHandler | null;
+  /** By key. */
+  reports: Map<string, PluginReportHandler>;
   routes: Map<string, PluginRequestHandler>;
   changeHandlers: { path: string; handler: ChangeHandler }[];
   eventHandlers: { name: keyof PluginEvents; handler: EventHandler }[];
@@ -23,7 +28,11 @@ export interface Registrations {
 }
 
 export function emptyRegistrations(): Registrations {
-  return { deliver: null, stop: null, probe: null, routes: new Map(), changeHandlers: [], eventHandlers: [], undo: [] };
+  return {
+    ...{ deliver: null, stop: null, probe: null, filter: null },
+    ...{ reports: new Map(), routes: new Map() },
+    ...{ changeHandlers: [], eventHandlers: [], undo: [] },
+  };
 }
 
 /** Handler of the longest registered path that equals or contains the request path; null without a match. */

@@ -72,6 +72,7 @@ export function createDeliveryChannels(deps: DeliveryChannelDeps): {
   });
   notificationService = createNotificationService({
     ...{ store, clock, events, log, endpointId, providers: deps.linking.withApplianceChannel(plugins) },
+    filters: plugins.deviceFilters,
     ...{ memberships: registry.memberships, activations: registry.activations },
     ...{ audio: sound.audio, speech, streamer: sound.streamer, addresses: sound.addresses },
     networkInterface: sound.networkInterface,

@@ -20,6 +20,8 @@ beforeAll(async () => {
         profileSchema: () => null,
         restart: async () => {},
         readLog: () => null,
+        reports: () => [],
+        readReport: async () => null,
       },
     },
   });

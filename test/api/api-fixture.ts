@@ -296,6 +296,8 @@ export async function openApi(
       profileSchema: () => null,
       restart: async () => {},
       readLog: () => null,
+      reports: () => [],
+      readReport: async () => null,
     },
     eventStream: telling.eventStream,
     campaigns,

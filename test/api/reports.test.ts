@@ -177,3 +177,84 @@ describe("reports", () => {
     expect(new Set(names).size).toBe(450);
   });
 });
+
+describe("reports of extensions", () => {
+  const badges = { key: "badges", name: "Badges", description: "Used badges.", columns: ["person", "=door"] };
+  const asked: unknown[] = [];
+  const offered = {
+    ...{ ...badges, id: derivedId("reports", "doors/badges") },
+    parameters: [
+      { name: "building", description: "Only this building.", required: true },
+      { name: "floor", description: "Only this floor.", required: false },
+    ],
+  };
+  let other: ApiFixture;
+  beforeAll(async () => {
+    other = await openApi(makeTempDir(), {
+      needs: {
+        plugins: {
+          ...{ handleRequest: async () => null, configFields: () => ({}), profileSchema: () => null },
+          ...{ restart: async () => {}, readLog: () => null, reports: () => [offered] },
+          async readReport(id, request) {
+            asked.push(request);
+            if (request.parameters.building === "gone") return null;
+            if (request.parameters.building === "down") return { problem: "the service responded with HTTP 500" };
+            const lines = Array.from({ length: 700 }, (_, at) => [FORMULA, at]);
+            return id === offered.id ? { lines: [...lines, ["short"], "no line", [{}, true, "more"]] as never } : null;
+          },
+        },
+      },
+    });
+  });
+  afterAll(() => other.close());
+  const read = (query: string) => other.call("GET", `/reports/${offered.id}?${query}`);
+
+  it("are listed with their parameters, like the others", async () => {
+    const { body } = await other.call("GET", "/reports");
+    expect(body.total).toBe(5);
+    expect(body.data.at(-1)).toEqual({
+      ...{ id: offered.id, name: "Badges", description: "Used badges." },
+      parameters: [
+        { name: "parameters[building]", description: "Only this building.", required: true },
+        { name: "parameters[floor]", description: "Only this floor.", required: false },
+      ],
+    });
+    expect(body.data[0].parameters).toContainEqual({
+      ...{ name: "userId", description: "Only this user.", required: false },
+    });
+  });
+
+  it("are read as JSON and as CSV, line by line", async () => {
+    const { status, body } = await read("parameters[building]=A&strict=true");
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ id: offered.id, name: "Badges" });
+    expect(body.data).toHaveLength(703);
+    expect(body.data[699]).toEqual({ person: FORMULA, "=door": 699 });
+    expect(body.data.slice(700)).toEqual([
+      { person: "short", "=door": null },
+      { person: null, "=door": null },
+      { person: null, "=door": true },
+    ]);
+    expect(asked.at(-1)).toEqual({ parameters: { building: "A" }, userId: other.adminId });
+    const csv = await read("parameters[building]=A&parameters[floor]=2&format=csv");
+    expect(csv.text.split("\r\n").slice(0, 2)).toEqual(["person,'=door", `"'=HYPERLINK(""http://x"",""y"")",0`]);
+  });
+
+  it.each([
+    ["", 400, "required", "parameters.building"],
+    ["parameters[building]=", 400, "required", "parameters.building"],
+    ["parameters[building]=A&parameters[room]=1", 400, "invalid-value", "parameters.room"],
+    ["parameters[building][]=A", 400, "invalid-value", "parameters.building"],
+    ["parameters=A", 400, "invalid-value", "parameters"],
+    ["parameters[building]=gone", 404, "not-found", undefined],
+    ["parameters[building]=down", 502, "upstream", undefined],
+  ])("refuse %s", async (query, status, type, field) => {
+    const { body, status: found } = await read(query);
+    expect([found, body.type, body.errors?.[0]?.field]).toEqual([status, type, field]);
+  });
+
+  it("take none of these parameters when they are built in", async () => {
+    const { status, body } = await api.call("GET", `${at("users")}?parameters[building]=A`);
+    expect([status, body.type]).toEqual([400, "invalid-value"]);
+  });
+});

@@ -132,3 +132,19 @@ describe("chat", () => {
     expect(await none.outcome(1, "failed")).toMatchObject({ details: { reason: "webhooks must be set" } });
   });
 });
+
+describe("a chat channel as a device", () => {
+  it("gets the posts of the device groups that contain it", async () => {
+    const service = await open();
+    const chat = await run(`Office=${service.url("/office")}\nchat:Ops=${service.url("/ops")}`);
+    chat.deliver(
+      postTo(1, "chat:Office", { format: "text" }),
+      postTo(2, "chat:Ops", {}),
+      postTo(3, "chat:Front", { channel: "Office" }),
+      postTo(4, "chat:Nowhere"),
+    );
+    await Promise.all([1, 2, 3].map((id) => chat.outcome(id, "accepted")));
+    expect((await chat.outcome(4, "failed")).details.reason).toBe("no webhook is configured for channel chat:Nowhere");
+    expect(service.posts.map(({ path }) => path).sort()).toEqual(["/office", "/office", "/ops"]);
+  });
+});

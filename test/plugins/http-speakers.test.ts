@@ -269,3 +269,33 @@ it("signs with a clock within the maker's 30 s", () => {
   const { Date: date } = signedAlgoHeaders("GET", "/", null, { clock: systemClock, password: "p", nonce: "1" });
   expect(Math.abs(Date.parse(date ?? "") - Date.now())).toBeLessThan(30_000);
 });
+
+describe("desktop notifiers and programs", () => {
+  it("get the message as JSON, and its end, without a template", async () => {
+    const device = await openDevice(() => [200, "{}"]);
+    const running = await run({});
+    const text = { subject: 'Say "hi"', body: "Line 1\nLine 2", short: "" };
+    running.deliver(item("idn:desk", { Url: device.url }, { audio: null, text, drill: true }));
+    await running.outcome(1, "accepted");
+    running.stop("aborted", 1);
+    await expect
+      .poll(device.lines)
+      .toEqual(["POST /notifications", expect.stringMatching(/^DELETE \/notifications\/./)]);
+    expect(JSON.parse(device.asked[0]?.body ?? "")).toMatchObject({
+      ...{ subject: 'Say "hi"', body: "Line 1\nLine 2", drill: true, durationSeconds: 0 },
+    });
+    expect(running.levels(1)).not.toContain("playing");
+  });
+
+  it("take a template, and say that theirs is missing", async () => {
+    const device = await openDevice(() => [200, "{}"]);
+    const running = await run({ templates: [{ name: "own", start: { path: "/own" } }] });
+    running.deliver(item("plugin:ticker", { Url: device.url, Template: "own" }));
+    await running.outcome(1, "accepted");
+    expect(device.lines()).toEqual(["POST /own"]);
+    running.deliver({ ...item("plugin:ticker", { Url: device.url, Template: "gone" }), deliveryId: 2 });
+    expect((await running.outcome(2, "failed")).details.reason).toBe('template "gone" not found (attribute Template)');
+    running.deliver({ ...item("http:sign", { Url: device.url }), deliveryId: 3 });
+    expect((await running.outcome(3, "failed")).details.reason).toBe('template "" not found (attribute Template)');
+  });
+});

@@ -2,15 +2,19 @@ import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { NetworkUnreachableError } from "../../src/lib/network-route.ts";
 import type {
   DeliveryItem,
+  DeviceFilterRequest,
   OutcomeLevel,
   PluginDefinition,
   PluginEvents,
+  PluginReport,
+  PluginReportCell,
+  PluginReportRequest,
   PluginRequest,
   PluginResponse,
   StopRequest,
 } from "../../src/plugin-api/index.ts";
 import { launchInline } from "../../src/plugin-host/plugin-instance.ts";
-import type { FromPlugin, OutcomeReport } from "../../src/plugin-host/plugin-protocol.ts";
+import type { FromPlugin, OutcomeReport, PluginReportResult } from "../../src/plugin-host/plugin-protocol.ts";
 
 /** A call that the plugin made of its host. */
 export interface HostCall {
@@ -31,6 +35,12 @@ export interface InlinePlugin {
   event<K extends keyof PluginEvents>(name: K, payload: PluginEvents[K]): void;
   /** Tells that a row of a watched resource changed. */
   changed(path: string, id: string): void;
+  /** Asks the plugin's filter, as the host does before a message. */
+  filter(request: DeviceFilterRequest): Promise<Extract<FromPlugin, { kind: "filtered" }>["result"]>;
+  /** The reports that the plugin offers. */
+  readonly reports: readonly PluginReport[];
+  /** Reads a report: its lines, or the problem. */
+  report(key: string, request: PluginReportRequest): Promise<PluginReportResult>;
   /** Sends a request to the plugin's route, as the main server does. */
   request(request: Partial<PluginRequest> & Pick<PluginRequest, "url">): Promise<PluginResponse>;
   /** Resolves with the first status that `fits`, already told or still to come. */
@@ -70,6 +80,10 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
   const statuses: { state: string; reason: string | null }[] = [];
   const calls: HostCall[] = [];
   const waiting = new Set<() => void>();
+  const filtered = new Map<number, (result: Extract<FromPlugin, { kind: "filtered" }>["result"]) => void>();
+  const reports: PluginReport[] = [];
+  const lines = new Map<number, (readonly PluginReportCell[])[]>();
+  const reported = new Map<number, (result: PluginReportResult) => void>();
   const answers = new Map<number, (response: PluginResponse) => void>();
   let requests = 0;
   let started: { resolve(): void; reject(error: Error): void } | null = null;
@@ -115,6 +129,13 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     if (message.kind === "stopped") onStopped();
     if (message.kind === "call") respond(message);
     if (message.kind === "response") answers.get(message.id)?.(message.response);
+    if (message.kind === "filtered") filtered.get(message.id)?.(message.result);
+    if (message.kind === "report-offered") reports.push(message.report);
+    if (message.kind === "report-lines") lines.get(message.id)?.push(...message.lines);
+    if (message.kind === "reported") {
+      const { id, problem } = message;
+      reported.get(id)?.(problem === null ? { lines: lines.get(id) ?? [] } : { problem });
+    }
     for (const look of [...waiting]) look();
   };
   const respond = ({ id, method, args }: Extract<FromPlugin, { kind: "call" }>): void => {
@@ -149,6 +170,20 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     stop: (reason, ...deliveryIds) => instance.send({ kind: "stop", request: { deliveryIds, reason } }),
     event: (name, payload) => instance.send({ kind: "event", name, payload }),
     changed: (path, id) => instance.send({ kind: "change", path, id, op: "update" }),
+    filter: (request) =>
+      new Promise((resolve) => {
+        const id = ++requests;
+        filtered.set(id, resolve);
+        instance.send({ kind: "filter", id, request });
+      }),
+    reports,
+    report: (key, request) =>
+      new Promise((resolve) => {
+        const id = ++requests;
+        reported.set(id, resolve);
+        lines.set(id, []);
+        instance.send({ kind: "report", id, key, request });
+      }),
     request: (given) =>
       new Promise((resolve) => {
         const id = ++requests;

@@ -1,11 +1,14 @@
 import { Readable } from "node:stream";
 import { invalidValue, notFound } from "../../lib/errors.ts";
-import { computed, option, text, uuid } from "../../schema/field.ts";
+import { boolean, computed, json, option, text, uuid } from "../../schema/field.ts";
+import type { ActorContext } from "../../store/store.ts";
 import { type Action, jsonResponse } from "../action.ts";
-import { textParameter } from "../query/query.ts";
+import type { ApiDeps } from "../dependencies.ts";
+import { type Query, textParameter } from "../query/query.ts";
 import { activityReport, deviceReport } from "../reports/devices.ts";
 import { recipientReport, userReport } from "../reports/people.ts";
-import { type ReportDefinition, reportLines } from "../reports/report.ts";
+import { readPluginReport } from "../reports/plugin-reports.ts";
+import { type ReportCell, type ReportDefinition, type ReportDeps, reportLines } from "../reports/report.ts";
 import { writeReportCsv, writeReportJson } from "../reports/report-writers.ts";
 import { COMPUTED_PAGE_MEMBERS, COMPUTED_PAGE_QUERY, computedPage } from "./computed-page.ts";
 
@@ -15,6 +18,21 @@ const KIND = {
   id: uuid("Id.", REQUIRED),
   name: text("Name of the report.", REQUIRED),
   description: text("Description of the report.", REQUIRED),
+};
+const PARAMETERS = computed("Query parameters of the report.", "array", {
+  of: {
+    name: text(
+      "Name of the query parameter, such as userId, or parameters[building] of an extension's report.",
+      REQUIRED,
+    ),
+    description: text("Meaning of the parameter.", REQUIRED),
+    required: boolean("The report cannot be read without it.", REQUIRED),
+  },
+});
+const PLUGIN_PARAMETERS = {
+  parameters: json(
+    "Parameters of an extension's report, as `parameters[name]=value`. Other reports have none of these.",
+  ),
 };
 const FORMAT = { format: option("Output format.", ["json", "csv"], { default: "json" }) };
 
@@ -26,18 +44,17 @@ export const reportActions: readonly Action[] = [
   {
     method: "get",
     at: "reports",
-    doc: "Lists the available reports.",
+    doc: "Lists the available reports, with those of extensions of type report.",
     response: {
       kind: "members",
       fields: {
         ...COMPUTED_PAGE_MEMBERS,
-        data: computed("The reports.", "array", { of: KIND }),
+        data: computed("The reports.", "array", { of: { ...KIND, parameters: PARAMETERS } }),
       },
     },
     query: COMPUTED_PAGE_QUERY,
-    async handle({ query }) {
-      const data = REPORTS.map(({ id, name, description }) => ({ id, name, description }));
-      return jsonResponse(computedPage(data, query));
+    async handle({ query, deps }) {
+      return jsonResponse(computedPage([...REPORTS.map(describeReport), ...listPluginReports(deps)], query));
     },
   },
   {
@@ -45,19 +62,17 @@ export const reportActions: readonly Action[] = [
     at: "reports/{reportId}",
     doc: "Returns a report as a table. Unknown parameters are ignored.",
     auditsReading: "reports",
-    query: Object.assign({}, ...REPORTS.map(({ query }) => query), FORMAT),
+    callsOut: true,
+    query: Object.assign({}, ...REPORTS.map(({ query }) => query), PLUGIN_PARAMETERS, FORMAT),
     response: {
       kind: "members",
       fields: { id: KIND.id, name: KIND.name, data: computed("Lines of the report, by column.", "array") },
       orBytes: ["text/csv"],
     },
     async handle({ deps, by, params, query }) {
-      const report = REPORTS.find(({ id }) => id === params.reportId);
-      if (!report) throw notFound();
       const format = textParameter(query, "format") ?? "json";
       if (format !== "json" && format !== "csv") throw invalidValue("format", "Must be `json` or `csv`.");
-      const reportDeps = { store: deps.store, clock: deps.clock, by };
-      const chunks = reportLines(report.sources(query, reportDeps), reportDeps);
+      const { report, chunks } = await openReport(String(params.reportId), query, deps, by);
       if (format === "json") return { body: Readable.from(writeReportJson(report, chunks)) };
       const fileName = `${report.name.toLowerCase().replaceAll(" ", "-")}.csv`;
       const headers = { "Content-Disposition": `attachment; filename="${fileName}"` };
@@ -65,3 +80,40 @@ export const reportActions: readonly Action[] = [
     },
   },
 ];
+
+function describeReport({ id, name, description, query }: ReportDefinition) {
+  const parameters = Object.entries(query).map(([parameter, { doc }]) => ({
+    name: parameter,
+    description: doc,
+    required: false,
+  }));
+  return { id, name, description, parameters };
+}
+
+function listPluginReports({ plugins }: Pick<ApiDeps, "plugins">) {
+  return plugins.reports().map(({ id, name, description, parameters }) => ({
+    id,
+    name,
+    description,
+    parameters: parameters.map((parameter) => ({ ...parameter, name: `parameters[${parameter.name}]` })),
+  }));
+}
+
+/** Throws CallerError for unknown reports and invalid parameters, UpstreamError if a plugin does not answer. */
+async function openReport(
+  id: string,
+  query: Query,
+  { store, clock, plugins }: Pick<ApiDeps, "store" | "clock" | "plugins">,
+  by: ActorContext,
+): Promise<{ report: Pick<ReportDefinition, "id" | "name" | "columns">; chunks: AsyncIterable<ReportCell[][]> }> {
+  const report = REPORTS.find((each) => each.id === id);
+  if (!report) {
+    const offered = plugins.reports().find((each) => each.id === id);
+    if (!offered) throw notFound();
+    return { report: offered, chunks: await readPluginReport(offered, query, { source: plugins, clock, by }) };
+  }
+  if (query.parameters !== undefined)
+    throw invalidValue("parameters", "The report does not have this parameter. See the list of reports.");
+  const deps: ReportDeps = { store, clock, by };
+  return { report, chunks: reportLines(report.sources(query, deps), deps) };
+}

@@ -130,11 +130,13 @@ export const REDIRECT_RESPONSE: JsonSchema = {
 export function errorResponsesOf(endpoint: {
   open: boolean;
   hasBody: boolean;
+  callsOut: boolean;
   refuses: Action["errorResponse"] | undefined;
 }): Record<string, JsonSchema> {
   const statuses = [400, 404, 421, 429, 500, 503];
   // Cross-origin requests are refused even without a token.
   if (!endpoint.open) statuses.push(401, 403);
+  if (endpoint.callsOut && !endpoint.hasBody) statuses.push(502);
   // Login pages also show upstream failures.
   if (endpoint.refuses?.kind === "page" && !endpoint.hasBody) statuses.push(403, 502);
   if (endpoint.hasBody) statuses.push(...(endpoint.open ? [401, 403] : []), 409, 413, 415, 502, 507);

@@ -44,7 +44,13 @@ export function operationOf(action: Action): JsonSchema {
     parameters: parametersOf(action, open),
     ...(hasBody && accepts ? { requestBody: bodyOf(action, accepts) } : {}),
     ...(action.binaryTypes ? { requestBody: bytesOf(action.binaryTypes) } : {}),
-    responses: { ...successOf(action), ...errorResponsesOf({ open, hasBody, refuses: action.errorResponse }) },
+    responses: {
+      ...successOf(action),
+      ...errorResponsesOf({
+        ...{ open, hasBody, callsOut: action.callsOut === true },
+        refuses: action.errorResponse,
+      }),
+    },
   };
 }
 

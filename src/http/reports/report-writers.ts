@@ -3,7 +3,7 @@ import type { ReportCell, ReportDefinition } from "./report.ts";
 
 /** A report as JSON: `{"id", "name", "data": [{column: value}]}`, streamed. */
 export async function* writeReportJson(
-  { id, name, columns }: ReportDefinition,
+  { id, name, columns }: Pick<ReportDefinition, "id" | "name" | "columns">,
   chunks: AsyncIterable<ReportCell[][]>,
 ): AsyncGenerator<string> {
   yield `${JSON.stringify({ id, name }).slice(0, -1)},"data":[`;
@@ -21,7 +21,7 @@ export async function* writeReportJson(
 
 /** A report as CSV with a header line, streamed; spreadsheet formulas are escaped. @source RFC 4180 */
 export async function* writeReportCsv(
-  { columns }: ReportDefinition,
+  { columns }: Pick<ReportDefinition, "columns">,
   chunks: AsyncIterable<ReportCell[][]>,
 ): AsyncGenerator<string> {
   yield csvLine(columns);

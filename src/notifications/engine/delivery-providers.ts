@@ -1,5 +1,11 @@
 import { asGiven, type Sentence } from "../../lib/sentences/sentences.ts";
-import type { DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "../../plugin-api/index.ts";
+import type {
+  DeliveryItem,
+  DeviceFilterRequest,
+  OutcomeDetails,
+  OutcomeLevel,
+  StopRequest,
+} from "../../plugin-api/index.ts";
 import type { ProfileSchema, ProfileSetting } from "../compose/profile-settings.ts";
 
 /** The channels that carry deliveries, as the pipeline sees them; implemented by the plugin host. */
@@ -17,6 +23,17 @@ export interface DeliveryProviders {
   /** Hands over at most 200 items; never blocks, never throws. */
   deliver(provider: string, items: DeliveryItem[]): void;
   stop(provider: string, request: StopRequest): void;
+}
+
+/** The devices to leave out, or why the filter gave no answer, as text for people. */
+export type FilterOutcome = { excluded: readonly string[]; reason?: string } | { problem: string };
+
+/** Extensions that narrow the devices of messages; implemented by the plugin host. */
+export interface DeviceFilters {
+  /** The enabled ones, by the names of their plugins. */
+  names(): readonly string[];
+  /** Never rejects. */
+  ask(plugin: string, request: DeviceFilterRequest): Promise<FilterOutcome>;
 }
 
 /** One report of a provider on one delivery; `at` is its arrival, epoch ms. */

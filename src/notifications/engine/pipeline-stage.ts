@@ -9,7 +9,7 @@ import type { RenderedAudio } from "../../media/rendered-audio.ts";
 import type { StageName } from "../../resources/notifications/pipeline-stages.ts";
 import type { ActorContext, Store, Transaction } from "../../store/store.ts";
 import type { SpeechSynthesizer } from "../compose/speech-synthesis.ts";
-import type { DeliveryProviders } from "./delivery-providers.ts";
+import type { DeliveryProviders, DeviceFilters } from "./delivery-providers.ts";
 
 /**
  * Values of the column `notifications.stage`: the next stage, `settled` at the end, `draft` for a preview, `approval`
@@ -24,6 +24,8 @@ export interface PipelineStageDeps {
   events: Events;
   log: Log;
   providers: DeliveryProviders;
+  /** Extensions that narrow the devices of messages; absent without any. */
+  filters?: DeviceFilters;
   /** Absent without a speech engine. */
   speech?: Pick<SpeechSynthesizer, "synthesize" | "drillAnnouncement">;
   /** Audio of live pages; undefined if live paging is not available. */

@@ -1,5 +1,6 @@
 import notifications from "../../resources/notifications/notifications.ts";
 import type { StoreReader } from "../../store/store.ts";
+import { filterDeliveries } from "../engine/device-filters.ts";
 import type { PipelineStageDeps } from "../engine/pipeline-stage.ts";
 import { queueUserDevices } from "../engine/stages/queue.ts";
 import { writeRecipients } from "./recipient-writer.ts";
@@ -26,6 +27,7 @@ export async function writePendingRecipients(notificationId: string, deps: Pipel
   if (!row || !hasPendingRecipients(deps.store, notificationId)) return;
   await writeRecipients(row, deps, "normal");
   await queueUserDevices(row, deps, "normal");
+  await filterDeliveries(row, deps, "normal", { deferred: true });
   await deps.store.write((tx) => {
     tx.run("DELETE FROM notification_pending_recipients WHERE notification = ?", row.pk);
     tx.emit("deliveries.changed", { notificationId });

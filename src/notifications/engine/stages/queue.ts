@@ -18,12 +18,13 @@ import {
   reopenUnansweredDeliveries,
   reopenUserDeliveries,
 } from "../delivery-planner.ts";
+import { filterDeliveries, isFiltered } from "../device-filters.ts";
 import { advanceStage, type PipelineStage, type PipelineStageDeps } from "../pipeline-stage.ts";
 
 /**
  * Creates one ledger row per device: planned, or ended at once with a reason where nothing can be done. A target is
  * deleted in the transaction that creates its row, and a row is created once, so the stage may be repeated at any
- * point. A message that is sent again has its rows already: those not reached are reopened.
+ * point. Filters leave out some of the planned ones. A message that is sent again has its rows already: those not reached are reopened.
  */
 export const queue: PipelineStage = {
   name: "queue",
@@ -42,7 +43,7 @@ export const queue: PipelineStage = {
       addActivity(tx, { notificationId, type: "sending-started", endpointId: deps.endpointId(), details }, deps.by);
       advanceStage(tx, notificationId, "deliver");
     };
-    if (targetsDevicesOnly(row, store)) return queueDevices(row, deps, lane, finish);
+    if (!isFiltered(row, deps) && targetsDevicesOnly(row, store)) return queueDevices(row, deps, lane, finish);
     await queueDevices(row, deps, lane);
     if (row.collaborationGroupIds.length > 0) {
       await store.write(
@@ -58,6 +59,7 @@ export const queue: PipelineStage = {
     if (row.retriedAt !== null) await reopenRows(row, row.retriedAt, deps, lane);
     const open = store.one("SELECT 1 FROM notification_pending_recipients WHERE notification = ?", row.pk) !== null;
     if (!open && (row.goesAgainTo === null || row.goesAgainTo === "missed")) await queueUserDevices(row, deps, lane);
+    await filterDeliveries(row, deps, lane);
     await store.write(finish, lane);
   },
 };

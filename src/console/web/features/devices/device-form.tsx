@@ -17,8 +17,8 @@ const ITEM = "extensions/{extensionId}/endpoints/{endpointId}/devices/{deviceId}
 const SET_BY_HAND: Readonly<Record<string, readonly string[]>> = {
   phones: ["IPAddress", "HttpPort", "Location"],
   speakers: ["Group", "Port", "Codec", "TTL", "Location"],
-  idns: ["Location"],
-  plugins: ["Location"],
+  idns: ["Url", "Template", "Location"],
+  plugins: ["Url", "Template", "Location"],
 };
 
 /** Name, address and removal of a device. */
