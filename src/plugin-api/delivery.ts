@@ -140,7 +140,7 @@ export interface StopRequest {
 }
 
 /**
- * Details of an outcome. `reason` is text for people. `retryable` asks the host to retry. `last`: no further outcome
+ * Details of an outcome. `reason` is text for people (`defineSentences`). `retryable` asks the host to retry. `last`: no further outcome
  * will follow; the delivery ends at this level. `gone`: the device no longer exists; the person's device is deactivated
  * with this reason. `afterwards`: late proof about a completed handover, such as a display receipt; raises the level at
  * any time. `returned`: an accepted message bounced; the delivery fails at any time. `noNetwork`: nothing could leave the

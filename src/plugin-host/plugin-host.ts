@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { ConflictError, UpstreamError } from "../lib/errors.ts";
+import { createSentenceRegistry, type SentenceReader } from "../lib/sentences/registry.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import { createSsrfGuard } from "../lib/ssrf-guard.ts";
 import type { DeliveryProviders } from "../notifications/engine/delivery-providers.ts";
@@ -64,6 +65,8 @@ export interface PluginHost extends DeliveryProviders {
   readLog(extensionId: string, limit: number, after: number): PluginLogLine[] | null;
   /** Configuration fields by extension id, of plugins whose fields can be read. */
   configFields(): Record<string, ConfigFields>;
+  /** Reads sentences of the core and of the plugins. */
+  readonly sentences: SentenceReader;
   /** Validates configurations by the plugin's fields, seals secrets and never shows them. */
   readonly extensionHooks: ResourceHooks<typeof extensions>;
 }
@@ -88,6 +91,8 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
   for (const setting of unknownPluginSettings(deps.settings, manifests))
     log.warn({ event: "plugin.setting_ignored", setting }, "unknown plugin setting ignored");
   let matchClaim = compileClaims(manifests);
+  const sentences = createSentenceRegistry();
+  for (const plugin of installed) if (plugin.sentences) sentences.set(plugin.manifest.name, plugin.sentences);
   const findProvider = (type: string, identifier: string): string | null => matchClaim(type, identifier);
   const { isAllowed } = createSsrfGuard({ allowedTargets: deps.settings.network.allowedTargets });
   const callDeps: Omit<PluginCallDeps, "grants" | "grantsRings"> = {
@@ -119,6 +124,7 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
 
   return {
     manifests,
+    sentences,
     findProvider,
     async start() {
       await Promise.all([...plugins.values()].map((plugin) => plugin.load()));
@@ -142,6 +148,7 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
       for (const plugin of fresh) {
         const { name } = plugin.manifest;
         const at = manifests.findIndex((manifest) => manifest.name === name);
+        if (plugin.sentences) sentences.set(name, plugin.sentences);
         manifests.splice(at < 0 ? manifests.length : at, at < 0 ? 0 : 1, plugin.manifest);
         const hosted = plugins.get(name) ?? new HostedPlugin(plugin, { host: deps, answers: callDeps });
         plugins.set(name, hosted);
@@ -223,6 +230,12 @@ function findUsablePlugins({ pluginFolder, ownPluginFolder, log }: PluginHostDep
   const { installed, refused } = findPlugins(pluginFolder, ownPluginFolder);
   for (const { name, reasons } of refused)
     log.error({ event: "plugin.refused", plugin: name, reasons }, "plugin refused");
+  for (const { manifest, sentenceErrors: reasons } of installed)
+    if (reasons.length > 0)
+      log.warn(
+        { event: "plugin.sentences_ignored", plugin: manifest.name, reasons },
+        "translations of the plugin ignored",
+      );
   return installed;
 }
 

@@ -1,6 +1,6 @@
 import { parseLicenceFilters } from "../../devices/licence-filters.ts";
 import { ConflictError, invalidValue } from "../../lib/errors.ts";
-import { readSentences } from "../../lib/sentences/sentences.ts";
+import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import type endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/on-premises-extension.ts";
@@ -59,7 +59,7 @@ export function endpointHooks({
       if (op === "delete" && before?.id === ownId())
         throw new ConflictError("The appliance's own endpoint can't be deleted.");
     },
-    present(rows, { reader, query }) {
+    present(rows, { reader, query, sentences }) {
       const buildInfoWithPlugins = (): object => ({ ...buildInfo(), ...listPlugins(reader) });
       return rows.map(({ id }) => {
         const isOwn = id === ownId();
@@ -73,7 +73,7 @@ export function endpointHooks({
           ...(query.includeStatus === false
             ? {}
             : isOwn
-              ? { ...presentHealth(health), clock: clock() }
+              ? { ...presentHealth(health, sentences), clock: clock() }
               : UNKNOWN_STATUS),
         };
       });
@@ -111,8 +111,8 @@ const UNKNOWN_STATUS = {
   clock: null,
 };
 
-function presentHealth(health: HealthMonitor): Record<string, unknown> {
+function presentHealth(health: HealthMonitor, sentences: SentenceReader): Record<string, unknown> {
   const { status, redReasons, yellowReasons, since } = health.report();
-  const reasonSentences = readSentences([...redReasons, ...yellowReasons]);
+  const reasonSentences = sentences.readAll([...redReasons, ...yellowReasons]);
   return { status, redReasons, yellowReasons, reasonSentences, statusLastUpdated: new Date(since).toISOString() };
 }
