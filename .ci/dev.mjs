@@ -1,21 +1,30 @@
 /**
  * `npm run dev`: a daemon that is rebuilt and restarted when a source changes, and the console with hot reload. The data of a
  * small demo school lie in .dev/data and are kept; remove the folder to start over. Ctrl-C ends everything.
+ * `npm run dev -- --listen 127.0.0.1:8090 --console-port 5180 --folder FOLDER` for a second one beside it.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { env, execPath, exit, stdout } from "node:process";
+import { parseArgs } from "node:util";
 import { onFittingNode } from "./setup/runtime.mjs";
 import { root } from "./setup/tree.mjs";
 import { setUp } from "./setup.mjs";
 
-const DAEMON = "http://127.0.0.1:8080";
-const CONSOLE_PORT = 5173;
-const ADMIN = { email: "admin@example.org", password: "carillon-dev" };
-const data = join(root, ".dev/data");
-const tokenFile = join(root, ".dev/token");
-const settings = join(root, ".dev/carillon.yaml");
+const { values: options } = parseArgs({
+  options: {
+    folder: { type: "string", default: join(root, ".dev") },
+    listen: { type: "string", default: "127.0.0.1:8080" },
+    "console-port": { type: "string", default: "5173" },
+  },
+});
+const DAEMON = `http://${options.listen}`;
+const CONSOLE_PORT = Number(options["console-port"]);
+const ADMIN = { email: "admin@example.org", password: "timetable-dev" };
+const data = join(options.folder, "data");
+const tokenFile = join(options.folder, "token");
+const settings = join(options.folder, "carillon.yaml");
 /** Several files are saved at once by editors and by git. */
 const SETTLE_MS = 100;
 
@@ -24,7 +33,7 @@ const say = (line) => void stdout.write(`dev: ${line}\n`);
 
 await onFittingNode();
 if (setUp()) exit(1);
-mkdirSync(join(root, ".dev"), { recursive: true });
+mkdirSync(options.folder, { recursive: true });
 if (!existsSync(settings)) writeFileSync(settings, "network:\n  multicastInterface: 127.0.0.1\n");
 const isNew = !existsSync(join(data, "carillon.db"));
 if (isNew) await initialize();
@@ -37,6 +46,8 @@ await serveConsole();
 watchSources();
 say(`console http://localhost:${CONSOLE_PORT}  log in as ${ADMIN.email} with ${ADMIN.password}`);
 for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"])) {
+  // vite's would end this process at once and leave the daemon behind.
+  process.removeAllListeners(signal);
   process.on(signal, async () => {
     await stopDaemon();
     exit(0);

@@ -35,6 +35,11 @@ const PARTS = {
 /** The package that a specifier names. */
 const PACKAGE = /^(@[^/]+\/)?[^/]+/;
 
+/** @param {string} id */
+function isDeclaration(id) {
+  return /\/src\/resources\/.*\.ts$/.test(id) && /^export default /m.test(readFileSync(id, "utf8"));
+}
+
 /** The folder that a chunk lies in is known last: until then this stands for the way from it to dist/. */
 const DIST = "__DIST__";
 
@@ -99,6 +104,8 @@ async function bundle(root, part) {
     cwd: root,
     input: Object.fromEntries(entries.map((file) => [file.replace(/\.ts$/, ""), join(root, file)])),
     platform: "node",
+    // Chunks may export to one another what an entry holds.
+    preserveEntrySignatures: "allow-extension",
     // Packages of the tests stay where they are too.
     external: (name, importer) =>
       LEFT_OUT.includes(name) ||
@@ -117,11 +124,9 @@ async function bundle(root, part) {
     entryFileNames: "[name].js",
     chunkFileNames: `${chunks}/[name]-[hash].js`,
     codeSplitting: {
-      groups: [
-        // Every thread needs a clock; it would load all declarations with it.
-        { name: "clock", test: /\/src\/lib\/clock\.ts$/, priority: 1 },
-        { name: "resources", test: /\/src\/resources\// },
-      ],
+      // A declaration takes no neighbour with it: threads need the clock, commands the constants, and neither any declaration.
+      includeDependenciesRecursively: false,
+      groups: [{ name: "resources", test: isDeclaration }],
     },
   });
   await build.close();

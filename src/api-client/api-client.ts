@@ -1,6 +1,5 @@
 import { type Clock, sleep, systemClock } from "../lib/clock.ts";
 import { CallerError, type ErrorType, UpstreamError } from "../lib/errors.ts";
-import { newId } from "../lib/ids.ts";
 
 /** JSON, or a form with files. */
 export type ApiBody = Record<string, unknown> | FormData;
@@ -58,7 +57,11 @@ export function createApiClient(url: string, token: string, clock = systemClock)
   return {
     get: (path) => json("GET", path),
     post: (path, body) => json("POST", path, body),
-    postIdempotent: (path, body) => json("POST", path, body, newId()),
+    async postIdempotent(path, body) {
+      // Most commands need no id, and node:crypto takes longer to load than the rest of this module.
+      const { newId } = await import("../lib/ids.ts");
+      return json("POST", path, body, newId());
+    },
     put: (path, body) => json("PUT", path, body),
     async upload(path, bytes, fileName) {
       const headers = { authorization: `Bearer ${token}`, "content-type": bytes.type, "x-file-name": fileName };

@@ -3,15 +3,8 @@ import { networkInterfaces } from "node:os";
 import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
-import { silentLog } from "../lib/log.ts";
-import { createNetworkWatch } from "../lib/network-watch.ts";
 import { productVersion } from "../lib/product-version.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { selectPlayer } from "../speaker-agent/audio-output.ts";
-import { readHostMachine } from "../speaker-agent/host-machine.ts";
-import { createRoomMicrophone, recordFrom } from "../speaker-agent/room-microphone.ts";
-import { runSpeakerAgent } from "../speaker-agent/speaker-agent.ts";
-import { openStateFolder } from "../speaker-agent/state-folder.ts";
 
 interface AgentOptions {
   server: string;
@@ -56,6 +49,15 @@ export function addAgent(program: Command, terminal: Terminal): void {
       "\nExample:\n  carillon agent --server https://bells.example.org --state agent --join-secret-file secret --name Gym",
     )
     .action(async (options: AgentOptions) => {
+      const { silentLog } = await import("../lib/log.ts");
+      const { createNetworkWatch } = await import("../lib/network-watch.ts");
+      const { selectPlayer } = await import("../speaker-agent/audio-output.ts");
+      const { readHostMachine } = await import("../speaker-agent/host-machine.ts");
+      const { createRoomMicrophone, recordFrom } = await import("../speaker-agent/room-microphone.ts");
+      const { runSpeakerAgent } = await import("../speaker-agent/speaker-agent.ts");
+      const { openStateFolder } = await import("../speaker-agent/state-folder.ts");
+      const { limitHeapGrowth } = await import("../lib/heap-growth.ts");
+      limitHeapGrowth();
       const { device = null, microphone } = options;
       const stopping = new AbortController();
       const endListening = terminal.onStop(() => stopping.abort());

@@ -4,7 +4,7 @@ import { invalidValue } from "../lib/errors.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import type { AuditRange, AuditVerification } from "../store/audit-types.ts";
-import { runControlCommand } from "../wiring/offline-commands.ts";
+import { runControlCommand } from "../wiring/run-control-command.ts";
 
 interface VerifyOptions {
   data: string;

@@ -7,11 +7,9 @@ import { CallerError, UpstreamError } from "../lib/errors.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import type { BackupReport } from "../ops/backup/backup-archive.ts";
-import { verifyBackup } from "../ops/backup/take-backup.ts";
-import { keyFingerprint, readKeyFile } from "../store/secrets.ts";
-import { requireDatabase } from "../wiring/appliance-data.ts";
-import { runControlCommand } from "../wiring/offline-commands.ts";
-import { type RestoreOptions, restoreBackup } from "../wiring/restore.ts";
+import { requireDatabase } from "../wiring/require-database.ts";
+import type { RestoreOptions } from "../wiring/restore.ts";
+import { runControlCommand } from "../wiring/run-control-command.ts";
 
 const ABOUT_KEY =
   "The secret key is NOT in a backup, so that a stolen backup does not give away passwords: export the key once with\n" +
@@ -75,6 +73,7 @@ function addVerify(program: Command, terminal: Terminal, finish: (exitCode: numb
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon verify /mnt/backups/carillon-2026-11-22T013000Z.tar")
     .action(async (file: string, { json }: { json?: true }) => {
+      const { verifyBackup } = await import("../ops/backup/take-backup.ts");
       const workDir = mkdtempSync(join(tmpdir(), "carillon-verify-"));
       try {
         const report = await verifyBackup(file, workDir);
@@ -108,6 +107,7 @@ function addRestore(program: Command, terminal: Terminal): void {
         "were in progress when the backup was taken are ended and not sent again.",
     )
     .action(async (file: string, options: { data: string; key?: string; withoutKey?: true; json?: true }) => {
+      const { restoreBackup } = await import("../wiring/restore.ts");
       const order: RestoreOptions = { file, dataDir: resolve(options.data), clock: systemClock };
       if (options.key !== undefined) order.keyFile = options.key;
       const restored = await restoreBackup({ ...order, withoutKey: options.withoutKey === true });
@@ -135,7 +135,8 @@ function addKey(program: Command, terminal: Terminal): void {
       "\nExample:\n  carillon key export --data data --to /mnt/safe/carillon-secret-key\n\n" +
         "Store it apart from the backups: a backup together with the key reveals every password the appliance stores.",
     )
-    .action(({ data, to }: { data: string; to: string }) => {
+    .action(async ({ data, to }: { data: string; to: string }) => {
+      const { keyFingerprint, readKeyFile } = await import("../store/secrets.ts");
       requireDatabase(data);
       const kept = join(data, "secret-key");
       if (!existsSync(kept)) throw new UpstreamError("starting", NO_KEY, { dataDir: data });

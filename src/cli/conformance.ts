@@ -2,8 +2,7 @@ import { type Command, Option } from "commander";
 import { CallerError } from "../lib/errors.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { type ConformanceResult, runConformance } from "../tools/conformance/run-conformance.ts";
-import { createConformanceTarget } from "../tools/conformance/target.ts";
+import type { ConformanceResult } from "../tools/conformance/run-conformance.ts";
 
 interface ConformanceOptions {
   against?: string;
@@ -41,6 +40,8 @@ export function addConformance(program: Command, terminal: Terminal, finish: (ex
         limits,
         json,
       }: ConformanceOptions) => {
+        const { runConformance } = await import("../tools/conformance/run-conformance.ts");
+        const { createConformanceTarget } = await import("../tools/conformance/target.ts");
         if (url === "") throw new CallerError("required", "--against needs the base URL of a server.");
         const result = await runConformance(createConformanceTarget(url, token), {
           limits: limits === true,

@@ -1,28 +1,10 @@
 import type { Command } from "commander";
 import { type ApiClient, createApiClient } from "../api-client/api-client.ts";
-import { registerDevices } from "../api-client/register-devices.ts";
 import { systemClock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import {
-  type DemoDeps,
-  finishDemo,
-  firstDeviceGroupId,
-  printInstructions,
-  printProgress,
-  sendAndFollow,
-  startDemoAppliance,
-  startDemoSimulator,
-} from "../tools/demo/demo-environment.ts";
-import {
-  type DemoExpectation,
-  type DemoFigures,
-  demoDifferences,
-  demoFigures,
-  formatDemoTable,
-} from "../tools/demo/demo-results.ts";
-import { createDemoSchool, setPushCredentials } from "../tools/demo/demo-school.ts";
-import { runChannelDemo } from "../tools/demo/run-channel-demo.ts";
+import type { DemoDeps } from "../tools/demo/demo-environment.ts";
+import type { DemoExpectation, DemoFigures } from "../tools/demo/demo-results.ts";
 import type { SimulatorProcess } from "../tools/simulator-process.ts";
 
 const DEMO_DEVICES: DemoExpectation = { phones: 50, offline: 3, zones: 10 };
@@ -45,7 +27,7 @@ export function addDemo(program: Command, terminal: Terminal, finish: (exitCode:
         "With --channels it holds, for each channel, what was sent and received, the delivery level and the time in ms.",
     )
     .action(async ({ once = false, channels = false }: { once?: boolean; channels?: boolean }) =>
-      finish(await runDemo(terminal, (deps) => (channels ? runChannelDemo : runPhoneDemo)(deps, once))),
+      finish(await runDemo(terminal, (deps) => (channels ? runEveryChannel : runPhoneDemo)(deps, once))),
     );
 }
 
@@ -72,7 +54,17 @@ async function runDemo(terminal: Terminal, act: (deps: DemoDeps) => Promise<numb
   }
 }
 
+async function runEveryChannel(deps: DemoDeps, once: boolean): Promise<number> {
+  const { runChannelDemo } = await import("../tools/demo/run-channel-demo.ts");
+  return runChannelDemo(deps, once);
+}
+
 async function runPhoneDemo(deps: DemoDeps, once: boolean): Promise<number> {
+  const { registerDevices } = await import("../api-client/register-devices.ts");
+  const { demoDifferences } = await import("../tools/demo/demo-results.ts");
+  const { setPushCredentials } = await import("../tools/demo/demo-school.ts");
+  const { finishDemo, firstDeviceGroupId, printInstructions, printProgress, startDemoAppliance, startDemoSimulator } =
+    await import("../tools/demo/demo-environment.ts");
   const { terminal } = deps;
   const { ready, token, admin } = await startDemoAppliance(deps);
   const simulator = await startDemoSimulator(deps, ready, DEMO_DEVICES);
@@ -89,6 +81,9 @@ async function runPhoneDemo(deps: DemoDeps, once: boolean): Promise<number> {
 }
 
 async function broadcast(deps: DemoDeps, api: ApiClient, simulator: SimulatorProcess): Promise<DemoFigures> {
+  const { demoFigures, formatDemoTable } = await import("../tools/demo/demo-results.ts");
+  const { createDemoSchool } = await import("../tools/demo/demo-school.ts");
+  const { printProgress, sendAndFollow } = await import("../tools/demo/demo-environment.ts");
   const { templateId, template } = await createDemoSchool(api);
   printProgress(deps, `sending ${JSON.stringify(template)}`);
   const { ledger, account, sentAt } = await sendAndFollow(deps, api, simulator, { messageTemplateId: templateId });

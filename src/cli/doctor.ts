@@ -4,7 +4,7 @@ import { systemClock } from "../lib/clock.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import { productVersion } from "../lib/product-version.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { type DaemonState, runDiagnostics } from "../ops/diagnostics.ts";
+import type { DaemonState } from "../ops/diagnostics.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
 import { readSettings } from "./settings.ts";
 
@@ -23,6 +23,7 @@ export function addDoctor(program: Command, terminal: Terminal, finish: (exitCod
       "\nExample:\n  carillon doctor --data /var/lib/carillon --config /etc/carillon/carillon.yaml\n\nExit code 1 when a check finds an error.",
     )
     .action(async ({ data, config, json }: { data: string; config?: string; json?: true }) => {
+      const { runDiagnostics } = await import("../ops/diagnostics.ts");
       const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
       const findings = await runDiagnostics({

@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { initAppliance, requireUninitialized } from "../wiring/init.ts";
 import { PASSWORD_HELP, readNewPassword } from "./password-prompt.ts";
 
 const PASSWORD = {
@@ -36,6 +35,7 @@ export function addInit(program: Command, terminal: Terminal): void {
         "The token is the administrator's; it is shown only once.",
     )
     .action(async (options: InitOptions) => {
+      const { initAppliance, requireUninitialized } = await import("../wiring/init.ts");
       // Check first: do not ask for a password if the appliance is already set up.
       await requireUninitialized(options.data, systemClock);
       const password = options.adminPassword ?? (await readNewPassword(terminal, PASSWORD));

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { type NamedSecretTask, secretTaskText } from "../cloud-link/secret-tasks.ts";
+import type { NamedSecretTask } from "../cloud-link/secret-tasks.ts";
 import type { LinkReport } from "../cloud-link/site-link.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { requireDatabase } from "../wiring/appliance-data.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
+import { requireDatabase } from "../wiring/require-database.ts";
 
 interface CodeOptions {
   data: string;
@@ -112,14 +112,15 @@ function addStatus(link: Command, terminal: Terminal): void {
     .action(async ({ data, json }: { data: string; json?: true }) => {
       const found = (await runCommand(data, "link.status", {})) as ApplianceLinkStatus | { connected: string[] };
       if (json) return terminal.out(JSON.stringify(found));
-      const lines = "connected" in found ? found.connected.map((id) => `linked  ${id}`) : formatStatus(found);
+      const lines = "connected" in found ? found.connected.map((id) => `linked  ${id}`) : await formatStatus(found);
       for (const line of lines) terminal.out(line);
     });
 }
 
 type ApplianceLinkStatus = LinkReport & { secretTasks: NamedSecretTask[] };
 
-function formatStatus(status: ApplianceLinkStatus): string[] {
+async function formatStatus(status: ApplianceLinkStatus): Promise<string[]> {
+  const { secretTaskText } = await import("../cloud-link/secret-tasks.ts");
   const { hub, link, applied, queued, parked, certificateUntil, secretTasks } = status;
   if (hub === null) return ["The appliance is not linked."];
   const since = link ? ` since ${new Date(link.since).toISOString()}` : "";

@@ -4,10 +4,8 @@ import { systemClock } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
 import { productVersion } from "../lib/product-version.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { runDiagnostics } from "../ops/diagnostics.ts";
-import { collectLogs, logBundleName } from "../ops/logs/log-bundle.ts";
 import { followLog, formatLogLine, LOG_LEVELS, type LogFilter, tailLogFiles } from "../ops/logs/log-reader.ts";
-import { requireDatabase } from "../wiring/appliance-data.ts";
+import { requireDatabase } from "../wiring/require-database.ts";
 import { daemonStateOf } from "./doctor.ts";
 import { readSettings } from "./settings.ts";
 
@@ -60,6 +58,8 @@ export function addLogs(program: Command, terminal: Terminal, finish: (exitCode:
     .option("--to <file>", "file to create (.tar.gz); default: a file in the current folder")
     .addHelpText("after", "\nExample:\n  carillon logs collect --data /var/lib/carillon --to /tmp/for-support.tar.gz")
     .action(async (_own: object, command: Command) => {
+      const { runDiagnostics } = await import("../ops/diagnostics.ts");
+      const { collectLogs, logBundleName } = await import("../ops/logs/log-bundle.ts");
       const { data, config, to } = command.optsWithGlobals<{ data: string; config?: string; to?: string }>();
       requireDatabase(data);
       const settings = await readSettings(terminal, config);

@@ -1,19 +1,14 @@
 import { writeFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import type { OpenApiDocument } from "../http/openapi/document.ts";
-import { describeServedApi } from "../http/served-actions.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { createCatalogue } from "../schema/catalogue.ts";
-import { writePostmanCollection } from "../tools/clients/postman-collection.ts";
-import { writePowerShellClient } from "../tools/clients/powershell-client.ts";
-import { writePythonClient } from "../tools/clients/python-client.ts";
-import { BUILT_IN_DECLARATIONS, loadDeclarations } from "../wiring/load-declarations.ts";
 
+/** The writer of each format. */
 const FORMATS = {
-  openapi: (document: OpenApiDocument) => JSON.stringify(document, null, 1),
-  python: writePythonClient,
-  powershell: writePowerShellClient,
-  postman: writePostmanCollection,
+  openapi: async () => (document: OpenApiDocument) => JSON.stringify(document, null, 1),
+  python: async () => (await import("../tools/clients/python-client.ts")).writePythonClient,
+  powershell: async () => (await import("../tools/clients/powershell-client.ts")).writePowerShellClient,
+  postman: async () => (await import("../tools/clients/postman-collection.ts")).writePostmanCollection,
 } as const;
 type Format = keyof typeof FORMATS;
 
@@ -37,8 +32,12 @@ export function addOpenapi(program: Command, terminal: Terminal): void {
         "  carillon openapi --format powershell --out Carillon.psm1\n  carillon openapi --format postman --out carillon.postman.json\n\nA running appliance serves it at <url>/api/v1/openapi.json, and as web pages at <url>/api/v1/docs.",
     )
     .action(async ({ out, format }: { out?: string; format: Format }) => {
+      const { describeServedApi } = await import("../http/served-actions.ts");
+      const { createCatalogue } = await import("../schema/catalogue.ts");
+      const { BUILT_IN_DECLARATIONS, loadDeclarations } = await import("../wiring/load-declarations.ts");
       const catalogue = createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS]));
-      const text = FORMATS[format](describeServedApi(catalogue));
+      const write = await FORMATS[format]();
+      const text = write(describeServedApi(catalogue));
       if (out === undefined) return terminal.out(text);
       await writeFile(out, `${text}\n`);
       terminal.err(`Wrote the ${format === "openapi" ? "API description" : format} file to ${out}.`);

@@ -1,5 +1,3 @@
-import { createInterface } from "node:readline/promises";
-import { Writable } from "node:stream";
 import { CallerError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
 
@@ -20,24 +18,4 @@ export async function readNewPassword(
   if (!first) throw new CallerError("required", `Password missing: add ${option}, or set ${variable}.`);
   if ((await terminal.askSecret("Repeat the password: ")) === first) return first;
   throw new CallerError("invalid-value", "The two passwords differ; nothing was changed. Try again.");
-}
-
-/** Prompts at this process's terminal without echo; null without a terminal, or at Ctrl-C and Ctrl-D. */
-export async function askSecret(question: string): Promise<string | null> {
-  if (!process.stdin.isTTY) return null;
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
-  const cancelled = new AbortController();
-  lines.once("SIGINT", () => cancelled.abort());
-  lines.once("close", () => cancelled.abort());
-  process.stderr.write(question);
-  try {
-    return await lines.question("", { signal: cancelled.signal });
-  } catch (error) {
-    if (cancelled.signal.aborted) return null;
-    throw error;
-  } finally {
-    lines.close();
-    process.stderr.write("\n");
-  }
 }

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { systemClock } from "../lib/clock.ts";
-import { CallerError } from "../lib/errors.ts";
 import { EXIT } from "../lib/exit-codes.ts";
+import { limitHeapGrowth } from "../lib/heap-growth.ts";
 import { createLog, stderrStream } from "../lib/log.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { formatLogLine } from "../ops/logs/log-reader.ts";
@@ -17,6 +17,7 @@ export interface ServeTenantsOptions {
 
 /** Serves all tenants of a database until a signal ends it; returns the exit code. */
 export async function serveAllTenants(given: ServeTenantsOptions, terminal: Terminal): Promise<number> {
+  limitHeapGrowth();
   const { url, settings, config } = given;
   const stderr = stderrStream();
   const write = (line: string): void =>
@@ -34,13 +35,4 @@ export async function serveAllTenants(given: ServeTenantsOptions, terminal: Term
   await stopped;
   await gateway.stop();
   return EXIT.ok;
-}
-
-/** Throws CallerError for options that apply to a single tenant. */
-export function rejectSingleTenantOptions(options: { organisation?: string; restored?: true }): void {
-  if (options.organisation === undefined && !options.restored) return;
-  throw new CallerError(
-    "invalid-value",
-    "--organisation and --restored conflict with --all-organisations, which serves every organisation that has a host name.",
-  );
 }

@@ -2,9 +2,7 @@ import type { Command } from "commander";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { builtInPluginFolder, findPlugins } from "../plugin-host/installed-plugins.ts";
-import { unknownPluginSettings } from "../plugin-host/unknown-settings.ts";
-import { defaultSettings, type Settings, settingsJsonSchema } from "../settings/schema.ts";
+import type { Settings } from "../settings/schema.ts";
 import { printCommandError } from "./terminal.ts";
 
 /** `carillon settings check | show | schema`. */
@@ -23,6 +21,8 @@ export function addSettings(program: Command, terminal: Terminal, finish: (exitC
     .argument("<file>", "YAML file")
     .addHelpText("after", "\nExample:\n  carillon settings check /etc/carillon/carillon.yaml")
     .action(async (file: string) => {
+      const { builtInPluginFolder, findPlugins } = await import("../plugin-host/installed-plugins.ts");
+      const { unknownPluginSettings } = await import("../plugin-host/unknown-settings.ts");
       const read = await readSettings(terminal, file);
       if (typeof read === "number") return finish(read);
       const { installed } = findPlugins(builtInPluginFolder());
@@ -47,11 +47,15 @@ export function addSettings(program: Command, terminal: Terminal, finish: (exitC
     .command("schema")
     .description("Print the JSON Schema of the settings file.")
     .addHelpText("after", "\nExample:\n  carillon settings schema > config/settings.schema.json")
-    .action(() => terminal.out(JSON.stringify(settingsJsonSchema(), null, 2)));
+    .action(async () => {
+      const { settingsJsonSchema } = await import("../settings/schema.ts");
+      terminal.out(JSON.stringify(settingsJsonSchema(), null, 2));
+    });
 }
 
 /** The settings in `file`, or the defaults; if the file is invalid, prints the errors on stderr and returns the exit code. */
 export async function readSettings(terminal: Terminal, file: string | undefined): Promise<Settings | number> {
+  const { defaultSettings } = await import("../settings/schema.ts");
   try {
     if (file === undefined) return defaultSettings();
     // The YAML parser is large, and most starts have no settings file.

@@ -1,9 +1,8 @@
 import { type Command, Option } from "commander";
 import { createApiClient } from "../api-client/api-client.ts";
-import { registerDevices } from "../api-client/register-devices.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { type SimulatorProcess, startSimulatorProcess } from "../tools/simulator-process.ts";
+import type { SimulatorProcess } from "../tools/simulator-process.ts";
 import { printCommandError } from "./terminal.ts";
 
 /** Options that are passed on to the simulator, which checks them. */
@@ -50,6 +49,7 @@ export function addSimulator(program: Command, terminal: Terminal, finish: (exit
         "of what the devices received. `carillon campus` is an alias.",
     )
     .action(async ({ register, token = terminal.env.CARILLON_TOKEN }: RegisterOptions) => {
+      const { startSimulatorProcess } = await import("../tools/simulator-process.ts");
       if (register !== undefined && !token) {
         const message = "--register requires a token";
         return finish(
@@ -80,6 +80,7 @@ async function registerSimulatedDevices(
   token: string,
   terminal: Terminal,
 ): Promise<void> {
+  const { registerDevices } = await import("../api-client/register-devices.ts");
   const { devices } = running.ready;
   await registerDevices(createApiClient(url, token), devices);
   terminal.err(`${devices.length} devices registered at ${url}`);

@@ -1,6 +1,4 @@
-import { setFlagsFromString } from "node:v8";
 import type { Terminal } from "../lib/terminal.ts";
-import { askSecret } from "./password-prompt.ts";
 import { runCommandLine } from "./program.ts";
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
@@ -10,7 +8,7 @@ const terminal: Terminal = {
   err: (line) => void process.stderr.write(`${line}\n`),
   errIsTerminal: process.stderr.isTTY === true,
   env: process.env,
-  askSecret,
+  askSecret: async (question) => (await import("./ask-secret.ts")).askSecret(question),
   onStop(stop) {
     for (const signal of SIGNALS) process.on(signal, stop);
     return () => {
@@ -21,8 +19,6 @@ const terminal: Terminal = {
 
 /** Runs the command line of this process and exits with its exit code. */
 export async function main(): Promise<never> {
-  // By default V8 lets the heap grow to three times its live size before it collects; small appliances need that memory.
-  setFlagsFromString("--heap-growing-percent=50");
   // The reader of the output may close the pipe; that must not stop an appliance or a demo halfway.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   // Files that the appliance writes are readable by its own user only, even in a folder that others may read.

@@ -3,16 +3,9 @@ import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import {
-  authorityPath,
-  type CertificateFacts,
-  ensureAuthority,
-  installCertificate,
-  readCertificate,
-  removeInstalledCertificate,
-} from "../ops/tls/certificates.ts";
-import { requireDatabase } from "../wiring/appliance-data.ts";
+import type { CertificateFacts } from "../ops/tls/certificates.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
+import { requireDatabase } from "../wiring/require-database.ts";
 import { daemonStateOf } from "./doctor.ts";
 
 interface InstallOptions {
@@ -34,6 +27,7 @@ export function addTls(program: Command, terminal: Terminal): void {
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon tls show --data /var/lib/carillon")
     .action(async ({ data, json }: { data: string; json?: true }) => {
+      const { authorityPath, ensureAuthority, readCertificate } = await import("../ops/tls/certificates.ts");
       requireDatabase(data);
       await ensureAuthority(data, systemClock.now());
       const facts = readCertificate(data)?.facts ?? null;
@@ -56,6 +50,7 @@ export function addTls(program: Command, terminal: Terminal): void {
         "Open connections continue; new connections use the new certificate.",
     )
     .action(async ({ data, cert, key }: InstallOptions) => {
+      const { installCertificate } = await import("../ops/tls/certificates.ts");
       requireDatabase(data);
       const pair = { certificate: read(cert), key: read(key) };
       printCertificate(terminal, installCertificate(data, pair, systemClock.now()));
@@ -67,6 +62,7 @@ export function addTls(program: Command, terminal: Terminal): void {
     .requiredOption("--data <dir>", "data directory of the appliance")
     .addHelpText("after", "\nExample:\n  carillon tls remove --data /var/lib/carillon")
     .action(async ({ data }: { data: string }) => {
+      const { readCertificate, removeInstalledCertificate } = await import("../ops/tls/certificates.ts");
       requireDatabase(data);
       removeInstalledCertificate(data);
       await reloadDaemon(data, terminal);

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import type { TokenSummary } from "../wiring/control-commands.ts";
-import { runControlCommand } from "../wiring/offline-commands.ts";
+import { runControlCommand } from "../wiring/run-control-command.ts";
 
 interface TokenOptions {
   data: string;

@@ -1,18 +1,12 @@
-import { sign } from "node:crypto";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
-import { describeReport, type ZoneChangeReport } from "../bells/zone-changes.ts";
+import type { ZoneChangeReport } from "../bells/zone-changes.ts";
 import { systemClock } from "../lib/clock.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import { runAsOwner } from "../lib/file-ownership.ts";
-import { signedPayload } from "../lib/signed-document.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { parseSigningKey } from "../ops/upgrade/upgrade-bundle.ts";
-import { compareSources } from "../time-zones/disagreements.ts";
-import { describeSource, installedZonesFolder, openZoneData } from "../time-zones/zone-data.ts";
-import { installZones, readZoneFile, readZoneFolder } from "../time-zones/zone-install.ts";
-import { requireDatabase } from "../wiring/appliance-data.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
+import { requireDatabase } from "../wiring/require-database.ts";
 import { readSettings } from "./settings.ts";
 
 interface TzOptions {
@@ -35,6 +29,9 @@ export function addTz(program: Command, terminal: Terminal, finish: (exitCode: n
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon tz status --data /var/lib/carillon")
     .action(async ({ data, config, json }: TzOptions) => {
+      const { describeReport } = await import("../bells/zone-changes.ts");
+      const { compareSources } = await import("../time-zones/disagreements.ts");
+      const { installedZonesFolder, openZoneData } = await import("../time-zones/zone-data.ts");
       const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
       const zones = openZoneData({ folder: settings.timeZones.folder, installedFolder: installedZonesFolder(data) });
@@ -73,6 +70,8 @@ export function addTz(program: Command, terminal: Terminal, finish: (exitCode: n
       "\nExample:\n  carillon tz install tzdata2026d.tar.gz --sha256 $(cut -d' ' -f1 tzdata2026d.tar.gz.sha256) --data /var/lib/carillon",
     )
     .action(async (file: string, { data, config, sha256, json }: TzOptions) => {
+      const { describeSource, installedZonesFolder, openZoneData } = await import("../time-zones/zone-data.ts");
+      const { installZones, readZoneFile } = await import("../time-zones/zone-install.ts");
       const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
       requireDatabase(data);
@@ -93,6 +92,10 @@ export function addTz(program: Command, terminal: Terminal, finish: (exitCode: n
     .option("--sha256 <hex>", "SHA-256 of a .tar.gz")
     .addHelpText("after", "\nExample:\n  carillon tz pack /usr/share/zoneinfo zones.json --key upgrade-key.pem")
     .action(async (source: string, target: string, { key, sha256 }: { key: string; sha256?: string }) => {
+      const { sign } = await import("node:crypto");
+      const { signedPayload } = await import("../lib/signed-document.ts");
+      const { parseSigningKey } = await import("../ops/upgrade/upgrade-bundle.ts");
+      const { readZoneFile, readZoneFolder } = await import("../time-zones/zone-install.ts");
       const isFolder = statSync(source, { throwIfNoEntry: false })?.isDirectory() === true;
       const document = isFolder
         ? readZoneFolder(source)

@@ -1,10 +1,8 @@
-import { generateKeyPairSync } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { CallerError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { packUpgrade, upgradePublicKeyOf } from "../ops/upgrade/upgrade-bundle.ts";
 
 /** `carillon upgrade-key` and `carillon upgrade-pack`, for publishers of versions. */
 export function addUpgradePack(program: Command, terminal: Terminal): void {
@@ -18,8 +16,9 @@ export function addUpgradePack(program: Command, terminal: Terminal): void {
         "Add the line on stdout to trust.upgrades in the settings of each appliance. Anybody with the private key can publish\n" +
         "versions for all of them: do not store it on the appliances.",
     )
-    .action((file: string) => {
-      if (!existsSync(file)) createKey(file);
+    .action(async (file: string) => {
+      const { upgradePublicKeyOf } = await import("../ops/upgrade/upgrade-bundle.ts");
+      if (!existsSync(file)) await createKey(file);
       terminal.out(upgradePublicKeyOf(read(file)));
       terminal.err(`  Add it to trust.upgrades in the settings of each appliance; keep ${file} secret.`);
     });
@@ -36,6 +35,7 @@ export function addUpgradePack(program: Command, terminal: Terminal): void {
         "that contain a private key or secret key are left out.",
     )
     .action(async (folder: string, { key, to }: { key: string; to: string }) => {
+      const { packUpgrade, upgradePublicKeyOf } = await import("../ops/upgrade/upgrade-bundle.ts");
       for (const part of ["package.json", "dist/src/main.js"])
         if (!existsSync(join(folder, part))) throw notBuilt(folder, part);
       if (!existsSync(dirname(to))) throw new CallerError("invalid-value", `Folder ${dirname(to)} not found.`);
@@ -46,7 +46,8 @@ export function addUpgradePack(program: Command, terminal: Terminal): void {
     });
 }
 
-function createKey(file: string): void {
+async function createKey(file: string): Promise<void> {
+  const { generateKeyPairSync } = await import("node:crypto");
   if (!existsSync(dirname(file))) throw new CallerError("invalid-value", `Folder ${dirname(file)} not found.`);
   const { privateKey } = generateKeyPairSync("ed25519");
   writeFileSync(file, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600, flag: "wx", flush: true });

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import type { Terminal } from "../lib/terminal.ts";
-import { runControlCommand } from "../wiring/offline-commands.ts";
+import { runControlCommand } from "../wiring/run-control-command.ts";
 import { readNewPassword } from "./password-prompt.ts";
 
 interface UnlockOptions {

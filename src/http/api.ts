@@ -32,6 +32,7 @@ import { createRateLimit } from "./rate-limit.ts";
 import { createApiRouter } from "./router.ts";
 import { createPresenter } from "./rows/presenter.ts";
 import { createScimRoute, isScimPath } from "./scim/scim-route.ts";
+import { SECURITY_TXT_PATH, securityTxtResponse } from "./security-txt.ts";
 import { sendResponse } from "./send-response.ts";
 import { servedActions } from "./served-actions.ts";
 
@@ -214,7 +215,10 @@ async function serveUnrouted(
     const isHelp = isHandbookPath(path);
     state.at = isHelp ? "/help" : "console";
     if (context.method !== "GET" && context.method !== "HEAD") throw new MethodNotAllowedError("GET, HEAD");
-    if (isHelp)
+    if (path === SECURITY_TXT_PATH) {
+      state.at = path;
+      state.response = securityTxtResponse(req, deps.settings, deps.clock.now());
+    } else if (isHelp)
       state.response = await handbook.respond(path, search, req.headers["accept-encoding"] as string | undefined);
     else state.response = await files.respond(path, (name) => req.headers[name] as string | undefined);
     return;

@@ -1,6 +1,8 @@
 import type { Socket } from "node:net";
 import { newId } from "../lib/ids.ts";
 
+const NOSNIFF = "X-Content-Type-Options: nosniff";
+
 /**
  * Responds to requests that Node could not parse (event `clientError`) in the API error format and closes the
  * connection.
@@ -12,7 +14,7 @@ export function respondToMalformedRequest(error: NodeJS.ErrnoException, socket: 
   }
   const [status, statusText, type, message] = describe(error.code);
   const body = JSON.stringify({ status, type, message, errors: [], requestId: newId() });
-  const head = `HTTP/1.1 ${status} ${statusText}\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close`;
+  const head = `HTTP/1.1 ${status} ${statusText}\r\nContent-Type: application/json; charset=utf-8\r\n${NOSNIFF}\r\nConnection: close`;
   socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 }
 

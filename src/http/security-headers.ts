@@ -24,3 +24,14 @@ export const PAGE_SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "Referrer-Policy": "no-referrer",
   "X-Frame-Options": "DENY",
 };
+
+/**
+ * Security headers of responses that are no pages: data, errors and files. A browser that is led to one shows it without
+ * scripts, apart from our origin, and in no frame. Pages replace the policy.
+ * @source OWASP REST Security Cheat Sheet, Security Headers
+ */
+export const DATA_SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};

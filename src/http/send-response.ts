@@ -5,6 +5,7 @@ import type { ParameterizedContext } from "koa";
 import type { HttpResponse } from "../lib/http-response.ts";
 import { matchesIfNoneMatch, responseEtag } from "./etag.ts";
 import type { RequestState } from "./incoming-request.ts";
+import { DATA_SECURITY_HEADERS } from "./security-headers.ts";
 
 type Context = ParameterizedContext<RequestState>;
 type Headers = Record<string, string | number>;
@@ -56,7 +57,7 @@ function headersOf({ headers, type, body }: HttpResponse, requestId: string): He
   const all: Headers = {
     "x-request-id": requestId,
     "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
+    ...DATA_SECURITY_HEADERS,
   };
   if (body !== null) all["content-type"] = type ?? "application/json; charset=utf-8";
   for (const name in headers) all[name.toLowerCase()] = headers[name] as string;

@@ -13,6 +13,7 @@ import { clientAddress, clientOf, createForwardedClientReader } from "./forwarde
 import { assertOwnHost } from "./host-header.ts";
 import { splitTarget } from "./incoming-request.ts";
 import { parseQuery, type Query, textParameter } from "./query/query.ts";
+import { DATA_SECURITY_HEADERS } from "./security-headers.ts";
 
 /** Handler of upgrade requests. */
 export type WebSocketUpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -102,7 +103,12 @@ function sinceOf(query: Query): number | null {
 export function rejectUpgrade(socket: Duplex, error: unknown): void {
   const { status, headers, body } = errorResponseOf(error, newId());
   const text = JSON.stringify(body);
-  const all = { "Content-Type": "application/json; charset=utf-8", Connection: "close", ...headers };
+  const all = {
+    "Content-Type": "application/json; charset=utf-8",
+    ...DATA_SECURITY_HEADERS,
+    Connection: "close",
+    ...headers,
+  };
   const head = Object.entries({ ...all, "Content-Length": Buffer.byteLength(text) });
   const lines = head.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${text}`);

@@ -55,7 +55,8 @@ export interface SourceFindings {
 export type SourceQuestion =
   | SourceRequest
   | { kind: "records"; rows: readonly StoredRosterRecord[] }
-  | { kind: "slice"; part: keyof SourceParts; from: number };
+  | { kind: "slice"; part: keyof SourceParts; from: number }
+  | { kind: "release" };
 
 /** From the thread. `records` asks for the records of the last load that follow `after`. */
 export type SourceAnswer =
@@ -63,4 +64,5 @@ export type SourceAnswer =
   | { kind: "records"; file: string; after: string }
   | { kind: "read"; people: number; namesAllLists: boolean; findings: SourceFindings }
   | { kind: "slice"; items: readonly SourceParts[keyof SourceParts][] }
+  | { kind: "released" }
   | { kind: "failed"; state: "failed" | "stopped"; message: string; isBug: boolean; findings: SourceFindings };

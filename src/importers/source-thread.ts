@@ -4,7 +4,14 @@ import { BugError } from "../lib/errors.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import { LoadAborted, type LoadSource } from "./load-source.ts";
 import type { StoredRosterRecord } from "./roster-state.ts";
-import type { ReadList, SourceAnswer, SourceFindings, SourceParts, SourceRequest } from "./source-messages.ts";
+import type {
+  ReadList,
+  SourceAnswer,
+  SourceFindings,
+  SourceParts,
+  SourceQuestion,
+  SourceRequest,
+} from "./source-messages.ts";
 
 export interface SourceThreadDeps {
   clock: Clock;
@@ -69,7 +76,7 @@ export async function readSourceInThread(
     }
   });
 
-  const ask = (question: SourceRequest | { kind: "slice"; part: keyof SourceParts; from: number }) =>
+  const ask = (question: Exclude<SourceQuestion, { kind: "records" }>) =>
     new Promise<SourceAnswer>((resolve, reject) => {
       if (ended) return reject(ended);
       waiting = { resolve, reject };
@@ -85,6 +92,8 @@ export async function readSourceInThread(
     }
   }
   const close = async (): Promise<void> => {
+    // A thread that does not answer has ended, or is ended by `stall`.
+    await ask({ kind: "release" }).catch(() => null);
     signal.removeEventListener("abort", onAbort);
     end(new BugError("The source is closed."));
     await thread.terminate();

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { parentPort } from "node:worker_threads";
 import { systemClock } from "../lib/clock.ts";
 import { BugError, CallerError } from "../lib/errors.ts";
+import { releaseMemory } from "../lib/release-memory.ts";
 import { createTimeZones } from "../time-zones/time-zones.ts";
 import { openZoneData } from "../time-zones/zone-data.ts";
 import { MAX_MESSAGES_KEPT, PROGRESS_LINES } from "./load-limits.ts";
@@ -28,7 +29,11 @@ let takeRecords: (rows: readonly StoredRosterRecord[]) => void = () => undefined
 port.on("message", (question: SourceQuestion) => {
   if (question.kind === "start") void read(question);
   else if (question.kind === "records") takeRecords(question.rows);
-  else {
+  else if (question.kind === "release") {
+    parts = null;
+    releaseMemory();
+    say({ kind: "released" });
+  } else {
     const items = parts?.[question.part].slice(question.from, question.from + SLICE_ITEMS) ?? [];
     say({ kind: "slice", items });
   }

@@ -135,6 +135,10 @@ function readBody(request: IncomingMessage): Promise<Uint8Array | null> {
 }
 
 function sendResponse(response: ServerResponse, { status, headers = {}, body = "" }: PluginResponse): void {
-  response.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body) });
+  response.writeHead(status, {
+    "X-Content-Type-Options": "nosniff",
+    ...headers,
+    "Content-Length": Buffer.byteLength(body),
+  });
   response.end(body);
 }

@@ -181,6 +181,27 @@ export const settingsSchema = z
       })
       .prefault({})
       .describe("Passwords and tokens of users."),
+    security: z
+      .strictObject({
+        contact: z
+          .string()
+          .max(500)
+          .regex(
+            /^(?:mailto:[^\s@]+@[^\s@]+|https:\/\/[^\s/]+\S*|tel:\+[\d-]+)$/,
+            "must be a mailto:, https: or tel: address, such as mailto:security@example.org",
+          )
+          .nullable()
+          .default(null)
+          .describe(
+            "Contact for reports of vulnerabilities, served at /.well-known/security.txt (RFC 9116): a mailto:, https: or tel: address; null = no such file.",
+          ),
+        languages: z
+          .array(z.string().regex(/^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/, "must be a language tag, such as en or de"))
+          .max(20)
+          .default(["en"])
+          .describe("Languages in which the contact reads reports."),
+      })
+      .prefault({}),
     network: z
       .strictObject({
         allowedTargets: z

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { hostname } from "node:os";
 import {
   type ClientAddressOf,
@@ -118,7 +118,15 @@ function certificateNames({ api }: ApiServerDeps["settings"], addresses: readonl
   return [...new Set(all.map((name) => name.toLowerCase()))];
 }
 
-/** Without TLS only the redirect (or the port, for writes) and the CA certificate are served. @source docs/decisions/0024-network.md for 426 */
+/**
+ * True for requests of programs, which are refused instead of redirected: a redirect would hide that every request sends
+ * its token in the clear first.
+ */
+function isProgram({ authorization, accept = "" }: IncomingHttpHeaders, url: string): boolean {
+  return authorization !== undefined || (/^\/api\/v\d/.test(url) && !accept.includes("text/html"));
+}
+
+/** Without TLS only the redirect (or the port, for writes and programs) and the CA certificate are served. @source docs/decisions/0024-network.md for 426 */
 export function redirectToHttps(
   request: IncomingMessage,
   response: ServerResponse,
@@ -131,7 +139,7 @@ export function redirectToHttps(
     return;
   }
   const host = parseHostHeader(headers.host);
-  if (host !== null && (method === "GET" || method === "HEAD")) {
+  if (host !== null && (method === "GET" || method === "HEAD") && !isProgram(headers, url)) {
     const authority = formatListenAddress({ host, port: to.port }).replace(/:443$/, "");
     const location = `https://${authority}${url.startsWith("/") ? url : "/"}`;
     // For people: not all programs follow redirects.

@@ -1,8 +1,6 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { AccessControl } from "../auth/principal.ts";
 import type { Clock } from "../lib/clock.ts";
-import { UpstreamError } from "../lib/errors.ts";
 import { createEvents, type Events } from "../lib/events.ts";
 import { type Log, silentLog } from "../lib/log.ts";
 import { productVersion } from "../lib/product-version.ts";
@@ -12,13 +10,11 @@ import { accessHooks } from "../permissions/hooks.ts";
 import domains from "../resources/domains/domains.ts";
 import { type Catalogue, createCatalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import { assertDataDirectoryReadable } from "../store/data-directory.ts";
 import { createDiskReserve, type DiskReserve } from "../store/disk-reserve.ts";
 import { openStore } from "../store/open-store.ts";
 import type { SharedLog } from "../store/shared-log.ts";
 import type { ChangeCapture, InternalTable, ResourceHooks, Store } from "../store/store.ts";
 import { BUILT_IN_DECLARATIONS, loadDeclarations } from "./load-declarations.ts";
-import { completePendingRestore } from "./restore-journal.ts";
 
 export interface ApplianceDataOptions {
   dataDir: string;
@@ -133,17 +129,4 @@ export async function openApplianceDataOffline(
 /** True once `init` has created the root domain. */
 export function isInitialized(store: Store): boolean {
   return store.count(domains, { parentId: null }) > 0;
-}
-
-/** Throws UpstreamError (about the data directory) if `dataDir` has no database; completes an interrupted restore first. */
-export function requireDatabase(dataDir: string): void {
-  assertDataDirectoryReadable(dataDir);
-  completePendingRestore(dataDir);
-  if (!existsSync(join(dataDir, "carillon.db"))) throw notInitializedError(dataDir);
-}
-
-/** The error for a data directory that is not initialized. */
-export function notInitializedError(dataDir: string): UpstreamError {
-  const message = `No appliance found in ${dataDir}. Set it up first: carillon init --data ${dataDir} …`;
-  return new UpstreamError("starting", message, { dataDir });
 }

@@ -65,7 +65,7 @@ import { describeSiteZone } from "../time-zones/site-zone.ts";
 import { installedZonesFolder, watchZoneData, zoneDataReasons } from "../time-zones/zone-data.ts";
 import { applianceTimeZone } from "../web-pages/local-time.ts";
 import { startApiServer } from "./api-server.ts";
-import { isInitialized, notInitializedError, openApplianceData, requireDatabase } from "./appliance-data.ts";
+import { isInitialized, openApplianceData } from "./appliance-data.ts";
 import { startAudioServices } from "./audio-services.ts";
 import { createChangePublishers } from "./change-publishers.ts";
 import { type CloudLink, createCloudLink } from "./cloud-link.ts";
@@ -88,6 +88,7 @@ import { createOperations } from "./operations.ts";
 import { createProxiedRequestHandler } from "./proxied-requests.ts";
 import { createPublicResponses, type PublicResponses } from "./public-responses.ts";
 import { readAuthorities } from "./read-authorities.ts";
+import { notInitializedError, requireDatabase } from "./require-database.ts";
 import { INTERNAL_TABLES } from "./schema.ts";
 import { type ShutdownStep, stopInReverse } from "./shutdown.ts";
 

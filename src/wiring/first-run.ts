@@ -1,6 +1,4 @@
-import { hash, randomInt } from "node:crypto";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync } from "node:fs";
 import type { LoginService } from "../auth/login.ts";
 import type { NewPasswords } from "../auth/new-passwords.ts";
 import { readPasswordNames } from "../auth/password-names.ts";
@@ -11,13 +9,7 @@ import { CallerError, ConflictError } from "../lib/errors.ts";
 import type { Store, StoreReader } from "../store/store.ts";
 import { openApplianceDataOffline } from "./appliance-data.ts";
 import { seedInitialData, writeAdministrator } from "./init.ts";
-
-/** File in the data directory that contains the one-time setup code. */
-const CODE_FILE = "setup-code";
-/** Characters that can't be confused. @source Crockford's Base32 */
-const CODE_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/** 50 bits: can't be guessed, as login attempts are rate limited. */
-const CODE_LENGTH = 10;
+import { isSetupCodeCorrect, readSetupCode, removeSetupCode, writeSetupCode } from "./setup-code.ts";
 
 /**
  * If `dataDir` is empty or missing, creates an appliance that waits for its administrator; otherwise does nothing. Throws
@@ -50,7 +42,7 @@ export interface FirstRunDeps {
 export function createFirstRunSetup({ dataDir, store, access, clock, signIn, passwords }: FirstRunDeps): FirstRun {
   const by = access.systemContext("first-run");
   const isNeeded = (): boolean => !hasAdministrator(store);
-  if (!isNeeded()) rmSync(join(dataDir, CODE_FILE), { force: true });
+  if (!isNeeded()) removeSetupCode(dataDir);
   else if (readSetupCode(dataDir) === null) writeSetupCode(dataDir);
   return {
     needed: isNeeded,
@@ -65,37 +57,16 @@ export function createFirstRunSetup({ dataDir, store, access, clock, signIn, pas
         if (hasAdministrator(tx)) throw alreadySetUpError();
         return writeAdministrator(tx, by, { name: name?.trim() || null, email, passwordHash, now: clock.now() });
       });
-      rmSync(join(dataDir, CODE_FILE), { force: true });
+      removeSetupCode(dataDir);
       return signIn.loginVerifiedUser(userId, address);
     },
   };
-}
-
-/** The setup code of an appliance without administrator; null once it has one. */
-export function readSetupCode(dataDir: string): string | null {
-  try {
-    return readFileSync(join(dataDir, CODE_FILE), "utf8").trim() || null;
-  } catch {
-    return null;
-  }
-}
-
-function writeSetupCode(dataDir: string): void {
-  const characters = Array.from({ length: CODE_LENGTH }, () => CODE_ALPHABET[randomInt(CODE_ALPHABET.length)]).join("");
-  const code = `${characters.slice(0, CODE_LENGTH / 2)}-${characters.slice(CODE_LENGTH / 2)}`;
-  writeFileSync(join(dataDir, CODE_FILE), `${code}\n`, { mode: 0o600 });
 }
 
 function hasAdministrator(reader: StoreReader): boolean {
   const sql = `SELECT m.pk FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
     WHERE g.super_group = 1 LIMIT 1`;
   return reader.one(sql) !== null;
-}
-
-/** Ignores case, blanks and hyphens. Digests are compared, so timing reveals nothing about the code. */
-function isSetupCodeCorrect(given: string, code: string | null): boolean {
-  const digest = (text: string): string => hash("sha256", text.toUpperCase().replace(/[\s-]/g, ""), "hex");
-  return code !== null && digest(given) === digest(code);
 }
 
 function isEmptyFolder(dataDir: string): boolean {

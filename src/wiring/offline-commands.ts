@@ -7,33 +7,13 @@ import { type AuditNotes, createAuditNotes } from "../ops/audit-notes.ts";
 import type { BackupReport } from "../ops/backup/backup-archive.ts";
 import { takeBackup } from "../ops/backup/take-backup.ts";
 import { defaultSettings } from "../settings/schema.ts";
-import {
-  type ApplianceData,
-  isInitialized,
-  notInitializedError,
-  openApplianceDataOffline,
-  requireDatabase,
-} from "./appliance-data.ts";
+import { type ApplianceData, isInitialized, openApplianceDataOffline } from "./appliance-data.ts";
 import { createBackupCommands } from "./backup-commands.ts";
 import { createControlCommands } from "./control-commands.ts";
-import { sendControlCommand } from "./control-socket.ts";
+import { notInitializedError } from "./require-database.ts";
 
-/**
- * Runs a control command on the appliance in `dataDir`: through its daemon if one runs, else on the data directly. Throws
- * CallerError if it is rejected, UpstreamError (about the data directory) if there is no appliance or it is in use.
- */
-export async function runControlCommand(
-  dataDir: string,
-  command: string,
-  args: Record<string, unknown>,
-  clock: Clock,
-): Promise<unknown> {
-  requireDatabase(dataDir);
-  const response = await sendControlCommand(dataDir, { order: command, args });
-  return response ? response.result : runOffline(dataDir, command, args, clock);
-}
-
-async function runOffline(
+/** Runs a control command on the data of an appliance whose daemon does not run; see `runControlCommand`. */
+export async function runOfflineCommand(
   dataDir: string,
   command: string,
   args: Record<string, unknown>,

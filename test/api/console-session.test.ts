@@ -145,13 +145,16 @@ describe("a session in a cookie", () => {
 });
 
 describe("the host of a request", () => {
-  it.each(["/api/v1/session", "/api/login", "/", "/x/any"])("must be ours at %s", async (path) => {
-    const { hostname, port } = new URL(api.base);
-    const answer = await rawGet(hostname, Number(port), path, "evil.example.org");
-    expect(answer.status).toBe(421);
-    expect(answer.body).toMatchObject({ status: 421, type: "wrong-host", requestId: expect.any(String) });
-    expect((await rawGet(hostname, Number(port), path, "localhost:9")).status).not.toBe(421);
-  });
+  it.each(["/api/v1/session", "/api/login", "/", "/x/any", "/.well-known/security.txt"])(
+    "must be ours at %s",
+    async (path) => {
+      const { hostname, port } = new URL(api.base);
+      const answer = await rawGet(hostname, Number(port), path, "evil.example.org");
+      expect(answer.status).toBe(421);
+      expect(answer.body).toMatchObject({ status: 421, type: "wrong-host", requestId: expect.any(String) });
+      expect((await rawGet(hostname, Number(port), path, "localhost:9")).status).not.toBe(421);
+    },
+  );
 });
 
 describe("the schema", () => {

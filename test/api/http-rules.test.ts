@@ -1,4 +1,5 @@
 import { request } from "node:http";
+import { connect } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/temp-dir.ts";
@@ -159,5 +160,35 @@ describe("methods", () => {
     expect(await options("/distribution-lists")).toBe("204 DELETE, GET, HEAD, OPTIONS, POST, PUT");
     expect(await options("/session")).toBe("204 DELETE, GET, HEAD, OPTIONS");
     expectError(await api.call("OPTIONS", "/no-such-path"), 404, "not-found");
+  });
+});
+
+describe("what a browser may do with data", () => {
+  const policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
+  it.each([
+    ["a row", () => `/distribution-lists/${list}`],
+    ["a list", () => "/distribution-lists"],
+    ["an error", () => "/no-such-path"],
+    ["the event stream", () => "/events"],
+  ])("is nothing but to show it: %s", async (_what, path) => {
+    const controller = new AbortController();
+    const { headers } = await fetch(api.base + path(), {
+      headers: { authorization: `Bearer ${api.token}` },
+      signal: controller.signal,
+    });
+    controller.abort();
+    expect(Object.fromEntries(headers)).toMatchObject({
+      "content-security-policy": policy,
+      "referrer-policy": "no-referrer",
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+    });
+  });
+  it("goes for requests that are no HTTP, too", async () => {
+    const { hostname, port } = new URL(api.base);
+    const socket = connect(Number(port), hostname);
+    socket.end("hello\r\n\r\n");
+    const received = Buffer.concat((await socket.toArray()) as Buffer[]).toString();
+    expect(received).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nX-Content-Type-Options: nosniff\r\n/);
   });
 });

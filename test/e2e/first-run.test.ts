@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { printSetupCode } from "../../src/cli/serve.ts";
+import { printSetupCode } from "../../src/cli/run-daemon.ts";
 import { type RunningDaemon, runCarillon, runInit, serveAppliance } from "../support/carillon-process.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 

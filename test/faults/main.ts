@@ -68,6 +68,9 @@
  * the 30 most expensive requests, over 200 connections. Phones get each emergency within 1 s (p99), the watchdog is fed at least
  * every 2 s, no request of a session is refused. Floods: search, same-user, openapi, console, connections,
  * connections-of-this-address, phone-authentication, set-up, log-in, expensive. A planted bug must exceed a limit.
+ * `npm run faults -- attack [WORDS]`: tries to read, change and reach what the attacker has no right to, as a stranger, a pupil
+ * without permissions, the manager of one of two schools and a website in an administrator's browser, in all ways or those
+ * whose description has WORDS. Prints a table of who tried what, what was answered and what it brought.
  * `npm run faults -- network [SCENE] [--bug no-watch]`: changes the network of a daemon in a network namespace, in all scenes
  * or the first and the one with this number: an address that arrives late or changes, an interface down and up, a pulled
  * cable, two interfaces, a moving default route, no multicast route, and packet marks (DSCP). Zones and a SIP speaker play
@@ -88,6 +91,7 @@ import { writeBenchmarkTable } from "../support/benchmark-tables.ts";
 import { readArguments } from "../support/harness-arguments.ts";
 import { timeZoneAliases } from "../support/time-zone-oracle.ts";
 import { flapAlarms } from "./alarm-flaps.ts";
+import { attackDaemon, attackTable } from "./attack/attack.ts";
 import { backupUnderLoad } from "./backup.ts";
 import { changeManySchedules } from "./bulk-schedule-changes.ts";
 import { interruptBulkUpload } from "./bulk-upload.ts";
@@ -135,7 +139,8 @@ const { values, positionals } = readArguments("faults", {
 });
 const [what, number, rows] = positionals;
 const seed = Number(values.seed);
-const given = what === "calendars" ? [values.fuzz] : what === "flood" ? [number] : [number, rows];
+const given =
+  what === "attack" ? [] : what === "calendars" ? [values.fuzz] : what === "flood" ? [number] : [number, rows];
 if (!/^\d{1,9}$/.test(values.seed) || given.some((each) => each !== undefined && !/^\d{1,7}$/.test(each))) usage();
 
 if (what === undefined) {
@@ -148,6 +153,12 @@ if (what === undefined) {
   );
   process.exitCode =
     broken.length === 0 && verdicts.length > 0 && figures.alive && figures.turnMaxMs <= MAX_LOOP_DELAY_MS ? 0 : 1;
+} else if (what === "attack") {
+  const results = await attackDaemon(number ?? "", say);
+  process.stdout.write(`| Who | Tries | Answered | Gains |\n| --- | --- | --- | --- |\n${attackTable(results)}\n`);
+  const successes = results.filter(({ gains }) => gains.length > 0);
+  process.stdout.write(`${JSON.stringify({ attacks: results.length, successes: successes.length })}\n`);
+  process.exitCode = results.length > 0 && successes.length === 0 ? 0 : 1;
 } else if (what === "disk") {
   const run = await injectDiskFailures({ creates: 400, cuts: Number(number ?? 1_000), starts: 10 }, seed, say);
   process.stdout.write(`${JSON.stringify(run)}\n`);

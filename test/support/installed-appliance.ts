@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { basename, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
-import { systemdService } from "../../src/cli/upgrade.ts";
+import { systemdService } from "../../src/cli/systemd-service.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { pendingUpgradeRequest } from "../../src/ops/upgrade/upgrade-request.ts";
 import { installRequestedUpgrade } from "../../src/wiring/install-upgrade.ts";

@@ -6,7 +6,7 @@ import { CallerError, invalidValue } from "../../lib/errors.ts";
 import { EXIT } from "../../lib/exit-codes.ts";
 import type { Terminal } from "../../lib/terminal.ts";
 import type { RingTotals } from "../../tools/bell-simulation/ring-ledger.ts";
-import { runShare, type SimulationShare } from "../../tools/bell-simulation/run-share.ts";
+import type { SimulationShare } from "../../tools/bell-simulation/run-share.ts";
 import type { BellCertificate } from "../../tools/bell-simulation/simulation.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../appliance-options.ts";
 import { readTimetables } from "./read-timetables.ts";
@@ -44,6 +44,7 @@ export function addCertify(bells: Command, terminal: Terminal, finish: (exitCode
         "Simulates the appliance's schedules; nothing is played, and the daemon may run at the same time.",
     )
     .action(async (options: CertifyOptions) => {
+      const { runShare } = await import("../../tools/bell-simulation/run-share.ts");
       const startedAt = systemClock.monotonicMs();
       const share = await buildShare(options, terminal);
       const certificates = await Promise.all(

@@ -1,17 +1,14 @@
 import type { Command } from "commander";
 import { type ApiClient, listAll } from "../../api-client/api-client.ts";
 import { formatDayNumber, parseDayNumber } from "../../bells/local-time.ts";
-import { toOccurrence } from "../../bells/plan-source.ts";
 import type { Occurrence } from "../../bells/ring-repository.ts";
-import { expandSchedule } from "../../bells/schedule-expansion.ts";
 import type { Timetable } from "../../bells/timetables.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { DAY_MS } from "../../lib/durations.ts";
 import { invalidValue } from "../../lib/errors.ts";
 import { EXIT } from "../../lib/exit-codes.ts";
 import type { Terminal } from "../../lib/terminal.ts";
-import { createTimeZones, type TimeZones } from "../../time-zones/time-zones.ts";
-import { machineZoneData } from "../../time-zones/zone-data.ts";
+import type { TimeZones } from "../../time-zones/time-zones.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../appliance-options.ts";
 import { readTimetables } from "./read-timetables.ts";
 
@@ -76,6 +73,8 @@ interface Days {
 }
 
 async function readDays(options: DayOptions, terminal: Terminal): Promise<Days> {
+  const { createTimeZones } = await import("../../time-zones/time-zones.ts");
+  const { machineZoneData } = await import("../../time-zones/zone-data.ts");
   for (const date of [options.day, options.other ?? options.day]) {
     if (!/^\d{4}-\d\d-\d\d$/.test(date) || formatDayNumber(parseDayNumber(date) || 0) !== date)
       throw invalidValue("day", "Must be a date YYYY-MM-DD.");
@@ -100,7 +99,13 @@ async function upcomingRingsOn(api: ApiClient, { schedule }: Timetable, date: st
   return rings.filter(({ localDate }) => localDate === date).map((ring) => ({ ...ring, at: Date.parse(ring.at) }));
 }
 
-function expandDay({ schedule, ringLists, exceptions }: Timetable, date: string, zones: TimeZones): DayRing[] {
+async function expandDay(
+  { schedule, ringLists, exceptions }: Timetable,
+  date: string,
+  zones: TimeZones,
+): Promise<DayRing[]> {
+  const { expandSchedule } = await import("../../bells/schedule-expansion.ts");
+  const { toOccurrence } = await import("../../bells/plan-source.ts");
   const noonMs = parseDayNumber(date) * DAY_MS + DAY_MS / 2;
   const nearby = expandSchedule(schedule, ringLists, exceptions, noonMs - 2 * DAY_MS, noonMs + 2 * DAY_MS, { zones });
   return nearby.filter(({ localDate }) => localDate === date).map(toOccurrence);

@@ -2,8 +2,6 @@ import { type ApiClient, listAll } from "../../api-client/api-client.ts";
 import type { Timetable } from "../../bells/timetables.ts";
 import { CallerError } from "../../lib/errors.ts";
 import type { BellScheduleEntry, BellScheduleException, RingListEntry } from "../../resources/bells/bell-fields.ts";
-import { isTimeZone } from "../../resources/bells/time-zones.ts";
-import { ONPREM_EXTENSION_ID } from "../../resources/devices/on-premises-extension.ts";
 
 interface ScheduleRow {
   id: string;
@@ -36,6 +34,8 @@ export async function readTimetables(api: ApiClient): Promise<Timetable[]> {
 
 /** The zone of the appliance that answers, which may be one of several; UTC if the caller may not see it. */
 async function applianceTimeZone(api: ApiClient): Promise<string> {
+  const { isTimeZone } = await import("../../resources/bells/time-zones.ts");
+  const { ONPREM_EXTENSION_ID } = await import("../../resources/devices/on-premises-extension.ts");
   try {
     const { endpointId } = await api.get<{ endpointId: string }>("/link");
     const path = `/extensions/${ONPREM_EXTENSION_ID}/endpoints/${endpointId}`;

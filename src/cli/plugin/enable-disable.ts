@@ -3,7 +3,6 @@ import type { ApiClient } from "../../api-client/api-client.ts";
 import { sleep, systemClock } from "../../lib/clock.ts";
 import { EXIT } from "../../lib/exit-codes.ts";
 import type { Terminal } from "../../lib/terminal.ts";
-import { extensionIdOf } from "../../plugin-host/extension-rows.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../appliance-options.ts";
 
 interface ExtensionRow {
@@ -30,6 +29,7 @@ export function addEnableDisable(plugin: Command, terminal: Terminal, finish: (e
 }
 
 async function setEnabled(api: ApiClient, name: string, disabled: boolean) {
+  const { extensionIdOf } = await import("../../plugin-host/extension-rows.ts");
   const path = `/extensions/${extensionIdOf(name)}`;
   await api.put(path, { disabled });
   const settled = disabled ? ["disabled"] : ["running", "stopped", "absent"];

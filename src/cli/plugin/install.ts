@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { Terminal } from "../../lib/terminal.ts";
 import type { PluginManifest } from "../../plugin-api/index.ts";
 import type { PluginCheckResult } from "../../plugin-host/contract/check-plugin.ts";
-import { requireDatabase } from "../../wiring/appliance-data.ts";
 import { sendControlCommand } from "../../wiring/control-socket.ts";
+import { requireDatabase } from "../../wiring/require-database.ts";
 
 const DEFAULT_MEMORY_MB = 128;
 

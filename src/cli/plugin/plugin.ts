@@ -7,13 +7,8 @@ import { systemClock } from "../../lib/clock.ts";
 import { invalidValue } from "../../lib/errors.ts";
 import { EXIT } from "../../lib/exit-codes.ts";
 import type { Terminal } from "../../lib/terminal.ts";
-import { checkPlugin, type PluginCheckResult } from "../../plugin-host/contract/check-plugin.ts";
-import { builtInPluginFolder, findPlugins, installedPluginFolder } from "../../plugin-host/installed-plugins.ts";
-import { PLUGIN_NAME } from "../../plugin-host/manifest.ts";
+import type { PluginCheckResult } from "../../plugin-host/contract/check-plugin.ts";
 import { addEnableDisable } from "./enable-disable.ts";
-import { installPlugin } from "./install.ts";
-import { unpackPluginPackage } from "./package-file.ts";
-import { pluginTemplate } from "./template.ts";
 
 /** `carillon plugin`: for authors of plugins, and for administrators who install them. */
 export function addPlugin(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
@@ -25,8 +20,8 @@ export function addPlugin(program: Command, terminal: Terminal, finish: (exitCod
     .command("new <folder>")
     .description("Create the folder of a new working plugin, named like the folder, that passes every check.")
     .addHelpText("after", "\nExample:\n  carillon plugin new lamp")
-    .action((folder: string) => {
-      createPluginFolder(folder);
+    .action(async (folder: string) => {
+      await createPluginFolder(folder);
       terminal.out(`Created ${folder}. Next: carillon plugin check ${folder}`);
     });
   plugin
@@ -51,6 +46,7 @@ export function addPlugin(program: Command, terminal: Terminal, finish: (exitCod
       "\nExample:\n  carillon plugin install lamp --data data --yes\n\nPlugins are not signed: install only what you trust. A new plugin is disabled; a running daemon loads it at once.",
     )
     .action(async (source: string, { data, yes }: { data: string; yes?: true }) => {
+      const { installPlugin } = await import("./install.ts");
       const install = (checked: PluginCheckResult): Promise<boolean> | boolean =>
         printSteps(checked, terminal) && installPlugin(checked, data, Boolean(yes), terminal);
       finish((await withCheckedPlugin(source, data, install)) ? EXIT.ok : EXIT.failure);
@@ -58,7 +54,9 @@ export function addPlugin(program: Command, terminal: Terminal, finish: (exitCod
   addEnableDisable(plugin, terminal, finish);
 }
 
-function createPluginFolder(folder: string): void {
+async function createPluginFolder(folder: string): Promise<void> {
+  const { PLUGIN_NAME } = await import("../../plugin-host/manifest.ts");
+  const { pluginTemplate } = await import("./template.ts");
   const name = basename(resolve(folder));
   if (!PLUGIN_NAME.test(name))
     throw invalidValue("folder", "The folder name must consist of lower-case letters, digits and hyphens.");
@@ -75,6 +73,11 @@ async function withCheckedPlugin<T>(
   use: (checked: PluginCheckResult) => Promise<T> | T,
 ): Promise<T> {
   if (!existsSync(source)) throw invalidValue("folder", `${source} not found.`);
+  const { checkPlugin } = await import("../../plugin-host/contract/check-plugin.ts");
+  const { builtInPluginFolder, findPlugins, installedPluginFolder } = await import(
+    "../../plugin-host/installed-plugins.ts"
+  );
+  const { unpackPluginPackage } = await import("./package-file.ts");
   const workDir = mkdtempSync(join(tmpdir(), "carillon-plugin-"));
   try {
     const sources = /\.(tgz|tar\.gz)$/.test(source) ? await unpackPluginPackage(source, workDir) : source;

@@ -33,6 +33,21 @@ function depsWith(given: Partial<SourceThreadDeps> = {}): SourceThreadDeps & { f
 const ENDLESS = "require('node:worker_threads').parentPort.on('message', () => { for (;;); })";
 const endless = (): Worker => new Worker(ENDLESS, { eval: true });
 
+/** Counts in `released` how often it is asked to release its memory, and answers if `answers`. */
+const counting = (released: Int32Array, answers: boolean) => (): Worker =>
+  new Worker(COUNTING, { eval: true, workerData: { released, answers } });
+const COUNTING = `
+const { parentPort, workerData } = require("node:worker_threads");
+const findings = { linesRead: 0, linesWithErrors: 0, errors: [], warnings: [], files: [] };
+parentPort.on("message", ({ kind }) => {
+  if (kind === "start") parentPort.postMessage({ kind: "read", people: 0, namesAllLists: true, findings });
+  else if (kind === "slice") parentPort.postMessage({ kind: "slice", items: [] });
+  else {
+    Atomics.add(workerData.released, 0, 1);
+    if (workerData.answers) parentPort.postMessage({ kind: "released" });
+  }
+});`;
+
 describe("a source that is read in a thread", () => {
   it("hands over all people in slices, and the lists that somebody is on", async () => {
     const lines = Array.from({ length: 1_001 }, (_, at) => `k${at},Person ${at},p${at}@example.org,All;List ${at % 3}`);
@@ -66,6 +81,25 @@ describe("a source that is read in a thread", () => {
     const refused = expect(read).rejects.toThrow("Reading the source made no progress for 120 s");
     await clock.advance(120_000);
     await refused;
+  });
+
+  it("releases its memory before it ends", async () => {
+    const released = new Int32Array(new SharedArrayBuffer(4));
+    const source = await readSourceInThread(requestFor(""), depsWith({ spawn: counting(released, true) }));
+    await source.close();
+    await source.close();
+    expect(released[0]).toBe(1);
+  });
+
+  it("ends also if it does not answer that it released its memory", async () => {
+    const clock = createFakeClock();
+    const released = new Int32Array(new SharedArrayBuffer(4));
+    const deps = depsWith({ clock, spawn: counting(released, false) });
+    const source = await readSourceInThread(requestFor(""), deps);
+    const closed = source.close();
+    await clock.advance(120_000);
+    await closed;
+    await expect(source.people()[Symbol.asyncIterator]().next()).rejects.toThrow("made no progress");
   });
 
   it("is ended with the appliance", async () => {

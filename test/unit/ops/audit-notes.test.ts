@@ -13,7 +13,7 @@ import users from "../../../src/resources/people/users.ts";
 import type { SignedAuditNote } from "../../../src/store/audit-types.ts";
 import { type ApplianceData, openApplianceDataOffline } from "../../../src/wiring/appliance-data.ts";
 import { initAppliance } from "../../../src/wiring/init.ts";
-import { runControlCommand } from "../../../src/wiring/offline-commands.ts";
+import { runControlCommand } from "../../../src/wiring/run-control-command.ts";
 import { TEST_ADMIN } from "../../support/daemon.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";

@@ -41,6 +41,7 @@ describe("settings file", () => {
         concurrentRequests: { user: 32, address: 8 },
       },
       auth: { passwordMinLength: 12, tokenLifetimeDays: 365, confirmationMinutes: 15 },
+      security: { contact: null, languages: ["en"] },
       network: { allowedTargets: [], multicastInterface: null },
       audio: { multicastRange: "239.192.16.0/24", emergencyRange: "239.192.17.0/24", ttl: 16, livePageSeconds: 300 },
       readiness: { testedWithinDays: 90, reducedByPercent: 20 },

@@ -13,7 +13,7 @@ import { type ApplianceData, openApplianceDataOffline } from "../../../src/wirin
 import { createControlCommands, type TokenSummary } from "../../../src/wiring/control-commands.ts";
 import { startControlSocket } from "../../../src/wiring/control-socket.ts";
 import { type InitialData, initAppliance } from "../../../src/wiring/init.ts";
-import { runControlCommand } from "../../../src/wiring/offline-commands.ts";
+import { runControlCommand } from "../../../src/wiring/run-control-command.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 

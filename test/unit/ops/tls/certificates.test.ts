@@ -122,6 +122,12 @@ describe("serving with TLS", () => {
     const there = await fetch(`${plain}/console/?a=b`, { redirect: "manual" });
     expect([there.status, there.headers.get("location")]).toEqual([308, `${serving.url}/console/?a=b`]);
     expect((await fetch(`${plain}/api/v1/users`, { method: "POST", body: "{}" })).status).toBe(426);
+    const statusFor = async (path: string, headers: Record<string, string>) =>
+      (await fetch(plain + path, { headers, redirect: "manual" })).status;
+    expect(await statusFor("/api/v1/users", {})).toBe(426);
+    expect(await statusFor("/", { authorization: "Bearer x" })).toBe(426);
+    expect(await statusFor("/api/v1/docs", { accept: "text/html,*/*" })).toBe(308);
+    expect(await statusFor("/api/authorize?client_id=x", {})).toBe(308);
     const authority = await fetch(`${plain}/carillon-authority.crt`);
     expect(await authority.text()).toBe(readFileSync(authorityPath(dataDir), "utf8"));
   });

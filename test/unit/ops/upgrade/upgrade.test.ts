@@ -17,7 +17,7 @@ import {
 import { basename, dirname, join, relative } from "node:path";
 import { create, extract } from "tar";
 import { beforeAll, describe, expect, it } from "vitest";
-import { systemdService } from "../../../../src/cli/upgrade.ts";
+import { systemdService } from "../../../../src/cli/systemd-service.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { copyOwner } from "../../../../src/lib/file-ownership.ts";
 import { createRemoteUpgrade } from "../../../../src/ops/upgrade/remote-upgrade.ts";
