@@ -22,5 +22,9 @@ export const alarmEventHooks: ResourceHooks<typeof alarmEvents> = {
 
 /** Serializes the first alarm and the list of all alarms. */
 export const systemHealthEventHooks: ResourceHooks<typeof systemHealthEvents> = {
-  present: (rows) => rows.map(({ alarmIds }) => ({ alarmId: alarmIds[0] ?? null })),
+  present: (rows, { sentences }) =>
+    rows.map(({ alarmIds, reasons }) => ({
+      alarmId: alarmIds[0] ?? null,
+      reasonSentences: sentences.readAll(reasons),
+    })),
 };

@@ -130,6 +130,8 @@ export interface DeliveryItem {
     answers: { options: readonly string[]; url: string } | null;
     /** Opt-out page of this recipient; absent if opting out is not possible. */
     declineUrl?: string;
+    /** Language that the person prefers, which `text` is in as far as the server wrote it; absent without a preference. */
+    language?: string;
   };
 }
 

@@ -56,6 +56,7 @@ export { dedupeKeyOf, type MachineInputOptions, parsePayload, toTriggerInput } f
 export { parseNamedSecrets } from "./named-secrets.ts";
 export { createOutbox, failForMissingConfig, type Outbox, type SendResult } from "./outbox.ts";
 export { defineSentences } from "./plugin-sentences.ts";
+export { recipientLanguage } from "./recipient-language.ts";
 export type { OfflineRing, PlannedRing, RingPlan, Rings } from "./ring-plan.ts";
 export type { TextMessage, TextReply } from "./text-message.ts";
 export type { CallReport, TriggerInput } from "./trigger-input.ts";

@@ -1,6 +1,9 @@
 import { type ComputedOptions, computed, json, text } from "../schema/field.ts";
 
-const TRANSLATIONS = json("The text in other languages, by BCP 47 tag: present for sentences of plugins only.");
+const TRANSLATIONS = computed("The text in other languages, by BCP 47 tag.", "object", {
+  of: text("A translation.", { required: true, max: 10_000 }),
+  sometimes: true,
+});
 const MEMBERS = {
   code: text("Code of the sentence, for translations.", { required: true }),
   params: json("Values of the sentence; one that is a list of {code, params} consists of further sentences.", {

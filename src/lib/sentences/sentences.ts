@@ -24,6 +24,12 @@ export type SentenceOrWords = { text: string } & (SentenceReference | { code: nu
 /** Languages of the catalogues. */
 export type SentenceLanguage = "en" | "de";
 
+/** Language of the catalogues that a person prefers, by BCP 47 tag; null without a preference among them. */
+export function sentenceLanguage(tag: string | null): SentenceLanguage | null {
+  const [language] = (tag ?? "").toLowerCase().split("-");
+  return language === "en" || language === "de" ? language : null;
+}
+
 const ENGLISH: Readonly<Record<string, string>> = en;
 const CATALOGUES: Readonly<Record<SentenceLanguage, RenderSentence>> = {
   en: createSentenceRenderer("en", ENGLISH),
