@@ -112,14 +112,19 @@ function sourcesOf(root, part) {
   return [...found.filter((file) => /\.(ts|json)$/.test(file)), ...files.map((file) => join(root, file))];
 }
 
+/** Files of plugins that the host reads without running them. @param {string} file */
+function isReadByHost(file) {
+  return /\/(plugin|sentences\/[\w-]+)\.json$/.test(file);
+}
+
 /** Also forgets plugins that are gone. @param {string} root */
 function copyManifests(root) {
   const names = filesBelow(join(root, "plugins"))
-    .filter((file) => file.endsWith("/plugin.json"))
+    .filter(isReadByHost)
     .map((file) => relative(root, file));
   for (const old of filesBelow(join(root, "dist/plugins"))) {
     const name = relative(join(root, "dist"), old);
-    if (name.endsWith("/plugin.json") && !names.includes(name)) rmSync(old);
+    if (isReadByHost(name) && !names.includes(name)) rmSync(old);
   }
   for (const name of names) {
     mkdirSync(dirname(join(root, "dist", name)), { recursive: true });

@@ -9,6 +9,7 @@ import {
 } from "#plugin-api";
 import config from "./config.ts";
 import { fcmMessage } from "./fcm-message.ts";
+import { sentence } from "./sentences.ts";
 import {
   type AccessTokens,
   AccountRefusedError,
@@ -22,15 +23,13 @@ export default definePlugin({
   config,
   activate(ctx) {
     const account = parseServiceAccount(ctx.config.serviceAccount);
-    if (!account) return failForMissingConfig(ctx, "serviceAccount must be a service account key file");
+    if (!account) return failForMissingConfig(ctx, sentence("account-invalid"));
     const tokens = createAccessTokens(account, ctx);
     const outbox = createOutbox({
       ...ctx,
       concurrency: ctx.config.atOnce,
       undeliverableReason: ({ device }) =>
-        /^[\w:.-]{10,4096}$/.test(device.deviceIdentifier)
-          ? null
-          : "the device identifier must be an FCM registration token",
+        /^[\w:.-]{10,4096}$/.test(device.deviceIdentifier) ? null : sentence("identifier-invalid"),
       send: (item) => sendMessage(item, { ...ctx, address: ctx.config.address, account, tokens }),
     });
     ctx.deliver(outbox.add);
@@ -74,7 +73,7 @@ function unreachableResult(error: unknown): SendResult {
   const message = error instanceof Error ? error.message : String(error);
   return {
     taken: false,
-    reason: `push service request failed: ${message}`,
+    reason: sentence("request-failed", { error: message }),
     retryable: !(error instanceof AccountRefusedError),
     down: true,
   };
@@ -88,10 +87,10 @@ function handoffResult(
   const { status, headers } = response;
   if (status === 200) return { taken: true, level: "accepted" };
   const { code, message } = parseError(response.body);
-  const reason = `the push service responded with HTTP ${status}: ${code} ${message}`.trim();
+  const reason = sentence("http-status", { status, detail: `${code} ${message}` }).trim();
   // Any other 404 may be caused by a wrong address or project.
   if (code === "UNREGISTERED") {
-    return { taken: false, reason: "The app is no longer installed.", retryable: false, down: false, gone: true };
+    return { taken: false, reason: sentence("app-removed"), retryable: false, down: false, gone: true };
   }
   const isDeviceError = code === "INVALID_ARGUMENT" || code === "SENDER_ID_MISMATCH";
   if ((status === 401 || status === 403) && !isDeviceError) {

@@ -1,8 +1,8 @@
-import type { DeliveryItem } from "#plugin-api";
+import { type DeliveryItem, recipientLanguage } from "#plugin-api";
 
 /** Maximum size of a payload. @source APNs, 413 PayloadTooLarge */
 const MAX_BYTES = 4_096;
-const DRILL = "Drill: ";
+const DRILL = { en: "Drill", de: "Übung" } as const;
 /** Time to live on the service in s, for messages that do not expire. */
 const DEFAULT_TTL_S = { emergency: 4 * 3_600, routine: 24 * 3_600 } as const;
 
@@ -14,7 +14,10 @@ export function apnsPayload(item: DeliveryItem, criticalAlerts: boolean): string
   const format = (body: string): string =>
     JSON.stringify({
       aps: {
-        alert: { title: `${drill ? DRILL : ""}${text.subject}`, body },
+        alert: {
+          title: drill ? `${DRILL[recipientLanguage(item, DRILL, "en")]}: ${text.subject}` : text.subject,
+          body,
+        },
         sound: isCritical ? { critical: 1, name: "default", volume: 1 } : "default",
         "interruption-level": isCritical ? "critical" : isUrgent ? "time-sensitive" : "active",
       },

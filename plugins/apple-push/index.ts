@@ -13,6 +13,7 @@ import {
 import { type ApnsConnection, type ApnsResponse, createApnsConnection } from "./apns-connection.ts";
 import { apnsHeaders, apnsPayload } from "./apns-message.ts";
 import config from "./config.ts";
+import { sentence } from "./sentences.ts";
 
 type Config = ConfigOf<typeof config>;
 
@@ -29,7 +30,7 @@ export default definePlugin({
     const { keyId, teamId, topic, criticalAlerts, host, sandboxHost } = ctx.config;
     const key = parseSigningKey(ctx.config.key);
     if (!key || !keyId || !teamId || !topic) {
-      return failForMissingConfig(ctx, "key (a P-256 key in PEM), keyId, teamId and topic must be set");
+      return failForMissingConfig(ctx, sentence("key-missing"));
     }
     const connections = {
       apns: createApnsConnection({ ...ctx.config, host }, ctx.clock),
@@ -48,13 +49,16 @@ export default definePlugin({
         if (reason === "ExpiredProviderToken") tokens.forget(token);
         return handoffResult(response, reason, ctx.clock.now());
       } catch (error) {
-        return { taken: false, reason: `push service request failed: ${String(error)}`, retryable: true, down: true };
+        return {
+          taken: false,
+          reason: sentence("request-failed", { error: String(error) }),
+          retryable: true,
+          down: true,
+        };
       }
     };
     const undeliverableReason = ({ device }: DeliveryItem): string | null =>
-      /^([0-9a-f]{2}){8,100}$/i.test(device.deviceIdentifier)
-        ? null
-        : "the device identifier must be an APNs device token";
+      /^([0-9a-f]{2}){8,100}$/i.test(device.deviceIdentifier) ? null : sentence("identifier-invalid");
     const outbox = createOutbox({ ...ctx, concurrency: ctx.config.atOnce, undeliverableReason, send });
     ctx.deliver(outbox.add);
     ctx.stop(({ deliveryIds }) => outbox.drop(deliveryIds));
@@ -94,10 +98,10 @@ function createProviderTokens({ keyId, teamId, key }: { keyId: string; teamId: s
 
 function handoffResult({ status, retryAfter }: ApnsResponse, reason: string, now: number): SendResult {
   if (status === 200) return { taken: true, level: "accepted" };
-  const message = `the push service responded with HTTP ${status}: ${reason}`;
+  const message = sentence("http-status", { status, detail: reason });
   // Only 410 proves that the app is gone: other errors may be caused by a wrong topic or host.
   if (status === 410) {
-    const gone = `The app is no longer installed (${reason}).`;
+    const gone = sentence("app-removed", { detail: reason });
     return { taken: false, reason: gone, retryable: false, down: false, gone: true };
   }
   // An expired provider token is renewed for the retry; a refused key stays refused.

@@ -1,5 +1,6 @@
 import type { Region } from "./geometry.ts";
 import { FEED_PRESETS, type FeedPreset } from "./presets.ts";
+import { sentence } from "./sentences.ts";
 
 /** A configured feed. */
 export interface FeedConfig {
@@ -41,7 +42,7 @@ const UNPLACED = ["all", "extreme", "none"] as const;
 
 /** Parses `feeds`; an invalid entry is reported and skipped. */
 export function parseFeedConfigs(given: unknown): ConfiguredFeeds {
-  if (!Array.isArray(given)) return { feeds: [], errors: ["feeds must be a list"] };
+  if (!Array.isArray(given)) return { feeds: [], errors: [sentence("feeds-list")] };
   const feeds: FeedConfig[] = [];
   const errors: string[] = [];
   given.forEach((entry: unknown, index) => {

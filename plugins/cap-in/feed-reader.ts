@@ -6,6 +6,7 @@ import { decodeDocument } from "./encoding.ts";
 import type { FeedConfig } from "./feed-config.ts";
 import { type FeedEntry, parseFeed } from "./feed-parser.ts";
 import { createSeenHashes } from "./seen-hashes.ts";
+import { sentence } from "./sentences.ts";
 
 export interface FeedReaderDeps {
   feed: FeedConfig;
@@ -100,7 +101,7 @@ export function createFeedReader({
     const { status, bytes = new Uint8Array() } = response;
     if (status === 200) return { ...response, text: decodeDocument(bytes, response.headers["content-type"]) };
     if (status === 304) return { ...response, text: "" };
-    const message = `${new URL(url).host} responded with HTTP ${status}`;
+    const message = sentence("http-status", { host: new URL(url).host, status });
     if (status !== 429 && status !== 503) throw new RangeError(message);
     throw new ServerBusyError(message, parseRetryAfterMs(response.headers["retry-after"], clock.now()) ?? 0);
   };

@@ -9,6 +9,7 @@ import { archivePath } from "./archive.ts";
 import { decodeDocument } from "./encoding.ts";
 import type { FeedConfig } from "./feed-config.ts";
 import { createSeenHashes } from "./seen-hashes.ts";
+import { sentence } from "./sentences.ts";
 import { createSilenceMonitor } from "./silence-monitor.ts";
 import { createStreamFramer } from "./stream-framer.ts";
 
@@ -106,7 +107,7 @@ async function openSocket(url: string, { clock, resolveTarget, signal }: FeedStr
         ? connectSecure({ ...target, servername: hostname })
         : connectPlain({ ...target, keepAlive: true });
     const stop = (): void => fail(new Error("the plugin is stopping"));
-    const timer = clock.after(CONNECT_TIMEOUT_MS, () => fail(new Error("no connection")));
+    const timer = clock.after(CONNECT_TIMEOUT_MS, () => fail(new Error(sentence("no-connection"))));
     const settle = (): void => {
       timer.cancel();
       signal.removeEventListener("abort", stop);
@@ -145,7 +146,7 @@ function readMessages(
     };
     const stop = (): void => end("the plugin is stopping");
     const watch = (): void => {
-      watchdog = clock.after(STALLED_MS, () => end(`no message within ${STALLED_MS / 1_000} s`));
+      watchdog = clock.after(STALLED_MS, () => end(sentence("no-message", { seconds: STALLED_MS / 1_000 })));
     };
     const handled = (): void => {
       waiting--;
@@ -154,7 +155,7 @@ function readMessages(
     watch();
     signal.addEventListener("abort", stop, { once: true });
     socket.on("error", (error) => end(error.message));
-    socket.on("close", () => end("the connection was closed"));
+    socket.on("close", () => end(sentence("connection-closed")));
     socket.on("data", (chunk: Uint8Array) => {
       try {
         const { documents, skippedBytes } = framer.push(chunk);

@@ -19,6 +19,7 @@ import config from "./config.ts";
 import { type FeedConfig, isStream, parseFeedConfigs } from "./feed-config.ts";
 import { startFeedPoller } from "./feed-poller.ts";
 import { startFeedStream } from "./feed-stream.ts";
+import { sentence } from "./sentences.ts";
 import { parseCertificates, verifiedContent } from "./signature.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
@@ -30,8 +31,7 @@ export default definePlugin({
     const { feeds, errors } = parseFeedConfigs(ctx.config.feeds);
     const trusted = parseTrustedCertificates(ctx.config.trustedCertificates, errors);
     const tokens = parseNamedSecrets(ctx.config.tokens);
-    if (trusted.length === 0 && feeds.some(({ signed }) => signed))
-      errors.push("trustedCertificates must be set for signed feeds");
+    if (trusted.length === 0 && feeds.some(({ signed }) => signed)) errors.push(sentence("certificates-missing"));
     const health = createFeedHealth(feeds, errors, ctx.status);
     for (const feed of feeds) {
       const language = feed.language ?? ctx.config.language;
@@ -46,7 +46,7 @@ export default definePlugin({
       if (isStream(feed)) startFeedStream({ ...deps, parseHeartbeat: (text) => parseAlert(text, language) });
       else startFeedPoller({ ...deps, token: tokens.get(feed.name) ?? null });
     }
-    if (feeds.length === 0) ctx.status("unconfigured", [...errors, "no feeds are configured"].join("; "));
+    if (feeds.length === 0) ctx.status("unconfigured", [...errors, sentence("no-feeds")].join("; "));
   },
 });
 
@@ -146,7 +146,7 @@ function parseTrustedCertificates(pem: string | null, errors: string[]): X509Cer
   try {
     return parseCertificates(pem);
   } catch {
-    errors.push("trustedCertificates must be certificates in PEM");
+    errors.push(sentence("certificates-invalid"));
     return [];
   }
 }

@@ -1,3 +1,4 @@
+import { sentence } from "./sentences.ts";
 /** Area of an alert. @source CAP 1.2 §3.2.4 */
 export interface CapArea {
   areaDesc: string;
@@ -23,7 +24,7 @@ export function parseCapArea(properties: Readonly<Record<string, string>>, areaD
     polygons.find((each) => !isPolygon(each)) ??
     circles.find((each) => !isCircle(each)) ??
     geocodes.find((pair) => pair.length !== 2 || pair.includes(""))?.join("=");
-  if (wrong !== undefined) return `${wrong} must be a polygon, a circle or a geocode of CAP`;
+  if (wrong !== undefined) return sentence("area-invalid", { area: wrong });
   return {
     areaDesc: properties.area || areaDesc,
     polygons,

@@ -13,6 +13,7 @@ import { type AlertStore, openAlertStore } from "./alert-store.ts";
 import { type AlertSigner, capDocument } from "./cap-document.ts";
 import config from "./config.ts";
 import { type FeedRequestDeps, handleFeedRequest } from "./feed-request.ts";
+import { sentence } from "./sentences.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
 
@@ -23,13 +24,9 @@ export default definePlugin({
   config,
   activate(ctx) {
     const { sender, access, feedToken } = ctx.config;
-    if (sender === null || !isValidSender(sender))
-      return failForMissingConfig(ctx, "sender must be set, without spaces, commas, < or &");
+    if (sender === null || !isValidSender(sender)) return failForMissingConfig(ctx, sentence("sender-missing"));
     if (access === "token" && (feedToken ?? "").length < MIN_TOKEN_LENGTH)
-      return failForMissingConfig(
-        ctx,
-        `feedToken must have at least ${MIN_TOKEN_LENGTH} characters unless access is public`,
-      );
+      return failForMissingConfig(ctx, sentence("token-short", { length: MIN_TOKEN_LENGTH }));
     const signer = createSigner(ctx.config);
     if (typeof signer === "string") return failForMissingConfig(ctx, signer);
     const settings = { ...ctx.config, sender };
@@ -64,7 +61,7 @@ async function publishAlert(
     return { taken: true, level: "sent", last: true };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { taken: false, reason: `failed to store the alert: ${message}`, retryable: true, down: false };
+    return { taken: false, reason: sentence("store-failed", { error: message }), retryable: true, down: false };
   }
 }
 
@@ -97,13 +94,13 @@ function feedRequestDeps(ctx: Context, store: AlertStore, signer: AlertSigner | 
 /** The signer; null for unsigned alerts; an error message if key and certificate are invalid or do not match. */
 function createSigner({ signingKey, certificate }: ConfigOf<typeof config>): AlertSigner | string | null {
   if (!signingKey && !certificate) return null;
-  if (!signingKey || !certificate) return "signingKey and certificate must be set together";
+  if (!signingKey || !certificate) return sentence("key-pair");
   try {
     const key = createPrivateKey(signingKey);
-    if (key.asymmetricKeyType !== "rsa") return "signingKey must be an RSA key";
-    if (!new X509Certificate(certificate).checkPrivateKey(key)) return "certificate must belong to signingKey";
+    if (key.asymmetricKeyType !== "rsa") return sentence("key-rsa");
+    if (!new X509Certificate(certificate).checkPrivateKey(key)) return sentence("key-other");
     return { key: signingKey, certificate };
   } catch {
-    return "signingKey and certificate must be valid PEM";
+    return sentence("key-invalid");
   }
 }

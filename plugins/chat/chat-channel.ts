@@ -1,4 +1,5 @@
 import { type Clock, type DeliveryItem, type PluginContext, parseRetryAfterMs, type SendResult } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 /** A webhook channel. */
 export interface ChatChannel {
@@ -55,16 +56,15 @@ export function createChatChannel({ url, clock, signal, fetch }: ChatChannelDeps
       return "busy";
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      return { taken: false, reason: `chat service request failed: ${message}`, retryable: true, down: true };
+      return { taken: false, reason: sentence("request-failed", { error: message }), retryable: true, down: true };
     }
   };
 
   return {
     async post({ deliveryId, notAfter }, body) {
       for (;;) {
-        if (freeAt > notAfter)
-          return permanentFailure("rate limited by the chat service beyond the message's lifetime");
-        if ((await waitUntilFree(deliveryId)) === "off") return permanentFailure("cancelled");
+        if (freeAt > notAfter) return permanentFailure(sentence("rate-limited"));
+        if ((await waitUntilFree(deliveryId)) === "off") return permanentFailure(sentence("cancelled"));
         const result = await attempt(body);
         if (result !== "busy") return result;
       }
@@ -86,12 +86,15 @@ function statusOf({ status, body }: { status: number; body: string }): number {
 
 function handoffResult(status: number, body: string): SendResult {
   if (status >= 200 && status < 300) return { taken: true, level: "accepted" };
-  const detail = body.trim() === "" ? "" : `: ${body.trim().slice(0, 200)}`;
-  if (PERMANENT_STATUSES.has(status)) return permanentFailure(`the webhook is not valid (HTTP ${status}${detail})`);
+  const detail = body.trim().slice(0, 200);
+  if (PERMANENT_STATUSES.has(status))
+    return permanentFailure(
+      detail === "" ? sentence("webhook-invalid", { status }) : sentence("webhook-invalid-because", { status, detail }),
+    );
   const isServerError = status >= 500;
   return {
     taken: false,
-    reason: `the chat service responded with HTTP ${status}${detail}`,
+    reason: sentence("http-status", { status: detail === "" ? status : `${status}: ${detail}` }),
     retryable: isServerError,
     down: isServerError,
   };

@@ -9,6 +9,7 @@ import {
 import { createChatChannel } from "./chat-channel.ts";
 import { type ChatFormat, chatPost } from "./chat-post.ts";
 import config from "./config.ts";
+import { sentence } from "./sentences.ts";
 
 /** Chat channels: one post per group, to the webhook with its channel's name. */
 export default definePlugin({
@@ -16,7 +17,7 @@ export default definePlugin({
   activate(ctx) {
     const { webhooks, language } = ctx.config;
     const addresses = parseNamedSecrets(webhooks);
-    if (addresses.size === 0) return failForMissingConfig(ctx, "webhooks must be set");
+    if (addresses.size === 0) return failForMissingConfig(ctx, sentence("webhooks-missing"));
     const health = createChannelHealth(addresses.keys(), ctx.status);
     const outboxes = new Map<string, Outbox>();
     const channels = [...addresses].map(([name, url]) => {
@@ -38,7 +39,7 @@ export default definePlugin({
         const outbox = outboxes.get(channelOf(item)) ?? outboxes.get(channelOf(item).replace(/^chat:/, ""));
         if (outbox) outbox.add([item]);
         else {
-          const reason = `no webhook is configured for channel ${channelOf(item)}`;
+          const reason = sentence("channel-unknown", { channel: channelOf(item) });
           ctx.outcome(item.deliveryId, "failed", { reason, retryable: false });
         }
       }
@@ -64,7 +65,7 @@ function formatOf({ device }: DeliveryItem): ChatFormat | null {
 }
 
 function formatError(item: DeliveryItem): string | null {
-  return formatOf(item) === null ? "the group's format must be card or text" : null;
+  return formatOf(item) === null ? sentence("format-invalid") : null;
 }
 
 /** Aggregates the health of all channels from their latest results: a webhook can only be tested by posting. */

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { type ConfigOf, definePlugin, type PluginContext, type PluginRequest, type PluginResponse } from "#plugin-api";
 import config from "./config.ts";
 import { createDesktopScreens, type DesktopScreens, identifierOfToken } from "./desktop-screens.ts";
+import { sentence } from "./sentences.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
 
@@ -20,7 +21,7 @@ export default definePlugin({
       for (const item of batch) {
         if (IDENTIFIER.test(item.device.deviceIdentifier)) screens.show(item);
         else {
-          const reason = "the device must be a desktop registered at /desktop/";
+          const reason = sentence("identifier-invalid");
           ctx.outcome(item.deliveryId, "failed", { reason, retryable: false });
         }
       }
@@ -30,7 +31,7 @@ export default definePlugin({
     ctx.onEvent("notification.stopped", ({ notificationId }) => screens.cancelNotification(notificationId));
     ctx.probe(async (device) => {
       if (screens.isConnected(device.deviceIdentifier)) return { proof: "answered" };
-      return { proof: null, reason: "The desktop is not connected." };
+      return { proof: null, reason: sentence("not-connected") };
     });
     ctx.every(SWEEP_MS, screens.removeExpired);
     ctx.route("token", createToken);

@@ -1,4 +1,5 @@
 import { automaticKind } from "../mail-input/automatic-mail.ts";
+import { sentence } from "./sentences.ts";
 
 /** A parsed bounce. */
 export interface BounceReport {
@@ -53,7 +54,7 @@ function reasonText(detail: string): string {
     .replace(/\s+/g, " ")
     .trim()
     .slice(0, MAX_REASON);
-  return text === "" ? "the mail bounced" : `the mail bounced: ${text}`;
+  return text === "" ? sentence("bounced") : sentence("bounced-because", { detail: text });
 }
 
 /** The delivery status part of a report, decoded; fields of a quoted mail are not looked at. */

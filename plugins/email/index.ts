@@ -3,6 +3,7 @@ import { isAddressOrNetwork } from "../mail-input/smtp-server.ts";
 import { type BounceAddresses, openBounceReceiver } from "./bounces.ts";
 import config from "./config.ts";
 import { composeMail, isMailAddress, type MailSender } from "./mail.ts";
+import { sentence } from "./sentences.ts";
 import { openSmtpClient, type SmtpClient } from "./smtp-client.ts";
 
 /** Interval of health checks while the server is down. */
@@ -15,7 +16,7 @@ export default definePlugin({
     const { from, fromName, replyTo, language } = ctx.config;
     const server = createSmtpClient(ctx.config);
     if (server === null || from === null || !isMailAddress(from)) {
-      const missing = server === null ? "host must be set" : "from must be a mail address";
+      const missing = server === null ? sentence("host-missing") : sentence("from-missing");
       return failForMissingConfig(ctx, missing);
     }
     ctx.signal.addEventListener("abort", server.close, { once: true });
@@ -28,7 +29,7 @@ export default definePlugin({
         state === "ok" && bounceError !== null ? ctx.status("degraded", bounceError) : ctx.status(state, reason),
       concurrency,
       undeliverableReason: ({ device }) =>
-        isMailAddress(device.deviceIdentifier) ? null : "the device identifier must be a mail address",
+        isMailAddress(device.deviceIdentifier) ? null : sentence("identifier-invalid"),
       send: (item) => server.send(composeMail(item, sender, addressOf?.(item) ?? null)),
     });
     ctx.deliver(outbox.add);
@@ -48,13 +49,13 @@ async function openBounces(
   const { returnDomain, returnRelays } = ctx.config;
   if (!returnDomain) return { addressOf: null, error: null };
   if (!Array.isArray(returnRelays) || !returnRelays.every(isAddressOrNetwork))
-    return { addressOf: null, error: "returnRelays must be a list of addresses and networks" };
+    return { addressOf: null, error: sentence("relays-invalid") };
   try {
     const { returnPathFor } = await openBounceReceiver({ ...ctx.config, returnDomain, returnRelays }, ctx);
     return { addressOf: returnPathFor, error: null };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { addressOf: null, error: `bounces cannot be received: ${reason}` };
+    return { addressOf: null, error: sentence("bounces-failed", { error: reason }) };
   }
 }
 

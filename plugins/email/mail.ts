@@ -1,7 +1,7 @@
 import type { SendMailOptions } from "nodemailer";
-import type { DeliveryItem } from "#plugin-api";
+import { type DeliveryItem, recipientLanguage } from "#plugin-api";
 
-/** Sender and language of mails. */
+/** Sender of mails, and their language for recipients without a preference. */
 export interface MailSender {
   from: string;
   fromName: string;
@@ -36,7 +36,8 @@ export function isMailAddress(text: string): boolean {
  * path, default the sender.
  * @source RFC 5322 §3.6.4; RFC 3834 §5
  */
-export function composeMail(item: DeliveryItem, sender: MailSender, returnTo: string | null): SendMailOptions {
+export function composeMail(item: DeliveryItem, given: MailSender, returnTo: string | null): SendMailOptions {
+  const sender = { ...given, language: recipientLanguage(item, TEXTS, given.language) };
   const { from, fromName, replyTo } = sender;
   const domain = from.slice(from.lastIndexOf("@") + 1);
   const name = item.recipient?.name ?? "";

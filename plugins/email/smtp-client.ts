@@ -1,5 +1,6 @@
 import { createTransport, type SendMailOptions } from "nodemailer";
 import type { SendResult } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 export interface SmtpSettings {
   host: string;
@@ -28,15 +29,15 @@ const RESPONSE_TIMEOUT_MS = 20_000;
 
 /** Errors before the server received the mail. @source nodemailer documentation, error codes */
 const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
-  ECONNECTION: "connection failed",
-  ESOCKET: "connection failed",
-  EDNS: "host name not found",
-  ETIMEDOUT: "timed out",
-  ETLS: "TLS negotiation failed",
-  EREQUIRETLS: "REQUIRETLS is not supported",
-  EAUTH: "authentication failed",
-  ENOAUTH: "authentication required",
-  EPROTOCOL: "protocol error",
+  ECONNECTION: sentence("connection-failed"),
+  ESOCKET: sentence("connection-failed"),
+  EDNS: sentence("host-unknown"),
+  ETIMEDOUT: sentence("timed-out"),
+  ETLS: sentence("tls-failed"),
+  EREQUIRETLS: sentence("requiretls"),
+  EAUTH: sentence("auth-failed"),
+  ENOAUTH: sentence("auth-required"),
+  EPROTOCOL: sentence("protocol-error"),
 };
 
 /** Creates the client; it connects on demand. */
@@ -87,8 +88,13 @@ function refusedResult(error: unknown, host: string): SendResult {
   const connectionError = CONNECTION_ERRORS[code];
   const detail = response ?? message;
   if (connectionError !== undefined) {
-    return { taken: false, reason: `mail server ${host}: ${connectionError} (${detail})`, retryable: true, down: true };
+    return {
+      taken: false,
+      reason: sentence("server-failed", { host, problem: connectionError, detail }),
+      retryable: true,
+      down: true,
+    };
   }
   const isPermanent = responseCode !== undefined && responseCode >= 500;
-  return { taken: false, reason: `the mail server refused the mail: ${detail}`, retryable: !isPermanent, down: false };
+  return { taken: false, reason: sentence("refused", { detail }), retryable: !isPermanent, down: false };
 }

@@ -1,4 +1,5 @@
 import { type MachineInputOptions, parseNamedSecrets } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 /** A configured source. */
 export interface HttpInputSource extends MachineInputOptions {
@@ -19,7 +20,7 @@ const MAX_PER_MINUTE = 6_000;
 
 /** Parses `sources` and `secrets`; an invalid entry is reported and skipped. */
 export function parseSources(given: unknown, secrets: string | null): ConfiguredSources {
-  if (!Array.isArray(given)) return { sources: new Map(), errors: ["sources must be a list"] };
+  if (!Array.isArray(given)) return { sources: new Map(), errors: [sentence("sources-list")] };
   const secretOf = parseNamedSecrets(secrets);
   const sources = new Map<string, HttpInputSource>();
   const errors: string[] = [];
@@ -43,9 +44,8 @@ function parseSource(entry: unknown, secretOf: ReadonlyMap<string, string>): Htt
   if (!Number.isInteger(perMinute) || (perMinute as number) < 1 || (perMinute as number) > MAX_PER_MINUTE)
     return `perMinute must be an integer between 1 and ${MAX_PER_MINUTE}`;
   const secret = secretOf.get(name);
-  if (!secret) return `the secret of ${name} is missing`;
-  if (secret.length < MIN_SECRET_LENGTH)
-    return `the secret of ${name} must have at least ${MIN_SECRET_LENGTH} characters`;
+  if (!secret) return sentence("secret-missing", { name });
+  if (secret.length < MIN_SECRET_LENGTH) return sentence("secret-short", { name, length: MIN_SECRET_LENGTH });
   const memberNames = { stateMember, idMember } as Pick<MachineInputOptions, "stateMember" | "idMember">;
   return { source: name, calls, ...memberNames, secret, inUrl, perMinute: perMinute as number };
 }

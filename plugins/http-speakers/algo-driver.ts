@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomInt } from "node:crypto";
 import { isIPv4 } from "node:net";
 import type { Clock, DeliveryItem, PluginContext } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 import { DeviceError, jsonValueAt, requestDevice, type SpeakerDriver } from "./speaker-driver.ts";
 
 export interface AlgoDriverDeps {
@@ -23,9 +24,9 @@ export function createAlgoDriver(
 ): SpeakerDriver {
   const { Url: url = "", RxPort: port, Tone: tone = "chime.wav" } = attributes;
   const host = URL.canParse(url) ? new URL(url).hostname : "";
-  if (host === "") throw new DeviceError("attribute Url is missing or invalid", false);
+  if (host === "") throw new DeviceError(sentence("url-invalid"), false);
   if (port !== undefined && !isIPv4(host))
-    throw new DeviceError("with RxPort, Url must contain an IPv4 address", false);
+    throw new DeviceError(sentence("address-needed", { attribute: "RxPort" }), false);
   const call = (method: string, uri: string, given?: object): Promise<string> => {
     const body = given === undefined ? null : JSON.stringify(given);
     const headers = signedAlgoHeaders(method, uri, body, { ...deps, nonce: String(randomInt(1, 2 ** 31)) });
@@ -39,7 +40,7 @@ export function createAlgoDriver(
     volume: {
       async read() {
         const value = jsonValueAt(await call("GET", `/api/settings/${VOLUME_SETTING}`), VOLUME_SETTING);
-        if (value === null) throw new DeviceError("the volume could not be read", false);
+        if (value === null) throw new DeviceError(sentence("volume-unreadable"), false);
         return value;
       },
       set: async (value) => void (await call("PUT", "/api/settings", { [VOLUME_SETTING]: value })),

@@ -1,4 +1,5 @@
 import { type DeliveryItem, isNetworkUnreachable, type PluginContext, type StopRequest } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 import { DeviceError, type SpeakerDriver } from "./speaker-driver.ts";
 import type { VolumeRestoration } from "./volume-restoration.ts";
 
@@ -104,13 +105,13 @@ export function createHttpSpeakerDeliveries(deps: HttpSpeakerDeliveriesDeps): Ht
     if (!deliveries.delete(item.deliveryId)) return;
     if (state !== "accepted")
       return outcome(item.deliveryId, why === "expired" ? "expired" : "skipped", {
-        reason: "cancelled before the device was contacted",
+        reason: sentence("cancelled"),
         inconclusive: true,
       });
     if (driver.target && why !== "ended") await stream.close(driver.target, item.notificationId).catch(() => undefined);
     const error = await driver.stop?.(item).then(
       () => null,
-      (error: unknown) => `failed to stop the device: ${errorMessage(error)}`,
+      (error: unknown) => sentence("stop-failed", { error: errorMessage(error) }),
     );
     outcome(item.deliveryId, "accepted", error ? { reason: error } : {});
     await volumes.restore(item.device, driver);

@@ -2,6 +2,7 @@ import { type DeliveryItem, definePlugin, parseNamedSecrets } from "#plugin-api"
 import { createAlgoDriver } from "./algo-driver.ts";
 import config from "./config.ts";
 import { createHttpSpeakerDeliveries } from "./deliveries.ts";
+import { sentence } from "./sentences.ts";
 import { DeviceError, type SpeakerDriver } from "./speaker-driver.ts";
 import { createTemplateDriver } from "./template-driver.ts";
 import { parseTemplates } from "./templates.ts";
@@ -20,7 +21,7 @@ export default definePlugin({
       if (!device.deviceIdentifier.startsWith("algo:"))
         return createTemplateDriver(device, { fetch, templates, secrets });
       const password = secrets.get(device.deviceIdentifier) ?? secrets.get("algo");
-      if (password === undefined) throw new DeviceError("the device's password is missing in secrets", false);
+      if (password === undefined) throw new DeviceError(sentence("password-missing"), false);
       return createAlgoDriver(device, { clock, fetch, password });
     };
     const volumes = await openVolumeRestoration(ctx.state);

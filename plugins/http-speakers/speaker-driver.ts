@@ -1,4 +1,5 @@
 import type { DeliveryItem, DeliveryProfile, PluginContext, ProbeResult } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 /** The parts of a message that drivers need. */
 export interface SpeakerMessage {
@@ -60,8 +61,8 @@ export async function requestDevice(
   }
   const { status, body } = response;
   if (status >= 200 && status < 300) return body;
-  if (status === 401 || status === 403) throw new DeviceError(`authentication failed (HTTP ${status})`, false);
-  throw new DeviceError(`the device responded with HTTP ${status}`, status >= 500 || status === 429);
+  if (status === 401 || status === 403) throw new DeviceError(sentence("auth-failed", { status }), false);
+  throw new DeviceError(sentence("http-status", { status }), status >= 500 || status === 429);
 }
 
 /** Member at a dotted path of a JSON text, as a string; null if missing. */

@@ -1,5 +1,6 @@
 import { isIPv4 } from "node:net";
 import { type DeliveryItem, joinSubjectAndBody, type PluginContext } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 import { DeviceError, jsonValueAt, requestDevice, type SpeakerDriver, type SpeakerMessage } from "./speaker-driver.ts";
 import { fillTemplate, type PlaceholderValues } from "./template-placeholders.ts";
 import { NOTIFIER_TEMPLATE, type SpeakerTemplate, type TemplateRequest } from "./templates.ts";
@@ -18,13 +19,12 @@ export function createTemplateDriver(device: DeliveryItem["device"], deps: Templ
   const { Url: url = "", Template: name = "", RtpPort: port } = device.attributes;
   const isSpeaker = device.deviceIdentifier.startsWith("http:");
   const template = name === "" && !isSpeaker ? NOTIFIER_TEMPLATE : deps.templates.get(name);
-  if (!template) throw new DeviceError(`template "${name}" not found (attribute Template)`, false);
+  if (!template) throw new DeviceError(sentence("template-unknown", { name }), false);
   const host = URL.canParse(url) ? new URL(url).hostname : "";
-  if (host === "") throw new DeviceError("attribute Url is missing or invalid", false);
-  if (template.hosts?.(host) === false)
-    throw new DeviceError(`host ${host} is not allowed by template "${name}"`, false);
+  if (host === "") throw new DeviceError(sentence("url-invalid"), false);
+  if (template.hosts?.(host) === false) throw new DeviceError(sentence("host-not-allowed", { host, name }), false);
   if (port !== undefined && !isIPv4(host))
-    throw new DeviceError("with RtpPort, Url must contain an IPv4 address", false);
+    throw new DeviceError(sentence("address-needed", { attribute: "RtpPort" }), false);
   const send = (request: TemplateRequest, more: Readonly<Record<string, string>> = {}): Promise<string> => {
     const values = templateValues(device, deps.secrets, more);
     const headers = Object.entries(request.headers).map(
@@ -48,7 +48,7 @@ export function createTemplateDriver(device: DeliveryItem["device"], deps: Templ
         async read() {
           const response = await send(readVolume);
           const value = volumeAt === null ? response.trim() : jsonValueAt(response, volumeAt);
-          if (value === null || value === "") throw new DeviceError("the volume could not be read", false);
+          if (value === null || value === "") throw new DeviceError(sentence("volume-unreadable"), false);
           return value;
         },
         set: async (volume) => void (await send(setVolume, { volume })),

@@ -1,4 +1,5 @@
 import { type HostFilter, parseHosts } from "./host-filter.ts";
+import { sentence } from "./sentences.ts";
 import { type Escaping, placeholdersIn } from "./template-placeholders.ts";
 
 /** A request with placeholders. */
@@ -69,7 +70,7 @@ export const NOTIFIER_TEMPLATE: SpeakerTemplate = {
 
 /** Parses `templates`; an invalid entry is reported and skipped. `secrets` are the existing names. */
 export function parseTemplates(given: unknown, secrets: ReadonlySet<string>): ConfiguredTemplates {
-  if (!Array.isArray(given)) return { templates: new Map(), errors: ["templates must be a list"] };
+  if (!Array.isArray(given)) return { templates: new Map(), errors: [sentence("templates-list")] };
   const templates = new Map<string, SpeakerTemplate>();
   const errors: string[] = [];
   given.forEach((entry: unknown, index) => {

@@ -1,4 +1,5 @@
 import type { DeliveryItem, PluginContext } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 import type { SpeakerDriver } from "./speaker-driver.ts";
 
 type Device = DeliveryItem["device"];
@@ -43,7 +44,7 @@ export async function openVolumeRestoration(state: PluginContext["state"]): Prom
       if (!driver.volume) return;
       const { deviceIdentifier } = device;
       if (!changed.has(deviceIdentifier)) {
-        if (changed.size >= MAX_CHANGED) throw new RangeError("too many devices with a changed volume");
+        if (changed.size >= MAX_CHANGED) throw new RangeError(sentence("too-many-volumes"));
         const original = { device, value: await driver.volume.read() };
         // Stored before the change, so that a crash in between does not lose it.
         await state.set(stateKey(deviceIdentifier), original);

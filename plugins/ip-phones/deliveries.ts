@@ -22,6 +22,7 @@ import {
 } from "./push-request.ts";
 import type { PushItems } from "./push-result.ts";
 import type { Pusher, PushOutcome } from "./pusher.ts";
+import { sentence } from "./sentences.ts";
 import type { StreamEvents } from "./stream-events.ts";
 import {
   hasDropped,
@@ -87,8 +88,8 @@ const MAX_HEDGES = 64;
 /** A phone responds to `Play` only after playback; other requests wait this long. */
 const RING_MS = 500;
 const RETENTION_MS = 3_600_000;
-const IN_USE = "phone in use";
-const NO_AUDIO = "text only: this model does not support pushed audio";
+const IN_USE = sentence("in-use");
+const NO_AUDIO = sentence("no-audio");
 
 /** Runs deliveries: push, follow up until playing, stop. */
 export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliveries {
@@ -135,8 +136,7 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
     delivery.nextReplayAt = clock.monotonicMs() + (REPLAY_DELAYS_MS[Math.min(n, REPLAY_DELAYS_MS.length) - 1] ?? 0);
     const error = await requestPlayback(delivery);
     delivery.lastStatistics = null;
-    const times = n === 1 ? "once" : `${n} times`;
-    const reason = `the phone dropped the stream; replayed ${times}${error === null ? "" : `; replay failed: ${error}`}`;
+    const reason = error === null ? sentence("replayed", { count: n }) : sentence("replay-failed", { count: n, error });
     outcome(delivery.item.deliveryId, "playing", { askedAgain: n, reason });
   };
   /** Null if accepted, else the reason. The media API comes first, because it notifies when the stream stops. */
@@ -153,7 +153,7 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
   };
   const playByMediaApi = async (delivery: PhoneDelivery): Promise<string | null> => {
     const { item, phone } = delivery;
-    if (!item.audio) return "the message has no audio";
+    if (!item.audio) return sentence("message-without-audio");
     const onStopped = deps.events.subscribe(() => {
       if (isActive(delivery)) tasks.add(item.priority, phoneKey(phone), () => replay(delivery));
     });
@@ -166,7 +166,7 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
     const { item, audible } = delivery;
     if (item.class !== "emergency" || !audible || item.profile.skipPhonesInUse) return first;
     const second = async (): Promise<string | null> => {
-      if (hedges >= MAX_HEDGES) return "too many hedged requests";
+      if (hedges >= MAX_HEDGES) return sentence("too-many-hedges");
       hedges++;
       return playByMediaApi(delivery).finally(() => hedges--);
     };
@@ -175,7 +175,7 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
   const pushMessage = async (delivery: PhoneDelivery): Promise<void> => {
     if (delivery.cancelReason) return;
     if (clock.now() > delivery.item.notAfter)
-      return end(delivery, "expired", "expired before the phone was contacted", { inconclusive: true });
+      return end(delivery, "expired", sentence("expired"), { inconclusive: true });
     delivery.state = "asking";
     const result = await pushHedged(delivery);
     if (result.kind === "busy") return end(delivery, "skipped", IN_USE);
@@ -259,19 +259,13 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
     const level = delivery.state === "playing" ? "playing" : "accepted";
     // The next attempt reports for itself.
     if (deliveries.has(item.deliveryId)) return;
-    outcome(item.deliveryId, level, error === null ? {} : { reason: `failed to stop playback: ${error}` });
+    outcome(item.deliveryId, level, error === null ? {} : { reason: sentence("stop-failed", { error }) });
   };
   const cancel = (delivery: PhoneDelivery, reason: StopRequest["reason"]): void => {
     if (delivery.cancelReason) return;
     delivery.cancelReason = reason;
     if (delivery.state !== "waiting") tasks.add(STOP_PRIORITY, phoneKey(delivery.phone), () => stopPlayback(delivery));
-    else
-      end(
-        delivery,
-        reason === "expired" ? "expired" : "skipped",
-        `${STOP_REASONS[reason]} before the phone was contacted`,
-        { inconclusive: true },
-      );
+    else end(delivery, reason === "expired" ? "expired" : "skipped", STOP_REASONS[reason], { inconclusive: true });
   };
   const startDelivery = (item: DeliveryItem, phone: PhoneAddress): void => {
     const audible = item.audio !== null && phone.model.kind !== "no-rtp";
@@ -321,10 +315,10 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
 }
 
 const STOP_REASONS: Readonly<Record<StopRequest["reason"], string>> = {
-  aborted: "the message was cancelled",
-  expired: "the message expired",
-  preempted: "preempted by a higher priority",
-  ended: "the audio ended",
+  aborted: sentence("stopped-aborted"),
+  expired: sentence("stopped-expired"),
+  preempted: sentence("stopped-preempted"),
+  ended: sentence("stopped-ended"),
 };
 
 function phoneKey(phone: PhoneAddress): string {
@@ -355,7 +349,7 @@ async function pushTakingOver(phone: PhoneAddress, pushed: PushItems, pusher: Pu
   await pusher.execute(phone, [STOP_ANY_SOUND]);
   const second = await pusher.push(phone, { page: first.sound ? null : pushed.page, sound: pushed.sound });
   if (second.kind !== "busy") return second;
-  return { kind: "failed", reason: "the phone keeps receiving another stream", retryable: true };
+  return { kind: "failed", reason: sentence("other-stream"), retryable: true };
 }
 
 /** With `skipPhonesInUse` the page is pushed even for audio-only messages, to test whether the phone is idle. */

@@ -1,5 +1,6 @@
 import { type Clock, within } from "#plugin-api";
 import type { PushOutcome } from "./pusher.ts";
+import { sentence } from "./sentences.ts";
 
 /**
  * Result of a push, hedged by a `second` request if no response arrives within `afterMs`; `second` resolves with null
@@ -14,7 +15,7 @@ export async function hedgedRequest(
   const early = await within(clock, first, { timeoutMs: afterMs });
   if (early !== null) return early.value;
   const helped = second().then((error): PushOutcome | null =>
-    error === null ? { kind: "accepted", reason: "accepted by the media API only; the text may be missing" } : null,
+    error === null ? { kind: "accepted", reason: sentence("media-api-only") } : null,
   );
   const sooner = await Promise.race([helped, first]);
   if (sooner?.kind === "accepted") return sooner;

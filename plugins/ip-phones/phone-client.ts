@@ -3,6 +3,7 @@ import type { Clock, PluginContext } from "#plugin-api";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { type PhoneHttpResponse, parseHttpResponse } from "./http-response.ts";
 import type { PhoneAddress } from "./phone.ts";
+import { sentence } from "./sentences.ts";
 
 /** The phone's response, or an error. */
 export type PhoneExchange = { answer: PhoneHttpResponse; error?: never } | { answer?: never; error: PhoneError };
@@ -26,19 +27,19 @@ export interface PhoneRequest {
 const CONNECT_TIMEOUT_MS = 3_000;
 const REQUEST_TIMEOUT_MS = 5_000;
 const MAX_RESPONSE_BYTES = 64 * 1_024;
-const STOPPING = "the plugin is stopping";
+const STOPPING = sentence("plugin-stopping");
 
 const NETWORK_ERRORS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "connection refused",
-  ECONNRESET: "connection closed by the phone",
-  EPIPE: "connection closed by the phone",
-  EHOSTUNREACH: "host unreachable",
-  EHOSTDOWN: "host unreachable",
-  ENETUNREACH: "network unreachable",
-  ENETDOWN: "network unreachable",
-  ETIMEDOUT: "connection timed out",
-  EMFILE: "too many open files on the appliance",
-  EADDRNOTAVAIL: "no free port on the appliance",
+  ECONNREFUSED: sentence("connection-refused"),
+  ECONNRESET: sentence("connection-closed"),
+  EPIPE: sentence("connection-closed"),
+  EHOSTUNREACH: sentence("host-unreachable"),
+  EHOSTDOWN: sentence("host-unreachable"),
+  ENETUNREACH: sentence("network-unreachable"),
+  ENETDOWN: sentence("network-unreachable"),
+  ETIMEDOUT: sentence("connection-timed-out"),
+  EMFILE: sentence("too-many-files"),
+  EADDRNOTAVAIL: sentence("no-free-port"),
 };
 
 /** Sends a request to a phone; resolves within 5 s, never rejects. */
@@ -63,7 +64,7 @@ export function createPhoneClient(
     new Promise((resolve) => {
       if (signal.aborted) return resolve({ error: { message: STOPPING, retryable: true } });
       if (!isTargetAllowed(phone.host)) {
-        const message = `the address ${phone.host} is not in network.allowedTargets`;
+        const message = sentence("address-not-allowed", { host: phone.host });
         return resolve({ error: { message, retryable: false } });
       }
       const startedAt = clock.monotonicMs();
@@ -78,10 +79,10 @@ export function createPhoneClient(
       open.add(fail);
       const socket = connect({ host: phone.host, port: phone.port, noDelay: true });
       let timer = clock.after(CONNECT_TIMEOUT_MS, () => {
-        if (socket.connecting) return fail(timeoutError("connection", CONNECT_TIMEOUT_MS));
+        if (socket.connecting) return fail(timeoutError("no-connection", CONNECT_TIMEOUT_MS));
         timer = clock.after(REQUEST_TIMEOUT_MS - CONNECT_TIMEOUT_MS, () => {
           limit.recordTimeout();
-          fail(timeoutError("response", REQUEST_TIMEOUT_MS));
+          fail(timeoutError("no-response", REQUEST_TIMEOUT_MS));
         });
       });
       socket.on("connect", () => socket.write(requestText(phone, request)));
@@ -95,16 +96,17 @@ function readResponse(socket: Socket, finish: (result: PhoneExchange) => void): 
   let bytes: Buffer = Buffer.alloc(0);
   const read = (ended: boolean): void => {
     const reading = parseHttpResponse(bytes, ended);
-    if (reading === "broken") fail("invalid HTTP response", false);
+    if (reading === "broken") fail(sentence("invalid-http"), false);
     else if (reading !== "incomplete") finish({ answer: reading });
   };
   socket.on("data", (part: Buffer) => {
     bytes = bytes.length === 0 ? part : Buffer.concat([bytes, part]);
-    if (bytes.length > MAX_RESPONSE_BYTES) fail(`response longer than ${MAX_RESPONSE_BYTES} bytes`, false);
+    if (bytes.length > MAX_RESPONSE_BYTES)
+      fail(sentence("response-too-long", { bytes: String(MAX_RESPONSE_BYTES) }), false);
     else read(false);
   });
   socket.on("end", () => {
-    if (bytes.length === 0) fail("connection closed without a response", true);
+    if (bytes.length === 0) fail(sentence("closed-without-response"), true);
     else read(true);
   });
   socket.on("error", (error: Error & { code?: string }) => {
@@ -115,8 +117,8 @@ function readResponse(socket: Socket, finish: (result: PhoneExchange) => void): 
   });
 }
 
-function timeoutError(what: string, afterMs: number): PhoneError {
-  return { message: `no ${what} within ${afterMs / 1_000} s`, retryable: true };
+function timeoutError(code: "no-response" | "no-connection", afterMs: number): PhoneError {
+  return { message: sentence(code, { seconds: afterMs / 1_000 }), retryable: true };
 }
 
 function requestText(phone: PhoneAddress, request: PhoneRequest): string {

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import type { DeliveryItem } from "#plugin-api";
 import { type PhoneModel, phoneModelByName } from "./phone-models.ts";
+import { sentence } from "./sentences.ts";
 
 export interface PhoneAddress {
   /** Device identifier, also used as `devicename` in callbacks. */
@@ -16,8 +17,8 @@ export function phoneAddressOf(
 ): { phone: PhoneAddress; error?: never } | { error: string; phone?: never } {
   const { IPAddress: host = "", HttpPort: port = "80", DeviceProduct: product = "" } = device.attributes;
   if (isIP(host) === 0)
-    return { error: host === "" ? "attribute IPAddress is missing" : `IPAddress ${host} must be an IP address` };
+    return { error: host === "" ? sentence("address-missing") : sentence("address-invalid", { host }) };
   if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535)
-    return { error: `HttpPort ${port} must be between 1 and 65535` };
+    return { error: sentence("port-invalid", { port }) };
   return { phone: { name: device.deviceIdentifier, host, port: Number(port), model: phoneModelByName(product) } };
 }

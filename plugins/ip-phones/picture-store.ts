@@ -3,6 +3,7 @@ import type { Clock } from "#plugin-api";
 import { displayName, type PhoneDisplay } from "./phone-display.ts";
 import { parsePictureFile } from "./picture-file.ts";
 import { type FittedPicture, fitPicture } from "./picture-fitting.ts";
+import { sentence } from "./sentences.ts";
 
 /** Message pictures fitted to displays. */
 export interface PictureStore {
@@ -22,7 +23,7 @@ export interface PictureStoreDeps {
 
 /** Fitted pictures in memory: there are a dozen display types and few pictures at a time. */
 const MAX_CACHED = 64;
-const NO_PROGRAM = "phones show text instead of pictures: ffmpeg is not installed";
+const NO_PROGRAM = sentence("pictures-unavailable");
 
 /**
  * Creates the store. Each picture is fitted once per display type, when the first phone requests it; one at a time,
@@ -43,19 +44,19 @@ export function createPictureStore({ clock, program, onAvailability, onError }: 
     const bytes = await readFile(path).catch(() => null);
     const file = bytes && parsePictureFile(bytes);
     if (!file) {
-      onError(bytes ? "the picture must be a PNG, JPEG or GIF of at most 60 million pixels" : "picture file not found");
+      onError(bytes ? sentence("picture-invalid") : sentence("picture-missing"));
       return null;
     }
     const fitted = await fitPicture(path, file, display, { clock, ...(program === undefined ? {} : { program }) });
     note(fitted);
     if (fitted.png) return fitted.png;
-    if (fitted.error === "unreadable") onError(`failed to decode the ${file.kind} picture in time`);
+    if (fitted.error === "unreadable") onError(sentence("picture-unreadable", { kind: file.kind }));
     else if (file.kind === "png" && file.width <= display.width && file.height <= display.height) return bytes;
     return null;
   }
 
   const failed = (error: unknown): null => {
-    onError(`failed to fit the picture: ${String(error)}`);
+    onError(sentence("picture-failed", { error: String(error) }));
     return null;
   };
 

@@ -2,6 +2,7 @@ import type { PhoneExchange } from "./phone-client.ts";
 import type { PhoneModel } from "./phone-models.ts";
 import type { ExecuteItem } from "./push-request.ts";
 import { type ItemResponse, PUSH_ERRORS, parsePushResponse, responseForUrl } from "./push-response.ts";
+import { sentence } from "./sentences.ts";
 
 /** Result of a push. */
 export type PushResult =
@@ -19,7 +20,7 @@ export interface PushItems {
 }
 
 const BUSY = 1;
-const UNREADABLE_RESPONSE = "invalid response from the phone";
+const UNREADABLE_RESPONSE = sentence("invalid-response");
 
 /**
  * Interprets an exchange. Audio counts most: a phone that refuses it has not accepted.
@@ -37,9 +38,9 @@ export function interpretPush(exchange: PhoneExchange, pushed: PushItems, model:
     return model.kind === "no-rtp" ? { kind: "accepted" } : failedResult(UNREADABLE_RESPONSE);
   }
   if (answer.status === 401) return { kind: "unauthorized" };
-  if (answer.status === 404) return failedResult("pushes are not supported (HTTP 404)");
+  if (answer.status === 404) return failedResult(sentence("not-supported"));
   if (answer.status === 200) return failedResult(UNREADABLE_RESPONSE);
-  return failedResult(`the phone responded with HTTP ${answer.status}`, answer.status >= 500);
+  return failedResult(sentence("http-status", { status: answer.status }), answer.status >= 500);
 }
 
 function interpretItems(items: readonly ItemResponse[], { page, sound }: PushItems): PushResult {
@@ -47,11 +48,11 @@ function interpretItems(items: readonly ItemResponse[], { page, sound }: PushIte
   const ofSound = sound && responseForUrl(items, sound.url);
   if ((page && !ofPage && !sound) || (sound && !ofSound)) return failedResult(UNREADABLE_RESPONSE);
   if (ofSound?.status === BUSY) return { kind: "busy", sound: ofPage?.status === 0 };
-  if (ofSound && ofSound.status !== 0) return failedResult(`the phone refused the audio: ${itemMessage(ofSound)}`);
+  if (ofSound && ofSound.status !== 0) return failedResult(sentence("audio-refused", { detail: itemMessage(ofSound) }));
   if (ofPage && ofPage.status !== 0) {
     // With priority 2, refusal means that the phone is not idle.
     if (page?.priority === 2) return { kind: "busy", sound: false };
-    const reason = `the phone refused the text: ${itemMessage(ofPage)}`;
+    const reason = sentence("text-refused", { detail: itemMessage(ofPage) });
     return sound ? { kind: "accepted", reason } : failedResult(reason);
   }
   return { kind: "accepted" };
@@ -61,10 +62,10 @@ function interpretError(number: number, { sound }: PushItems): PushResult {
   if (number === PUSH_ERRORS.authentication) return { kind: "unauthorized" };
   // Error 1 means either unreadable or already receiving a stream.
   if (number === PUSH_ERRORS.parseOrBusy && sound) return { kind: "busy", sound: false };
-  if (number === PUSH_ERRORS.parseOrBusy) return failedResult("the phone could not parse the push (error 1)");
-  if (number === PUSH_ERRORS.framing) return failedResult("response framing error on the phone (error 2)");
-  if (number === PUSH_ERRORS.internal) return failedResult("internal error on the phone (error 3)", true);
-  return failedResult(`the phone refused the push with error ${number}`);
+  if (number === PUSH_ERRORS.parseOrBusy) return failedResult(sentence("push-parse"));
+  if (number === PUSH_ERRORS.framing) return failedResult(sentence("push-framing"));
+  if (number === PUSH_ERRORS.internal) return failedResult(sentence("push-internal"), true);
+  return failedResult(sentence("push-error", { number }));
 }
 
 function itemMessage({ status, data }: ItemResponse): string {

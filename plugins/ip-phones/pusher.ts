@@ -4,6 +4,7 @@ import type { RequestPhone } from "./phone-client.ts";
 import type { PushAuthentication } from "./push-authentication.ts";
 import { type ExecuteItem, mediaRequest, pushRequest } from "./push-request.ts";
 import { interpretPush, type PushItems, type PushResult } from "./push-result.ts";
+import { sentence } from "./sentences.ts";
 
 /** Result of a push with explained refusals. */
 export type PushOutcome = Exclude<PushResult, { kind: "unauthorized" }>;
@@ -64,7 +65,7 @@ export function createPusher(deps: PusherDeps): Pusher {
       const { answer, error } = await requestPhone(phone, request).finally(end);
       if (error) return error.message;
       if (answer.status === 200 && /<mediaStream\b[^>]*\bid\s*=/i.test(answer.body)) return null;
-      return `RTP Streaming API not supported (HTTP ${answer.status})`;
+      return sentence("rtp-unsupported", { status: answer.status });
     },
     async execute(phone, items) {
       const outcome = await send(phone, items, { page: null, sound: items[0] });
@@ -81,12 +82,10 @@ const PHONE_AUTH_TIMEOUT_MS = 3_000;
  * its callback may have timed out.
  */
 function explainRefusal(asked: boolean | null, authUrl: string, waited: boolean): PushOutcome {
-  const refused = "the phone refused the push user:";
   if (asked === null) {
-    const reason = `${refused} it did not call ${authUrl}, which must be its authentication URL`;
+    const reason = sentence("user-refused-url", { url: authUrl });
     return { kind: "failed", reason, retryable: waited };
   }
-  if (!asked)
-    return { kind: "failed", reason: `${refused} it called back with another user or password`, retryable: false };
-  return { kind: "failed", reason: `${refused} it was authorized, possibly too late`, retryable: true };
+  if (!asked) return { kind: "failed", reason: sentence("user-refused-password"), retryable: false };
+  return { kind: "failed", reason: sentence("user-refused-late"), retryable: true };
 }

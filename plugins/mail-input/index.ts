@@ -6,6 +6,7 @@ import { isAutomaticMail, mailInput } from "./mail-trigger.ts";
 import { followMailbox, type MailboxSettings } from "./mailbox.ts";
 import { parseMail } from "./parsed-mail.ts";
 import { authorizeSender, type SenderRules } from "./sender-authorization.ts";
+import { sentence } from "./sentences.ts";
 import { type IncomingMail, isAddressOrNetwork, MailRejectedError, openMailListener } from "./smtp-server.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
@@ -30,7 +31,7 @@ export default definePlugin({
     };
     const mailbox = mailboxOf(ctx.config);
     if (mailbox) {
-      report("mailbox", `mailbox at ${mailbox.host}: connecting`);
+      report("mailbox", sentence("connecting", { host: mailbox.host }));
       void followMailbox({
         ...mailbox,
         clock: ctx.clock,
@@ -53,7 +54,7 @@ export default definePlugin({
       });
       report("port", null);
     } catch (error) {
-      report("port", `failed to open the port: ${error instanceof Error ? error.message : String(error)}`);
+      report("port", sentence("port-failed", { error: error instanceof Error ? error.message : String(error) }));
     }
   },
 });
@@ -61,13 +62,12 @@ export default definePlugin({
 /** Rules from the configuration, or an error message. */
 function parseRules(given: ConfigOf<typeof config>): (SenderRules & { relays: string[] }) | string {
   const { senders, token, relays, authenticationServer } = given;
-  if (!Array.isArray(relays) || !relays.every(isAddressOrNetwork))
-    return "relays must be a list of addresses and networks";
+  if (!Array.isArray(relays) || !relays.every(isAddressOrNetwork)) return sentence("relays-invalid");
   if (!Array.isArray(senders) || !senders.every((each) => typeof each === "string" && each.includes("@")))
-    return "senders must be a list of mail addresses and @domains";
-  if (senders.length === 0) return "senders must be set";
+    return sentence("senders-invalid");
+  if (senders.length === 0) return sentence("senders-missing");
   if (!token || token.length < MIN_TOKEN_LENGTH || /\s/.test(token))
-    return `token must have at least ${MIN_TOKEN_LENGTH} characters and no spaces`;
+    return sentence("token-invalid", { length: MIN_TOKEN_LENGTH });
   return { relays, token, authenticationServer, senders: senders.map((each: string) => each.toLowerCase()) };
 }
 

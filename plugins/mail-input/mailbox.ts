@@ -1,5 +1,6 @@
 import { type FetchMessageObject, ImapFlow } from "imapflow";
 import { backoffMs, type Clock, sleep } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 import { MAX_MAIL_BYTES, MailRejectedError } from "./smtp-server.ts";
 
 /** A mailbox at a mail server. */
@@ -95,13 +96,13 @@ function createClient({ host, port, security, certificateAuthority, username, pa
 async function readUntilClosed(client: ImapFlow, deps: MailboxDeps, failedSince: Map<number, number>): Promise<never> {
   let hasNews = true;
   let wake = (): void => {};
-  let closed: Error | null = client.usable ? null : new Error("connection closed");
+  let closed: Error | null = client.usable ? null : new Error(sentence("connection-closed"));
   client.on("exists", () => {
     hasNews = true;
     wake();
   });
   client.on("close", () => {
-    closed ??= new Error("connection closed");
+    closed ??= new Error(sentence("connection-closed"));
     wake();
   });
   for (;;) {
@@ -170,6 +171,6 @@ interface ImapError {
 function connectionProblem(error: unknown, { host, mailbox, username }: MailboxSettings): string {
   const { message, authenticationFailed, responseText } = error as ImapError;
   const detail = responseText ?? message;
-  if (authenticationFailed) return `mailbox at ${host}: log-in as ${username} refused (${detail})`;
-  return `mailbox ${mailbox} at ${host}: ${detail}`;
+  if (authenticationFailed) return sentence("log-in-refused", { host, user: username, detail });
+  return sentence("mailbox-failed", { mailbox, host, detail });
 }

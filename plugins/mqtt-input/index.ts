@@ -3,6 +3,7 @@ import { definePlugin, type PluginContext, parsePayload, type TriggerInput, toTr
 import config from "./config.ts";
 import { createMessageDeduplicator, hasReceived, type MqttMessage } from "./message-deduplication.ts";
 import { openMqttConnection } from "./mqtt-connection.ts";
+import { sentence } from "./sentences.ts";
 import { matchesTopicFilter, parseTopics, type TopicSubscription } from "./topic-subscriptions.ts";
 
 /** Inputs over MQTT: messages of subscribed topics. */
@@ -11,12 +12,11 @@ export default definePlugin({
   async activate(ctx) {
     const { brokerUrl, topics: given, ...login } = ctx.config;
     const { topics, errors } = parseTopics(given);
-    if (!brokerUrl) return ctx.status("unconfigured", "brokerUrl must be set");
-    if (!/^mqtts?:$/.test(protocolOf(brokerUrl)))
-      return ctx.status("degraded", "brokerUrl must be mqtt://host:port or mqtts://host:port");
-    if (login.password !== null && login.username === null) errors.push("username must be set if password is set");
+    if (!brokerUrl) return ctx.status("unconfigured", sentence("url-missing"));
+    if (!/^mqtts?:$/.test(protocolOf(brokerUrl))) return ctx.status("degraded", sentence("url-invalid"));
+    if (login.password !== null && login.username === null) errors.push(sentence("user-missing"));
     const deduplicator = createMessageDeduplicator(ctx.state);
-    ctx.status("degraded", "connecting");
+    ctx.status("degraded", sentence("connecting"));
     const clientId = login.clientId ?? (await createClientId(ctx.state));
     if (ctx.signal.aborted) return;
     openMqttConnection({

@@ -1,6 +1,7 @@
 import { connect, type IClientOptions } from "mqtt";
 import type { Clock } from "#plugin-api";
 import type { MqttMessage } from "./message-deduplication.ts";
+import { sentence } from "./sentences.ts";
 import { withoutCovered } from "./topic-subscriptions.ts";
 
 /** Connection settings and callbacks. */
@@ -58,7 +59,7 @@ export function openMqttConnection(deps: MqttConnectionDeps): void {
       // The session may have them from before.
       const covered = filters.filter((filter) => !subscribed.includes(filter));
       if (covered.length > 0) client.unsubscribe(covered);
-      const problem = `the broker refused the topics ${refusedBefore.join(", ")}`;
+      const problem = sentence("topics-refused", { topics: refusedBefore.join(", ") });
       return void onState("up", refusedBefore.length > 0 ? problem : "");
     }
     client.subscribe(next, { qos: 1 }, (error) => {
@@ -76,7 +77,7 @@ export function openMqttConnection(deps: MqttConnectionDeps): void {
     lastError = error.message;
     onState("down", lastError);
   });
-  client.on("close", () => onState("down", lastError ?? "connection closed"));
+  client.on("close", () => onState("down", lastError ?? sentence("connection-closed")));
   signal.addEventListener("abort", () => void client.end(true), { once: true });
 }
 

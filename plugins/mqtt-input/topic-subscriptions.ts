@@ -1,4 +1,5 @@
 import type { MachineInputOptions } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 /** A subscription; `source` null uses the topic of each message. */
 export interface TopicSubscription extends Omit<MachineInputOptions, "source"> {
@@ -17,7 +18,7 @@ const MAX_LENGTH = 255;
 
 /** Parses `topics`; an invalid entry is reported and skipped. */
 export function parseTopics(given: unknown): ConfiguredTopics {
-  if (!Array.isArray(given)) return { topics: [], errors: ["topics must be a list"] };
+  if (!Array.isArray(given)) return { topics: [], errors: [sentence("topics-list")] };
   const topics: TopicSubscription[] = [];
   const errors: string[] = [];
   given.forEach((entry: unknown, index) => {

@@ -1,4 +1,5 @@
 import type { DeviceReport } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 import { parseZoneAddress } from "./zone-address.ts";
 
 /** Devices of a configuration, and errors as text. */
@@ -11,7 +12,7 @@ const MAX_NAME_LENGTH = 100;
 
 /** Parses `zones`; an invalid entry is reported and skipped. */
 export function parseConfiguredZones(zones: unknown): ConfiguredZones {
-  if (!Array.isArray(zones)) return { devices: [], errors: ["zones must be a list"] };
+  if (!Array.isArray(zones)) return { devices: [], errors: [sentence("zones-list")] };
   const devices = new Map<string, DeviceReport>();
   const errors: string[] = [];
   zones.forEach((entry: unknown, index) => {

@@ -9,6 +9,7 @@ import {
 import config from "./config.ts";
 import { parseConfiguredZones } from "./configured-zones.ts";
 import { probeZone } from "./probe.ts";
+import { sentence } from "./sentences.ts";
 import { parseZoneDevice, type ZoneAddress } from "./zone-address.ts";
 import { createZoneNetwork, type ZoneNetwork } from "./zone-network.ts";
 
@@ -64,7 +65,7 @@ function targetOf(ctx: Context, { group, port, networkInterface }: ZoneAddress):
 /** Opens the stream of one zone. `sent`: its first packet was sent, the most that can be known. */
 async function deliver(ctx: Context, network: ZoneNetwork, item: DeliveryItem): Promise<void> {
   const { deliveryId, notificationId } = item;
-  if (!item.audio) return ctx.outcome(deliveryId, "failed", { reason: "a zone has no display", unsupported: true });
+  if (!item.audio) return ctx.outcome(deliveryId, "failed", { reason: sentence("no-display"), unsupported: true });
   const { zone, error } = parseZoneDevice(item.device, item.priority);
   if (!zone) return ctx.outcome(deliveryId, "failed", { reason: error, retryable: false, inconclusive: true });
   const target = targetOf(ctx, zone);
@@ -79,7 +80,7 @@ async function deliver(ctx: Context, network: ZoneNetwork, item: DeliveryItem): 
       ctx.outcome(deliveryId, "failed", { reason: message, retryable: true, noNetwork: true });
       network.fail(target, message);
     } else {
-      const reason = `failed to open the stream: ${message}`;
+      const reason = sentence("stream-failed", { error: message });
       ctx.outcome(deliveryId, "failed", { reason, retryable: true, inconclusive: true });
     }
   }

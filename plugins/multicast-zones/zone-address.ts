@@ -1,4 +1,5 @@
 import { type AudioCodec, type DeliveryItem, isInterfaceName, isMulticastAddress } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 export interface ZoneAddress {
   group: string;
@@ -55,7 +56,7 @@ function parseLevels(given: unknown): { from: number; to: number; group: string 
     .split(",")
     .flatMap((part) => part.trim() || []);
   const levels = parts.map((part) => PRIORITY_LEVEL.exec(part));
-  if (levels.includes(null)) return `priorities ${shown(given)} must be a list such as 0-1=239.1.2.9:50008,2-9=50000`;
+  if (levels.includes(null)) return sentence("priorities-invalid", { given: shown(given) });
   return levels.flatMap((level) => {
     const [, from, to = from, group, port = ""] = level ?? [];
     return { from: Number(from), to: Number(to), group: group?.replace(/^\[|\]$/g, ""), port };
@@ -65,17 +66,18 @@ function parseLevels(given: unknown): { from: number; to: number; group: string 
 function parseAddress(given: ZoneAddressInput): ZoneAddressResult {
   const group = given.group;
   if (typeof group !== "string" || !isMulticastAddress(group))
-    return { error: `group ${shown(group)} must be a multicast address such as 239.1.2.3 or ff15::1:2` };
+    return { error: sentence("group-invalid", { group: shown(group) }) };
   const port = wholeNumber(given.port);
-  if (!(port >= 1 && port <= 65_535)) return { error: `port ${shown(given.port)} must be between 1 and 65535` };
+  if (!(port >= 1 && port <= 65_535)) return { error: sentence("port-invalid", { port: shown(given.port) }) };
   const ttl = wholeNumber(given.ttl ?? DEFAULT_TTL);
-  if (!(ttl >= 1 && ttl <= 255)) return { error: `TTL ${shown(given.ttl)} must be between 1 and 255` };
+  if (!(ttl >= 1 && ttl <= 255)) return { error: sentence("ttl-invalid", { ttl: shown(given.ttl) }) };
   const codec = given.codec ?? "PCMU";
-  if (!CODECS.includes(codec)) return { error: `codec ${shown(codec)} must be one of ${CODECS.join(", ")}` };
+  if (!CODECS.includes(codec))
+    return { error: sentence("codec-invalid", { codec: shown(codec), codecs: CODECS.join(", ") }) };
   const networkInterface = given.networkInterface ?? "";
   if (networkInterface === "") return { zone: { group, port, codec: codec as AudioCodec, ttl } };
   if (typeof networkInterface !== "string" || !isInterfaceName(networkInterface))
-    return { error: `interface ${shown(networkInterface)} must be the name or an address of a network interface` };
+    return { error: sentence("interface-invalid", { name: shown(networkInterface) }) };
   return { zone: { group, port, codec: codec as AudioCodec, ttl, networkInterface } };
 }
 

@@ -1,4 +1,5 @@
 import { type Clock, checkMulticast, type MulticastCheck, type MulticastTarget } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 /** Follows whether packets to the zones' groups leave the appliance. */
 export interface ZoneNetwork {
@@ -38,8 +39,11 @@ export function createZoneNetwork({ clock, onResult, check = checkMulticast }: Z
   const report = (): void => {
     const failed = [...groups.values()].filter(({ problem }) => problem !== null);
     const [first] = failed;
-    const count = failed.length === groups.size ? "" : `${failed.length} of ${groups.size} zones can't be reached. `;
-    const problem = first ? `${count}${first.problem}` : null;
+    const isPartial = failed.length < groups.size;
+    const problem =
+      first?.problem && isPartial
+        ? sentence("some-unreachable", { failed: failed.length, zones: groups.size, problem: first.problem })
+        : (first?.problem ?? null);
     if (problem === reported) return;
     reported = problem;
     onResult(problem);

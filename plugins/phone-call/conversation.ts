@@ -1,6 +1,7 @@
 import type { Clock, DeliveryItem, PluginContext, Timer, VoicePart } from "#plugin-api";
 import type { CallProgressResult } from "./answering-machine-detection.ts";
 import { answerKey, type CallScript } from "./call-script.ts";
+import { sentence } from "./sentences.ts";
 
 /** The dialogue after a call is answered. */
 export interface CallConversation {
@@ -38,7 +39,7 @@ export function createCallConversation(
   const options = recipient?.answers?.options ?? [];
   const answers = new Map(options.map((option, at) => [answerKey(at, options.length), option]));
   const digits = options.length > 9 ? 2 : 1;
-  let summary = "Answered; no key was pressed.";
+  let summary = sentence("no-key");
   let rounds = 0;
   let pressed = "";
   let timer: Timer | null = null;
@@ -53,7 +54,8 @@ export function createCallConversation(
     const current = ++generation;
     timer?.cancel();
     const failed = (error: Error): void => {
-      if (current === generation && !stopped) onOver(`${summary} Speech failed: ${error.message}`);
+      if (current === generation && !stopped)
+        onOver(sentence("speech-failed-after", { summary, error: error.message }));
     };
     say(parts).then((ms) => {
       if (current === generation && !stopped) timer = clock.after(ms, then);
@@ -81,18 +83,18 @@ export function createCallConversation(
     confirm(id, option).then(
       (told) => {
         outcome(deliveryId, "confirmed");
-        summary = "Response given by key.";
+        summary = sentence("answered-by-key");
         if (!stopped) sayAndEnd(script.thanks(option, told));
       },
       () => {
         outcome(deliveryId, "heard");
-        summary = "A key was pressed after the response deadline.";
+        summary = sentence("key-too-late");
         if (!stopped) sayAndEnd(script.late);
       },
     );
   };
   const acknowledge = (): void => {
-    summary = "Acknowledged by key.";
+    summary = sentence("acknowledged");
     outcome(deliveryId, "heard");
     sayAndEnd(script.thanks(null, null));
   };
@@ -132,7 +134,7 @@ export function createCallConversation(
       if (now === detected || stopped) return;
       detected = now;
       if (now !== "machine-ready" || isLeaving) return;
-      summary = "Probably answered by a machine; the message was left on it.";
+      summary = sentence("machine");
       sayAndEnd(script.voicemail);
     },
     stop() {

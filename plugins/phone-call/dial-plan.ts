@@ -1,3 +1,4 @@
+import { sentence } from "./sentences.ts";
 /** Dialling rules. */
 export interface DialPlan {
   /** Replaces the plus of international numbers. */
@@ -27,10 +28,9 @@ export function parseBlockedNumbers(text: string): { never: ReadonlySet<string>;
 /** Resolves the dialled digits of a device identifier. */
 export function resolveDialling(identifier: string, plan: DialPlan): DialResult {
   const number = normalizeNumber(identifier);
-  if (number === null) return { error: "the device identifier must be a telephone number" };
+  if (number === null) return { error: sentence("identifier-invalid") };
   const dialled = `${plan.outsidePrefix}${number.replace("+", plan.internationalPrefix)}`;
-  if ([number, dialled].some((each) => isEmergency(each, plan)))
-    return { error: "calls to emergency services are not allowed" };
+  if ([number, dialled].some((each) => isEmergency(each, plan))) return { error: sentence("emergency-service") };
   return { dialled };
 }
 

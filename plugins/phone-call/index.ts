@@ -15,6 +15,7 @@ import { openSipUserAgent } from "../sip/user-agent/user-agent.ts";
 import { createCallQueue } from "./call-queue.ts";
 import config from "./config.ts";
 import { type DialPlan, parseBlockedNumbers, resolveDialling } from "./dial-plan.ts";
+import { sentence } from "./sentences.ts";
 import { createSipTrunk } from "./sip-trunk.ts";
 import { type CallResult, placeTelephoneCall, type TelephoneCall, type TelephoneCallDeps } from "./telephone-call.ts";
 
@@ -26,7 +27,7 @@ export default definePlugin({
   async activate(ctx) {
     const uri = ctx.config.trunk ? parseSipUri(ctx.config.trunk) : null;
     const missing = configurationError(ctx.config, uri);
-    if (missing !== null || uri === null) return failForMissingConfig(ctx, missing ?? "trunk must be set");
+    if (missing !== null || uri === null) return failForMissingConfig(ctx, missing ?? sentence("trunk-missing"));
     const { clock, log, voice, confirm, outcome } = ctx;
     const { port, certificateAuthority: authority, address, user, password } = ctx.config;
     const onError = (error: Error): void =>
@@ -72,7 +73,7 @@ export default definePlugin({
       await userAgent.close();
     };
     ctx.signal.addEventListener("abort", () => void end(), { once: true });
-    ctx.status("degraded", "connecting to the trunk");
+    ctx.status("degraded", sentence("connecting"));
     trunk.start();
   },
 });
@@ -91,17 +92,16 @@ function allowsLocalTrunk({ host }: SipUri, isAllowed: (address: string) => bool
 /** Configuration error; null if valid. */
 function configurationError(given: Context["config"], uri: SipUri | null): string | null {
   const { trunk, callerNumber, register, user, plus, prefix, address, neverCalled } = given;
-  if (!trunk) return "trunk must be set";
-  if (uri === null) return "trunk must be a SIP URI such as sip:trunk.example.org;transport=tls";
-  if (callerNumber !== null && !/^\+?\d{2,19}$/.test(callerNumber)) return "callerNumber must be a telephone number";
-  if (!/^[\d*]*$/.test(prefix)) return "prefix must contain only digits and *";
-  if (!/^\+?\d*$/.test(plus)) return "plus must be a plus or digits";
-  if (address !== null && !isInterfaceName(address))
-    return "address must be an IPv4 address or the name of a network interface";
+  if (!trunk) return sentence("trunk-missing");
+  if (uri === null) return sentence("trunk-invalid");
+  if (callerNumber !== null && !/^\+?\d{2,19}$/.test(callerNumber)) return sentence("caller-invalid");
+  if (!/^[\d*]*$/.test(prefix)) return sentence("prefix-invalid");
+  if (!/^\+?\d*$/.test(plus)) return sentence("plus-invalid");
+  if (address !== null && !isInterfaceName(address)) return sentence("address-invalid");
   // A skipped entry would be called.
   const [invalid] = parseBlockedNumbers(neverCalled).invalid;
-  if (invalid !== undefined) return `neverCalled: ${invalid} must contain only digits`;
-  return register && !user ? "user must be set if register is set" : null;
+  if (invalid !== undefined) return sentence("never-invalid", { number: invalid });
+  return register && !user ? sentence("user-missing") : null;
 }
 
 /** Calls by delivery. */
@@ -116,7 +116,10 @@ function createCallManager({ config: given, clock, outcome }: Context, deps: Tel
   const report = ({ deliveryId, class: urgency }: DeliveryItem, end: CallResult): void => {
     if (end.kind === "cancelled") return;
     if (end.kind === "talked") {
-      const reason = end.report === null ? end.summary : `${end.summary} Audio: ${formatReceptionReport(end.report)}.`;
+      const reason =
+        end.report === null
+          ? end.summary
+          : sentence("with-report", { summary: end.summary, report: formatReceptionReport(end.report) });
       outcome(deliveryId, "accepted", { reason, last: true });
       return;
     }
@@ -131,14 +134,14 @@ function createCallManager({ config: given, clock, outcome }: Context, deps: Tel
       const { deliveryId, device, reached } = item;
       const { error } = resolveDialling(device.deviceIdentifier, plan);
       // The call belonged to an earlier run of the plugin and ended with it.
-      if (reached) outcome(deliveryId, reached, { reason: "The appliance restarted during the call.", last: true });
+      if (reached) outcome(deliveryId, reached, { reason: sentence("restarted"), last: true });
       else if (error !== undefined) outcome(deliveryId, "failed", { reason: error, retryable: false });
       return !reached && error === undefined;
     },
     async make(item: DeliveryItem): Promise<void> {
       const { dialled = "" } = resolveDialling(item.device.deviceIdentifier, plan);
       if (clock.now() > item.notAfter) {
-        outcome(item.deliveryId, "expired", { reason: "No line was free in time.", inconclusive: true });
+        outcome(item.deliveryId, "expired", { reason: sentence("no-line"), inconclusive: true });
         return;
       }
       const call = placeTelephoneCall(item, dialled, deps);

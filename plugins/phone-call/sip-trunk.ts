@@ -4,6 +4,7 @@ import type { SipCredentials } from "../sip/user-agent/digest.ts";
 import { type Hop, resolveHop } from "../sip/user-agent/hop.ts";
 import type { SipUri } from "../sip/user-agent/sip-uri.ts";
 import type { SipUserAgent } from "../sip/user-agent/user-agent.ts";
+import { sentence } from "./sentences.ts";
 
 /** The SIP trunk to the telephone network. */
 export interface SipTrunk {
@@ -60,7 +61,7 @@ export function createSipTrunk(deps: SipTrunkDeps): SipTrunk {
   const callId = randomBytes(ID_BYTES).toString("hex");
   let sequence = 1;
   let registeredUntil = 0;
-  let lastError: string | null = "the trunk was not checked yet";
+  let lastError: string | null = sentence("not-checked");
   let reported: string | null | undefined;
   let next: Timer | null = null;
   let stopped = false;
@@ -92,7 +93,7 @@ export function createSipTrunk(deps: SipTrunkDeps): SipTrunk {
       ...{ uri, hop, credentials, user: registeredUser, seconds, callId, sequence: from },
     });
     const { status: response, reason } = granted;
-    if (response >= 300) throw new Error(`the trunk refused the registration (${response} ${reason})`);
+    if (response >= 300) throw new Error(sentence("registration-refused", { response: `${response} ${reason}` }));
     registeredUntil = clock.monotonicMs() + Math.min(seconds, granted.seconds) * 500;
   };
 
@@ -100,10 +101,10 @@ export function createSipTrunk(deps: SipTrunkDeps): SipTrunk {
     const hop = await resolveHop(uri);
     if (registeredUser !== null && clock.monotonicMs() >= registeredUntil) await register(hop, REGISTRATION_S);
     const { status: response, reason } = await userAgent.options({ ...uri, params: new Map() }, hop, credentials);
-    if (UNAVAILABLE_STATUSES.includes(response)) return `the trunk is unavailable (${response} ${reason})`;
+    if (UNAVAILABLE_STATUSES.includes(response)) return sentence("unavailable", { response: `${response} ${reason}` });
     // Without registration this is the only test of the password.
     return UNAUTHORIZED_STATUSES.includes(response) && credentials && registeredUser === null
-      ? `authentication failed at the trunk (${response} ${reason})`
+      ? sentence("failed-trunk-auth", { response: `${response} ${reason}` })
       : null;
   };
   const checkNow = (): Promise<void> => checkTrunk().then(updateStatus, (error: Error) => updateStatus(error.message));

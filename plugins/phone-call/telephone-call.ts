@@ -26,6 +26,7 @@ import { createCallScript, type SpokenLanguage } from "./call-script.ts";
 import { type CallConversation, createCallConversation } from "./conversation.ts";
 import { createDtmfDetector, dtmfKeyOfInfo, parseMediaPacket } from "./dtmf.ts";
 import { decodeG711 } from "./g711-decoder.ts";
+import { sentence } from "./sentences.ts";
 import type { SipTrunk } from "./sip-trunk.ts";
 import { explainTelephoneFailure, type TelephoneFailure } from "./telephone-failures.ts";
 
@@ -114,7 +115,7 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
     timeout?.cancel();
     timeout = clock.after(ms, then);
   };
-  const unanswered = (): void => finish({ kind: "no-answer", reason: "no answer" });
+  const unanswered = (): void => finish({ kind: "no-answer", reason: sentence("no-answer") });
 
   const dial = async (): Promise<void> => {
     await prepareSpeech();
@@ -147,7 +148,7 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
         },
         onAnswered: (description) => void handleAnswer(description).catch((error: Error) => failMedia(error.message)),
         onFailed: fail,
-        onEnded: () => finishTalked(conversation?.summary ?? "Answered and hung up at once."),
+        onEnded: () => finishTalked(conversation?.summary ?? sentence("hung-up-at-once")),
         onInfo(type, body) {
           const key = dtmfKeyOfInfo(type, body);
           if (key !== null) conversation?.pressKey(key);
@@ -223,7 +224,7 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
     if (isAnswered) return;
     isAnswered = true;
     outcome(deliveryId, "accepted");
-    setTimeoutFor(MAX_CALL_MS, () => finishTalked("The call exceeded its maximum duration."));
+    setTimeoutFor(MAX_CALL_MS, () => finishTalked(sentence("too-long")));
   };
 
   /** The callee holds the call: the script starts again when it is resumed. */
@@ -236,7 +237,7 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
   };
 
   const failMedia = (reason: string): void => {
-    if (isAnswered) finishTalked(`Answered, but speech failed: ${reason}`);
+    if (isAnswered) finishTalked(sentence("speech-failed", { error: reason }));
     else finish({ kind: "refused", reason });
   };
 
@@ -248,7 +249,7 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: Te
       if (localAddress !== null && !isOwnAddress(addresses, localAddress))
         finish({
           kind: "ours",
-          reason: `The network changed: ${localAddress} is no longer an address of this machine.`,
+          reason: sentence("network-changed", { address: localAddress }),
         });
     },
   };

@@ -1,4 +1,5 @@
 import type { CallFailure } from "../sip/user-agent/sip-call.ts";
+import { sentence } from "./sentences.ts";
 
 /** A failed call, as text for people. */
 export interface TelephoneFailure {
@@ -13,30 +14,33 @@ export interface TelephoneFailure {
 type Kind = TelephoneFailure["kind"];
 
 /** Meaning of statuses from telephone networks. @source RFC 3261 §21, RFC 3398 §8.2.6.1 */
-const FAILURES_BY_STATUS: Readonly<Record<number, readonly [kind: Kind, message: string]>> = {
-  401: ["trunk", "authentication failed at the trunk"],
-  402: ["refused", "no credit on the trunk's account"],
-  403: ["refused", "call not allowed by the trunk"],
-  404: ["number", "unknown number"],
-  407: ["trunk", "authentication failed at the trunk"],
-  408: ["no-answer", "no answer"],
-  410: ["number", "number changed"],
-  480: ["no-answer", "telephone unavailable"],
-  484: ["number", "incomplete number"],
-  486: ["busy", "busy"],
-  487: ["no-answer", "no answer"],
-  488: ["refused", "no common codec with the trunk (G.711, G.722)"],
-  503: ["trunk", "trunk unavailable"],
-  600: ["busy", "busy"],
-  603: ["declined", "call declined"],
-  604: ["number", "unknown number"],
-  606: ["refused", "no common codec with the trunk (G.711, G.722)"],
-  607: ["declined", "call rejected as unwanted"],
+const FAILURES_BY_STATUS: Readonly<Record<number, readonly [kind: Kind, code: Parameters<typeof sentence>[0]]>> = {
+  401: ["trunk", "failed-trunk-auth"],
+  402: ["refused", "failed-no-credit"],
+  403: ["refused", "failed-not-allowed"],
+  404: ["number", "failed-unknown-number"],
+  407: ["trunk", "failed-trunk-auth"],
+  408: ["no-answer", "failed-no-answer"],
+  410: ["number", "failed-number-changed"],
+  480: ["no-answer", "failed-unavailable"],
+  484: ["number", "failed-incomplete"],
+  486: ["busy", "failed-busy"],
+  487: ["no-answer", "failed-no-answer"],
+  488: ["refused", "failed-no-codec"],
+  503: ["trunk", "failed-trunk-unavailable"],
+  600: ["busy", "failed-busy"],
+  603: ["declined", "failed-declined"],
+  604: ["number", "failed-unknown-number"],
+  606: ["refused", "failed-no-codec"],
+  607: ["declined", "failed-unwanted"],
 };
 
 /** Explains a failed call. */
 export function explainTelephoneFailure({ status, reason: detail }: CallFailure): TelephoneFailure {
-  if (status === null) return { kind: "trunk", reason: `trunk: ${detail}` };
-  const [kind, known] = FAILURES_BY_STATUS[status] ?? ["refused", "call failed at the trunk"];
-  return { kind, reason: `${known} (${detail === "" ? status : `${status} ${detail.slice(0, 100)}`})` };
+  if (status === null) return { kind: "trunk", reason: sentence("trunk", { detail }) };
+  const [kind, code] = FAILURES_BY_STATUS[status] ?? ["refused", "failed-otherwise" as const];
+  return {
+    kind,
+    reason: sentence(code, { response: detail === "" ? String(status) : `${status} ${detail.slice(0, 100)}` }),
+  };
 }

@@ -1,3 +1,4 @@
+import { sentence } from "./sentences.ts";
 import type { CallFailure } from "./user-agent/sip-call.ts";
 
 /** Meaning of a failed call, and whether a retry makes sense. */
@@ -12,22 +13,22 @@ export interface CallFailureExplanation {
   retryAfterMs?: number;
 }
 
-const FAILURE_MESSAGES: Readonly<Record<number, string>> = {
-  401: "authentication failed",
-  403: "call refused",
-  404: "unknown user",
-  407: "authentication failed at the proxy",
-  408: "no response",
-  410: "no longer available",
-  480: "not registered or unreachable",
-  486: "in use",
-  487: "call ended before it was answered",
-  488: "no common codec (G.722, G.711)",
-  503: "server unavailable",
-  600: "in use",
-  603: "call declined",
-  604: "unknown user",
-  606: "no common codec (G.722, G.711)",
+const FAILURE_MESSAGES: Readonly<Record<number, Parameters<typeof sentence>[0]>> = {
+  401: "failed-auth-failed",
+  403: "failed-refused",
+  404: "failed-unknown-user",
+  407: "failed-proxy-auth",
+  408: "failed-no-response",
+  410: "failed-gone",
+  480: "failed-unreachable",
+  486: "failed-in-use",
+  487: "failed-ended-early",
+  488: "failed-no-codec",
+  503: "failed-unavailable",
+  600: "failed-in-use",
+  603: "failed-declined",
+  604: "failed-unknown-user",
+  606: "failed-no-codec",
 };
 
 const BUSY_STATUSES = [486, 600];
@@ -44,7 +45,7 @@ export function explainCallFailure({ status, reason: detail, retryAfterMs }: Cal
   const response = detail === "" ? String(status) : `${status} ${detail.slice(0, 100)}`;
   const isRetryable = TEMPORARY_STATUSES.includes(status);
   return {
-    reason: known === undefined ? `call failed: ${response}` : `${known} (${response})`,
+    reason: sentence(known ?? "failed-otherwise", { response }),
     retryable: isRetryable,
     busy: BUSY_STATUSES.includes(status),
     inconclusive: INCONCLUSIVE_STATUSES.includes(status),

@@ -1,3 +1,4 @@
+import { sentence } from "./sentences.ts";
 import type { SipCredentials } from "./user-agent/digest.ts";
 
 /** Account of a device that may register. */
@@ -17,8 +18,8 @@ export function parseSipAccounts(lines: string | null): {
   for (const [at, line] of (lines ?? "").split(/\r?\n/).entries()) {
     if (line.trim() === "") continue;
     const [, phone, user = "", password = ""] = LINE.exec(line.trim()) ?? [];
-    if (user === "") errors.push(`accounts: line ${at + 1} must be name:password`);
-    else if (accounts.has(user)) errors.push(`accounts: line ${at + 1} duplicates a name`);
+    if (user === "") errors.push(sentence("account-line", { line: at + 1 }));
+    else if (accounts.has(user)) errors.push(sentence("account-twice", { line: at + 1 }));
     else accounts.set(user, { user, password, type: phone ? "phones" : "speakers" });
   }
   return { accounts, errors };

@@ -1,6 +1,7 @@
 import type { Pdu } from "smpp";
 import type { Clock } from "#plugin-api";
 import { createMessageIdIndex } from "./message-ids.ts";
+import { sentence } from "./sentences.ts";
 
 /** Delivery receipt of one segment. */
 export interface DeliveryReceipt {
@@ -91,7 +92,7 @@ function receiptFields(text: string): ReadonlyMap<string, string> {
 
 /** Reason of a failed delivery; null if delivered. */
 export function receiptFailure({ arrived, state }: DeliveryReceipt): string | null {
-  return arrived ? null : `delivery failed at the provider (${state.slice(0, 100)})`;
+  return arrived ? null : sentence("lost", { state: state.slice(0, 100) });
 }
 
 interface PendingMessage {

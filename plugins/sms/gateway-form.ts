@@ -3,6 +3,7 @@ import type config from "./config.ts";
 import { UNKNOWN_GATEWAY } from "./gateway-responses.ts";
 import type { GatewayMessage, GatewayRequest, ProviderForm, ReceiptForm } from "./providers/provider-form.ts";
 import { PROVIDERS } from "./providers/providers.ts";
+import { sentence } from "./sentences.ts";
 
 type GatewayConfig = ConfigOf<typeof config>;
 
@@ -14,8 +15,8 @@ const DEFAULT_LOST = "failed,undelivered,undeliverable,rejected,expired,UNDELIV,
 export function gatewayForm(given: GatewayConfig): (ProviderForm & { url: string }) | string {
   const known = PROVIDERS[given.provider ?? "custom"];
   const url = given.gatewayUrl ?? known?.url ?? null;
-  if (!url) return known ? `gatewayUrl must be set for ${given.provider}` : "gatewayUrl must be set";
-  if (known && !given.gatewayPassword) return `gatewayPassword must be set for ${given.provider}`;
+  if (!url) return known ? sentence("url-missing-for", { provider: String(given.provider) }) : sentence("url-missing");
+  if (known && !given.gatewayPassword) return sentence("password-missing-for", { provider: String(given.provider) });
   const base = known ?? CUSTOM;
   const { gatewaySuccessStatus, gatewaySuccessPath, gatewaySuccessPattern, gatewayReasonPath } = given;
   const overridesSuccess = Boolean(gatewaySuccessPath ?? gatewaySuccessPattern);

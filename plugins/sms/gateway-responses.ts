@@ -1,6 +1,7 @@
 import { RE2JS } from "re2js";
 import { parseRetryAfterMs, type SendResult } from "#plugin-api";
 import { isRecord, type ParsedBody, parseGatewayBody, valuesAt, valuesAtFirst } from "./gateway-values.ts";
+import { sentence } from "./sentences.ts";
 
 /** What a gateway's response must say so that a message counts as accepted. Patterns are RE2, case-insensitive. */
 export interface SuccessRule {
@@ -185,7 +186,7 @@ function refusedStatus(
   now: number,
 ): SendResult {
   const words = wordsOf(body, rule, []);
-  const reason = `the gateway responded with HTTP ${status}${words === "" ? "" : `: ${words}`}`;
+  const reason = sentence("http-status", { status: words === "" ? status : `${status}: ${words}` });
   const isDown = status >= 500 || status === 401 || status === 402 || status === 403;
   const waitMs = Math.min(MAX_RETRY_AFTER_MS, parseRetryAfterMs(headers["retry-after"], now) ?? 0);
   const isBusy = status === 408 || status === 429;
@@ -194,11 +195,11 @@ function refusedStatus(
 }
 
 function refusedBody(body: ParsedBody, rule: SuccessRule, refused: readonly string[], count = 1): SendResult {
-  const some = refused.length < count ? `${refused.length} of ${count} parts of ` : "";
   if (body.kind === "page" || body.kind === "empty") {
     // Most likely a proxy or a login page: the message was not taken, and another one would not be either.
-    const form = body.kind === "empty" ? "an empty response" : `a web page${titleOf(body.text)}`;
-    return { taken: false, reason: `the gateway sent ${form} instead of a result`, retryable: true, down: true };
+    const reason =
+      body.kind === "empty" ? sentence("empty-response") : sentence("page-response", { title: titleOf(body.text) });
+    return { taken: false, reason, retryable: true, down: true };
   }
   const words = wordsOf(body, rule, refused);
   const all = [...refused, words].join("\n");
@@ -207,7 +208,10 @@ function refusedBody(body: ParsedBody, rule: SuccessRule, refused: readonly stri
     refused.some((each) => matches(rule.temporary, each)) ||
     matches(rule.temporary, words) ||
     TEMPORARY_WORDS.test(all);
-  const reason = `the gateway refused ${some}the message: ${words}`;
+  const reason =
+    refused.length < count
+      ? sentence("parts-refused", { refused: refused.length, parts: count, detail: words })
+      : sentence("gateway-refused", { detail: words });
   return { taken: false, reason, retryable: isAccount || isTemporary, down: isAccount };
 }
 

@@ -4,6 +4,7 @@ import { createReceiptTracker, receiptFailure } from "./delivery-receipts.ts";
 import { judgeResponse } from "./gateway-responses.ts";
 import { valuesAtFirst } from "./gateway-values.ts";
 import type { GatewayRequest, ProviderForm } from "./providers/provider-form.ts";
+import { sentence } from "./sentences.ts";
 import type { SmsTransport, SmsTransportDeps } from "./sms-transport.ts";
 
 /** Settings of an HTTP gateway. */
@@ -50,7 +51,7 @@ export function createHttpTransport(deps: HttpTransportDeps): SmsTransport {
         return { taken: true, level: "sent" };
       } catch (error) {
         const message = withoutSecrets(error instanceof Error ? error.message : String(error));
-        return { taken: false, reason: `gateway request failed: ${message}`, retryable: true, down: true };
+        return { taken: false, reason: sentence("request-failed", { error: message }), retryable: true, down: true };
       }
     },
     handleReceipt(receipt, delivery) {

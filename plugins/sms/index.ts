@@ -14,6 +14,7 @@ import { gatewayForm } from "./gateway-form.ts";
 import { invalidPattern } from "./gateway-responses.ts";
 import { createHttpTransport } from "./http-transport.ts";
 import { createRecipientNumbers, type RecipientNumbers } from "./recipient-numbers.ts";
+import { sentence } from "./sentences.ts";
 import { createSmppTransport } from "./smpp-transport.ts";
 import { composeSmsText, inboundReplyText } from "./sms-texts.ts";
 import type { SmsTransport, SmsTransportDeps } from "./sms-transport.ts";
@@ -58,7 +59,7 @@ export default definePlugin({
     ctx.deliver(waiting.add);
     ctx.stop(({ deliveryIds }) => waiting.drop(deliveryIds));
     serveCallbacks(ctx, handleMessage, transport);
-    ctx.status(ctx.config.transport === "http" ? "ok" : "degraded", "connecting");
+    ctx.status(ctx.config.transport === "http" ? "ok" : "degraded", sentence("connecting"));
   },
 });
 
@@ -83,13 +84,16 @@ function openTransport(ctx: Context, callbacks: Pick<SmsTransportDeps, "onMessag
       const account = { host, systemId, password: password ?? "" };
       return createSmppTransport({ ...ctx.config, ...callbacks, ...events, clock, signal, ...account });
     }
-    failForMissingConfig(ctx, "host and systemId must be set");
+    failForMissingConfig(ctx, sentence("account-missing"));
     return null;
   }
   const form = gatewayForm(ctx.config);
   const pattern = typeof form === "string" ? null : invalidPattern(form.success);
   if (typeof form === "string" || pattern !== null) {
-    failForMissingConfig(ctx, typeof form === "string" ? form : `gatewaySuccessPattern is invalid: ${pattern}`);
+    failForMissingConfig(
+      ctx,
+      typeof form === "string" ? form : sentence("pattern-invalid", { problem: pattern ?? "" }),
+    );
     return null;
   }
   const { gatewayUser: user, gatewayPassword, gatewayAuthorization, gatewayHeader, inboundToken } = ctx.config;

@@ -1,5 +1,6 @@
 import { parsePhoneNumberFromString } from "libphonenumber-js/max";
 import { createPhoneNumberReader } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 /** Which numbers get messages. */
 export interface NumberRules {
@@ -31,12 +32,11 @@ export function createRecipientNumbers({ country, allowedPrefixes, premiumNumber
   return {
     recipientOf(text) {
       const found = read(text, site);
-      if (typeof found === "string") return { reason: `the device identifier ${found}` };
+      if (typeof found === "string") return { reason: sentence("identifier-invalid", { problem: found }) };
       const { number, form, isPremium } = found;
-      if (isPremium && !premiumNumbers)
-        return { reason: `${number} is a premium-rate number; premiumNumbers allows them` };
+      if (isPremium && !premiumNumbers) return { reason: sentence("premium-number", { number }) };
       const isAllowed = form === "short" ? prefixes.includes(number) : prefixes.some((each) => number.startsWith(each));
-      if (prefixes.length > 0 && !isAllowed) return { reason: `${number} is not in allowedPrefixes` };
+      if (prefixes.length > 0 && !isAllowed) return { reason: sentence("prefix-not-allowed", { number }) };
       return { number };
     },
     senderOf(text) {

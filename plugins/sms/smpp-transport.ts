@@ -3,6 +3,7 @@ import { createReceiptTracker, isReceiptText, parseDeliveryReceipt } from "./del
 import { createInboundParts } from "./inbound-parts.ts";
 import { type LongMessageMode, submissionsFor } from "./long-messages.ts";
 import { createSendPacing } from "./send-pacing.ts";
+import { sentence } from "./sentences.ts";
 import { type AddressRules, addressFields } from "./smpp-addresses.ts";
 import {
   type DeliveredMessage,
@@ -55,12 +56,12 @@ export function createSmppTransport(deps: SmppTransportDeps): SmsTransport {
   let bound: SmppConnection | null = null;
   /** Resolves when the current connection attempt is bound or has failed. */
   let connecting = Promise.resolve();
-  let lastError = "not connected";
+  let lastError = sentence("not-connected");
   let reference = 0;
 
   const unavailableResult = (): SendResult => ({
     taken: false,
-    reason: `provider ${deps.host}: ${lastError}`,
+    reason: sentence("provider", { host: deps.host, problem: lastError }),
     retryable: true,
     down: true,
   });
@@ -83,7 +84,7 @@ export function createSmppTransport(deps: SmppTransportDeps): SmsTransport {
         finishAttempt();
         signal.removeEventListener("abort", connection.destroy);
         if (error !== "") lastError = error;
-        else if (bound === connection) lastError = "connection closed";
+        else if (bound === connection) lastError = sentence("connection-closed");
         bound = null;
         if (signal.aborted) return;
         deps.onState(unavailableResult());
@@ -100,7 +101,8 @@ export function createSmppTransport(deps: SmppTransportDeps): SmsTransport {
       deps.onState({ taken: true, level: "sent" });
       return;
     }
-    lastError = status === null ? "bind timed out" : `bind refused (${smppStatusName(status)})`;
+    lastError =
+      status === null ? sentence("bind-timed-out") : sentence("bind-refused", { status: smppStatusName(status) });
     connection.destroy();
   }
 
@@ -137,9 +139,9 @@ export function createSmppTransport(deps: SmppTransportDeps): SmsTransport {
 
   const refusedResult = (result: SubmitResult | null): SendResult => {
     if (result === null)
-      return { taken: false, reason: `provider ${deps.host} timed out`, retryable: true, down: true };
+      return { taken: false, reason: sentence("provider-timed-out", { host: deps.host }), retryable: true, down: true };
     const { status } = result;
-    const reason = `refused by the provider (${smppStatusName(status)})`;
+    const reason = sentence("refused", { status: smppStatusName(status) });
     const retryable = THROTTLED.has(status) || TEMPORARY_ERRORS.has(status);
     const pause = THROTTLED.has(status) ? { retryAfterMs: pacing.slowDown() } : {};
     return { taken: false, reason, retryable, down: false, ...pause };

@@ -1,4 +1,4 @@
-import type { DeliveryItem, TextReply } from "#plugin-api";
+import { type DeliveryItem, recipientLanguage, type TextReply } from "#plugin-api";
 
 export type SmsLanguage = "en" | "de";
 
@@ -32,7 +32,9 @@ const TEXTS = {
 } as const;
 
 /** Text for a recipient: the message, and how to respond by number. */
-export function composeSmsText({ text, recipient }: DeliveryItem, language: SmsLanguage): string {
+export function composeSmsText(item: DeliveryItem, given: SmsLanguage): string {
+  const { text, recipient } = item;
+  const language = recipientLanguage(item, TEXTS, given);
   const options = recipient?.answers?.options ?? [];
   const answers = options.map((option, at) => `${at + 1} = ${option}`).join(", ");
   const lines = [text.subject, text.body].map((part) => part.trim()).filter((part) => part !== "");

@@ -1,6 +1,7 @@
 import type { DeliveryItem, OutcomeDetails, PluginContext, StopRequest } from "#plugin-api";
 import type { AgentCommand, AgentConnection, AgentConnections } from "./agent-connections.ts";
 import type { AgentEvent } from "./agent-messages.ts";
+import { sentence } from "./sentences.ts";
 import { type SpeakerSettings, volumePercent } from "./speaker-rules.ts";
 
 export interface SpeakerDeliveries {
@@ -57,10 +58,10 @@ export function createSpeakerDeliveries({
     const { deliveryId, notificationId, audio, priority, device, profile } = item;
     const mac = device.deviceIdentifier.slice("agent:".length);
     const settings = settingsOf(mac);
-    if (!audio) outcome(deliveryId, "failed", { reason: "a speaker has no display", unsupported: true });
+    if (!audio) outcome(deliveryId, "failed", { reason: sentence("no-display"), unsupported: true });
     else if (device.attributes.IsConfigured === "false")
       outcome(deliveryId, "failed", { reason: NOT_CONFIGURED, inconclusive: true });
-    else if (!settings) fail(deliveryId, "no agent is registered with this MAC address", false);
+    else if (!settings) fail(deliveryId, sentence("no-agent"), false);
     else {
       const delayMs = settings.delayMs || item.holdMs || 0;
       const volume = volumePercent(profile.volume, settings);
@@ -92,7 +93,7 @@ export function createSpeakerDeliveries({
     } catch (error) {
       // A delivery cancelled in the meantime needs no stream.
       if (deliveries.get(deliveryId) === delivery)
-        fail(deliveryId, `failed to open the stream: ${errorMessage(error)}`, true);
+        fail(deliveryId, sentence("stream-failed", { error: errorMessage(error) }), true);
     }
   };
 
@@ -106,7 +107,7 @@ export function createSpeakerDeliveries({
     else if (event.kind === "unheard")
       outcome(deliveryId, "playing", { reason: event.words || NOT_HEARD, ...matchOf(event) });
     else if (event.kind === "alone") finishPlayedOffline(deliveryId);
-    else if (event.kind === "failed") fail(deliveryId, event.words || "playback failed on the speaker", true);
+    else if (event.kind === "failed") fail(deliveryId, event.words || sentence("playback-failed"), true);
     else if (event.words !== "") outcome(deliveryId, "playing", { reason: event.words });
   };
 
@@ -124,7 +125,7 @@ export function createSpeakerDeliveries({
     if (target) close(delivery);
     else if (deliveries.delete(item.deliveryId))
       outcome(item.deliveryId, hasExpired ? "expired" : "skipped", {
-        reason: "cancelled before the speaker responded",
+        reason: sentence("cancelled"),
       });
   };
 
@@ -161,11 +162,11 @@ function matchOf({ detection }: AgentEvent): OutcomeDetails {
   return { afterwards: true, ...(detection && { match: detection }) };
 }
 
-const NOT_CONFIGURED = "the speaker is not accepted yet (IsConfigured)";
-const NOT_CONNECTED = "agent not connected";
-const NO_RESPONSE = `no response from the agent within ${RESPONSE_TIMEOUT_MS / 1_000} s`;
-const PLAYED_OFFLINE = "played offline by the speaker while the appliance was unreachable";
-const NOT_HEARD = "playing, but the microphone does not hear it";
+const NOT_CONFIGURED = sentence("not-accepted");
+const NOT_CONNECTED = sentence("not-connected");
+const NO_RESPONSE = sentence("no-response", { seconds: RESPONSE_TIMEOUT_MS / 1_000 });
+const PLAYED_OFFLINE = sentence("played-offline");
+const NOT_HEARD = sentence("not-heard");
 
 function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

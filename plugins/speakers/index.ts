@@ -4,6 +4,7 @@ import { type AgentConnection, createAgentConnections } from "./agent-connection
 import { openAgentTokens } from "./agent-tokens.ts";
 import config from "./config.ts";
 import { createSpeakerDeliveries } from "./deliveries.ts";
+import { sentence } from "./sentences.ts";
 import { openSignedRingPlans } from "./signed-ring-plans.ts";
 import { parseSpeakerRules } from "./speaker-rules.ts";
 
@@ -70,17 +71,14 @@ export default definePlugin({
     ctx.probe(async ({ deviceIdentifier }) =>
       connections.find(deviceIdentifier.slice("agent:".length))
         ? { proof: "answered" }
-        : { proof: null, reason: "The agent is not connected." },
+        : { proof: null, reason: sentence("agent-not-connected") },
     );
     ctx.every(SWEEP_MS, () => {
       connections.sweep();
       reportOutdated();
       deliveries.sweep();
     });
-    const errors = [
-      ...rules.errors,
-      ...(tooShort ? [`joinSecret must have at least ${MIN_SECRET_LENGTH} characters`] : []),
-    ];
+    const errors = [...rules.errors, ...(tooShort ? [sentence("secret-short", { length: MIN_SECRET_LENGTH })] : [])];
     if (errors.length > 0) ctx.status("degraded", errors.join("; "));
     else ctx.status("ok");
   },

@@ -1,4 +1,5 @@
 import { type DeliveryProfile, isMulticastAddress } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 /** A multicast group that a speaker also plays; priority 0 is the highest. */
 export interface MonitoredZone {
@@ -59,7 +60,7 @@ export function normalizeMac(given: unknown): string | null {
 
 /** Parses `rules`; an invalid rule is reported and skipped. */
 export function parseSpeakerRules(given: unknown): SpeakerRules {
-  if (!Array.isArray(given)) return { settingsOf: () => DEFAULT_SETTINGS, errors: ["rules must be a list"] };
+  if (!Array.isArray(given)) return { settingsOf: () => DEFAULT_SETTINGS, errors: [sentence("rules-list")] };
   const rules: SpeakerRule[] = [];
   const errors: string[] = [];
   given.forEach((entry: unknown, index) => {

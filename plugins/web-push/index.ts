@@ -13,6 +13,7 @@ import {
 import config from "./config.ts";
 import { createWebPushClient, type VapidKeys } from "./push-client.ts";
 import { createReceiptSigner, type ReceiptSigner } from "./receipt-signer.ts";
+import { sentence } from "./sentences.ts";
 import { parseSubscription, type WebPushSubscription } from "./subscription.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
@@ -32,7 +33,7 @@ export default definePlugin({
     ctx.route("key", () => jsonResponse(200, { publicKey: keys.publicKey }));
     ctx.route("receipt", (request) => handleReceipt(request, receipts, ctx));
     if (contact === null || !/^(mailto:.+@.+|https:\/\/.+)$/.test(contact)) {
-      return failForMissingConfig(ctx, "contact must be a mailto: or https: URL");
+      return failForMissingConfig(ctx, sentence("contact-invalid"));
     }
     const receiptOf = receiptFactory(receipts);
     const outboxes = createOutboxes(ctx, createWebPushClient({ ...ctx, contact, keys, receiptOf }));
@@ -41,7 +42,7 @@ export default definePlugin({
         const subscription = parseSubscription(item.device);
         if (subscription) outboxes.of(subscription).add([item]);
         else {
-          const reason = "the device must be a browser subscription registered by the page /inbox";
+          const reason = sentence("identifier-invalid");
           ctx.outcome(item.deliveryId, "failed", { reason, retryable: false });
         }
       }

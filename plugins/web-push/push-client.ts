@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import webPush from "web-push";
 import { type DeliveryItem, type PluginContext, parseRetryAfterMs, type SendResult } from "#plugin-api";
 import { webPushPayload } from "./payload.ts";
+import { sentence } from "./sentences.ts";
 import type { WebPushSubscription } from "./subscription.ts";
 
 /** VAPID key pair in base64url. @source RFC 8292 §2 */
@@ -60,7 +61,7 @@ async function attempt(
     return handoffResult(response, clock.now());
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { taken: false, reason: `push service request failed: ${message}`, retryable: true, down: true };
+    return { taken: false, reason: sentence("request-failed", { error: message }), retryable: true, down: true };
   }
 }
 
@@ -80,19 +81,20 @@ function handoffResult(
 ): SendResult {
   const { status, headers, body } = response;
   if (status >= 200 && status < 300) return { taken: true, level: "accepted" };
-  const detail = body.trim() === "" ? "" : `: ${body.trim().slice(0, 200)}`;
+  const detail = body.trim().slice(0, 200);
+  const statusAndDetail = detail === "" ? status : `${status}: ${detail}`;
   if (status === 404 || status === 410) {
-    const reason = `The browser's subscription has ended (${status}).`;
+    const reason = sentence("subscription-ended", { status });
     return { taken: false, reason, retryable: false, down: false, gone: true };
   }
   if (status === 401 || status === 403) {
-    const reason = `the push service refused the VAPID key or contact (HTTP ${status}${detail})`;
+    const reason = sentence("key-refused", { status: statusAndDetail });
     return { taken: false, reason, retryable: false, down: true };
   }
   const isBusy = status === 429 || status >= 500;
   const retryAfterMs = isBusy ? parseRetryAfterMs(headers["retry-after"], now) : null;
   return {
-    ...{ taken: false, reason: `the push service responded with HTTP ${status}${detail}` },
+    ...{ taken: false, reason: sentence("http-status", { status: statusAndDetail }) },
     ...{ retryable: isBusy, down: status >= 500 },
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
   };
@@ -100,5 +102,5 @@ function handoffResult(
 
 function toFinalResult(result: SendResult | "too-large"): SendResult {
   if (result !== "too-large") return result;
-  return { taken: false, reason: "the message is too large for the push service", retryable: false, down: false };
+  return { taken: false, reason: sentence("too-large"), retryable: false, down: false };
 }

@@ -1,4 +1,3 @@
-import { readSentences } from "../lib/sentences/sentences.ts";
 import type alarmEvents from "../resources/alarms/alarm-events.ts";
 import type systemHealthEvents from "../resources/alarms/system-health-events.ts";
 import type { ResourceHooks } from "../store/store.ts";
@@ -11,11 +10,11 @@ export interface AlarmEventScenario {
 
 /** Serializes `event` with all its members. @source docs/decisions/0013-other-resources.md, Alarms */
 export const alarmEventHooks: ResourceHooks<typeof alarmEvents> = {
-  present: (rows) =>
+  present: (rows, { sentences }) =>
     rows.map(({ reasons, scenario }) => {
       const about = scenario === null ? null : (JSON.parse(scenario) as AlarmEventScenario);
       return {
-        reasonSentences: readSentences(reasons),
+        reasonSentences: sentences.readAll(reasons),
         event: { scenarioId: about?.id ?? null, scenarioName: about?.name ?? null, reasons },
       };
     }),
@@ -23,5 +22,9 @@ export const alarmEventHooks: ResourceHooks<typeof alarmEvents> = {
 
 /** Serializes the first alarm and the list of all alarms. */
 export const systemHealthEventHooks: ResourceHooks<typeof systemHealthEvents> = {
-  present: (rows) => rows.map(({ alarmIds }) => ({ alarmId: alarmIds[0] ?? null })),
+  present: (rows, { sentences }) =>
+    rows.map(({ alarmIds, reasons }) => ({
+      alarmId: alarmIds[0] ?? null,
+      reasonSentences: sentences.readAll(reasons),
+    })),
 };

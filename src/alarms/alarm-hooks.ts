@@ -1,6 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
 import { isUuid, newId } from "../lib/ids.ts";
-import { readSentence } from "../lib/sentences/sentences.ts";
 import { ALARM_IDS, ALARM_THRESHOLDS, ALARM_TYPES, type AlarmType } from "../resources/alarms/alarm-types.ts";
 import alarms from "../resources/alarms/alarms.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -103,7 +102,7 @@ function actionIdsByAlarm(rows: readonly Alarm[], reader: StoreReader): Readonly
 /** Most reasons returned per alarm. @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
 const MAX_REASONS = 100;
 
-function reasonsByAlarm(rows: readonly Alarm[], { reader }: PresentContext): ReadonlyMap<string, object[]> {
+function reasonsByAlarm(rows: readonly Alarm[], { reader, sentences }: PresentContext): ReadonlyMap<string, object[]> {
   const found = new Map<string, object[]>();
   const lines = reader.all<{ alarm: string; endpoint: string; name: string | null; reason: string; since: number }>(
     `SELECT r.alarm, r.endpoint, e.name, r.reason, r.since FROM alarm_reasons r LEFT JOIN endpoints e ON e.id = r.endpoint
@@ -112,7 +111,7 @@ function reasonsByAlarm(rows: readonly Alarm[], { reader }: PresentContext): Rea
   );
   for (const { alarm, endpoint, name, reason, since } of lines) {
     const reasons = found.get(alarm) ?? [];
-    const reasonSentence = readSentence(reason);
+    const reasonSentence = sentences.read(reason);
     const shown = {
       endpointId: endpoint,
       endpointName: name,

@@ -1,4 +1,5 @@
 import { CallerError } from "../lib/errors.ts";
+import { type SentenceCode, sentence } from "../lib/sentences/sentences.ts";
 import { ownRecipients, RECIPIENTS_DELETED } from "../notifications/compose/own-recipients.ts";
 import {
   drainQueue,
@@ -73,21 +74,21 @@ const NOTIFICATION_SOURCES: Readonly<Record<AlarmType, NotificationSource>> = {
   login_attack: "alarm",
 };
 
-/** Titles of alarms in notifications without a template. */
-const ALARM_TITLES: Readonly<Record<AlarmType, string>> = {
-  onprem_server_red: "Server severely degraded",
-  onprem_server_yellow: "Server degraded",
-  license_violation: "Licence violated",
-  phone_cache_update_failed: "Phones could not be read from the call manager",
-  sis_loader_failed: "Import of people failed",
-  speakers_unregistered: "Speakers are not registered",
-  onprem_delta_sync_error_event: "Synchronisation failed",
-  token_expiration: "Credentials expire",
-  scenario_device_resolution_failed: "A scenario was started by an unknown device",
-  silent_devices: "Devices do not respond",
-  missed_bells: "Bells were missed",
-  security_change: "The highest rights or the trust were changed",
-  login_attack: "Somebody guesses passwords or tokens",
+/** Titles of alarms in notifications. */
+const ALARM_TITLES: Readonly<Record<AlarmType, SentenceCode>> = {
+  onprem_server_red: "alarm.title-server-red",
+  onprem_server_yellow: "alarm.title-server-yellow",
+  license_violation: "alarm.title-licence",
+  phone_cache_update_failed: "alarm.title-phones-unread",
+  sis_loader_failed: "alarm.title-import-failed",
+  speakers_unregistered: "alarm.title-speakers",
+  onprem_delta_sync_error_event: "alarm.title-sync-failed",
+  token_expiration: "alarm.title-credentials-expire",
+  scenario_device_resolution_failed: "alarm.title-scenario-device",
+  silent_devices: "alarm.title-devices-silent",
+  missed_bells: "alarm.title-bells-missed",
+  security_change: "alarm.title-security-change",
+  login_attack: "alarm.title-login-attack",
 };
 
 /**
@@ -103,7 +104,8 @@ function buildAlarmMessage(
   const type = event && reader.get(alarms, event.alarmId)?.type;
   if (!action || !event || !type) return null;
   const reasons = (JSON.parse(json) as string[]).join("\n");
-  const customVars = { alarm: ALARM_TITLES[type], status: event.status, reasons, server: event.endpointName ?? "" };
+  const title = sentence(ALARM_TITLES[type]);
+  const customVars = { alarm: title, status: event.status, reasons, server: event.endpointName ?? "" };
   const options = { source: NOTIFICATION_SOURCES[type], overrules: true };
   if (action.messageTemplateId) {
     const recipients = ownRecipients(action);
@@ -115,9 +117,13 @@ function buildAlarmMessage(
       input: { messageTemplateId: action.messageTemplateId, customVars, ...recipients },
     };
   }
-  const place = event.endpointName === null ? "" : ` (${event.endpointName})`;
+  const { endpointName: server } = event;
   const isOver = event.status === "OK";
-  const subject = `${isOver ? "Over" : "Alarm"}: ${ALARM_TITLES[type]}${place}`.slice(0, MAX_SUBJECT_LENGTH);
+  const whole =
+    server === null
+      ? sentence(isOver ? "alarm.subject-over" : "alarm.subject", { title })
+      : sentence(isOver ? "alarm.subject-over-at" : "alarm.subject-at", { title, server });
+  const subject = whole.slice(0, MAX_SUBJECT_LENGTH);
   const body = reasons.slice(0, MAX_BODY_LENGTH);
   return { options, domainId: null, input: { subject, body, ...administrationRecipients(reader) } };
 }

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import { addActivity } from "../notifications/engine/activity-log.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
@@ -50,7 +51,7 @@ export function createDowntimeLog({ store, clock, log, by, endpointId }: Downtim
     const began = clock.now() - (gap.kind === "back" ? 0 : gap.ms);
     for (const { id } of tx.all<{ id: string }>(SELECT_ACTIVE_NOTIFICATIONS, began)) {
       const details = {
-        message: `Downtime while the notification was active: ${value.reason}`,
+        message: sentence("activity.downtime", { reason: value.reason }),
         seconds: value.seconds,
       };
       addActivity(tx, { notificationId: id, type: "info", endpointId: endpointId(), details }, by);
@@ -79,9 +80,9 @@ export function createDowntimeLog({ store, clock, log, by, endpointId }: Downtim
   };
 }
 
-function describeGap({ kind, ms }: ClockGap): string {
-  const seconds = `${Math.round(ms / 1_000)} s`;
-  if (kind === "stalled") return `The appliance stalled for ${seconds}.`;
-  if (kind === "back") return `The clock was set back by ${seconds}.`;
-  return `The clock jumped forward by ${seconds}: it was set, or the machine was suspended.`;
+function describeGap({ kind, ms }: ClockGap): Sentence {
+  const seconds = Math.round(ms / 1_000);
+  if (kind === "stalled") return sentence("activity.stalled", { seconds });
+  if (kind === "back") return sentence("health.clock-back", { seconds });
+  return sentence("activity.clock-forward", { seconds });
 }

@@ -17,6 +17,7 @@ import type { BulkUploadService } from "../importers/bulk-upload-service.ts";
 import type { LoadService } from "../importers/load-service.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import type { SentenceReader } from "../lib/sentences/registry.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import type { ProfileSchemaLookup } from "../notifications/compose/profile-settings.ts";
 import type { SpeechSynthesizer } from "../notifications/compose/speech-synthesis.ts";
@@ -94,6 +95,8 @@ export interface ApiDeps {
     /** Fields of the plugins' configurations, by extension id. */
     configFields(): Readonly<Record<string, ConfigFields>>;
     profileSchema: ProfileSchemaLookup;
+    /** Reads sentences of the core and of the plugins. */
+    sentences: SentenceReader;
     /** Restarts the plugin of an extension. Throws ConflictError if there is none or it must not run. */
     restart(extensionId: string, by: ActorContext): Promise<void>;
     /** At most `limit` of the newest log lines after sequence number `after`, oldest first; null without a plugin. */

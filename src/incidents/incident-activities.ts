@@ -1,4 +1,5 @@
 import { ConflictError, invalidValue, requiredValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { NotificationService } from "../notifications/notification-service.ts";
 import incidentActivities from "../resources/incidents/incident-activities.ts";
 import incidents from "../resources/incidents/incidents.ts";
@@ -52,7 +53,9 @@ async function sendAllClear(
   const given = subject || null;
   const ready = first.allClearSubject || null;
   const text = {
-    subject: (ifNoneReady ? (ready ?? given) : (given ?? ready)) ?? `All clear: ${incident.name ?? ""}`,
+    subject:
+      (ifNoneReady ? (ready ?? given) : (given ?? ready)) ??
+      sentence("message.all-clear", { subject: incident.name ?? "" }),
     body: ifNoneReady && (ready ?? first.allClearBody) ? null : body,
   };
   const alsoFor = sent.map(({ id }) => id);

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createSocket, type Socket } from "node:dgram";
 import { type AddressInfo, isIPv6 } from "node:net";
 import type { Clock } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { openRtpPath } from "./rtp-stream.ts";
 
 /** What is checked. */
@@ -36,7 +37,7 @@ export async function checkMulticast(target: MulticastTarget, clock: Clock): Pro
     try {
       receiver.addMembership(target.group, path.membership);
       if (await isReceived(path.socket, receiver, clock)) return { address: path.address, problem: null };
-      const problem = `The appliance does not receive its own packets to ${target.group} from ${path.address}.`;
+      const problem = sentence("network.packets-lost", { group: target.group, address: path.address });
       return { address: null, problem };
     } finally {
       path.socket.close();
@@ -45,7 +46,9 @@ export async function checkMulticast(target: MulticastTarget, clock: Clock): Pro
     const { message } = error as Error;
     return {
       address: null,
-      problem: message.endsWith(".") ? message : `Sending to ${target.group} failed: ${message}.`,
+      problem: message.endsWith(".")
+        ? message
+        : sentence("network.sending-failed", { group: target.group, error: message }),
     };
   } finally {
     receiver.close();

@@ -130,6 +130,8 @@ export interface DeliveryItem {
     answers: { options: readonly string[]; url: string } | null;
     /** Opt-out page of this recipient; absent if opting out is not possible. */
     declineUrl?: string;
+    /** Language that the person prefers, which `text` is in as far as the server wrote it; absent without a preference. */
+    language?: string;
   };
 }
 
@@ -140,7 +142,7 @@ export interface StopRequest {
 }
 
 /**
- * Details of an outcome. `reason` is text for people. `retryable` asks the host to retry. `last`: no further outcome
+ * Details of an outcome. `reason` is text for people (`defineSentences`). `retryable` asks the host to retry. `last`: no further outcome
  * will follow; the delivery ends at this level. `gone`: the device no longer exists; the person's device is deactivated
  * with this reason. `afterwards`: late proof about a completed handover, such as a display receipt; raises the level at
  * any time. `returned`: an accepted message bounced; the delivery fails at any time. `noNetwork`: nothing could leave the

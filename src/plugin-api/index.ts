@@ -70,6 +70,8 @@ export type {
   PluginReportParameter,
   PluginReportRequest,
 } from "./plugin-report.ts";
+export { defineSentences } from "./plugin-sentences.ts";
+export { recipientLanguage } from "./recipient-language.ts";
 export type { OfflineRing, PlannedRing, RingPlan, Rings } from "./ring-plan.ts";
 export type { TextMessage, TextReply } from "./text-message.ts";
 export type { CallReport, TriggerInput } from "./trigger-input.ts";
@@ -87,7 +89,7 @@ export interface DeviceReport {
 /**
  * Result of a silent connectivity test. `answered`: the device responded. `looped`: the appliance received its own
  * packets on the device's address, which proves nothing about the device. `untested`: not testable. Null: no response,
- * with `reason` as text for people.
+ * with `reason` as text for people (`defineSentences`).
  */
 export interface ProbeResult {
   proof: "answered" | "looped" | "untested" | null;
@@ -229,7 +231,10 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   every(periodMs: number, handler: () => void): void;
   /** Subscribes to a core event. */
   onEvent<K extends keyof PluginEvents>(name: K, handler: (payload: PluginEvents[K]) => void): void;
-  /** Reports the plugin's health, shown with the extension. */
+  /**
+   * Reports the plugin's health, shown with the extension. `reason` is text for people (`defineSentences`); several are
+   * separated by `; `.
+   */
   status(state: "ok" | "unconfigured" | "degraded" | "down", reason?: string): void;
 }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { ConflictError, UpstreamError } from "../lib/errors.ts";
+import type { SentenceReader } from "../lib/sentences/registry.ts";
 import type extensions from "../resources/devices/extensions.ts";
 import { extensionFeature } from "../resources/devices/features.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
@@ -39,7 +40,7 @@ export function extensionHooks(plugins: ExtensionPlugins): ResourceHooks<typeof 
       if (given.has("config") || given.has("disabled") || given.has("globalDisabled"))
         plugins.onSettingsWritten(before.plugin);
     },
-    present: (rows) =>
+    present: (rows, { sentences }) =>
       rows.map((row) => {
         const { plugin, config, type } = row;
         const follows = { featureRequired: extensionFeature(row), requiresOptIn: type === "device" };
@@ -47,13 +48,18 @@ export function extensionHooks(plugins: ExtensionPlugins): ResourceHooks<typeof 
         const own = plugins.config(plugin);
         return {
           config: own?.toPublic(config) ?? {},
-          status: plugins.status(plugin),
+          status: withReasonSentence(plugins.status(plugin), sentences),
           triggers: plugins.watches(plugin).map((resource) => ({ spec: `/${resource}/*` })),
           configExports: own?.publicNames ?? [],
           ...follows,
         };
       }),
   };
+}
+
+function withReasonSentence(status: Record<string, unknown>, sentences: SentenceReader): Record<string, unknown> {
+  const { reason } = status;
+  return { ...status, reasonSentence: typeof reason === "string" ? sentences.read(reason) : null };
 }
 
 function rejectRemoval(row: Extension | null): void {

@@ -1,3 +1,4 @@
+import { asGiven, sentence } from "../lib/sentences/sentences.ts";
 import type { FilterOutcome } from "../notifications/engine/delivery-providers.ts";
 import type { PendingRequestLimits } from "./pending-requests.ts";
 import type { Redact } from "./redaction.ts";
@@ -8,17 +9,17 @@ const MAX_REASON_LENGTH = 200;
 export const FILTER_LIMITS: PendingRequestLimits<FilterOutcome> = {
   timeoutMs: 5_000,
   maxPending: 200,
-  timedOut: { problem: "no answer in time" },
-  dropped: { problem: "the plugin is not running" },
-  overloaded: { problem: "too many messages are waiting for the filter" },
+  timedOut: { problem: sentence("delivery.no-answer") },
+  dropped: { problem: sentence("filter.not-running") },
+  overloaded: { problem: sentence("filter.overloaded") },
 };
 
 /** What a plugin answered, if it is valid; an invalid answer is a problem. */
 export function checkFilterOutcome(given: unknown, redact: Redact): FilterOutcome {
   const { problem, excluded, reason } = (given ?? {}) as Record<string, unknown>;
-  if (typeof problem === "string") return { problem: redact(problem).slice(0, MAX_REASON_LENGTH) };
+  if (typeof problem === "string") return { problem: asGiven(redact(problem).slice(0, MAX_REASON_LENGTH)) };
   if (!Array.isArray(excluded) || excluded.some((id) => typeof id !== "string"))
-    return { problem: "the plugin's answer has no list of ids" };
+    return { problem: sentence("filter.invalid-answer") };
   const why = typeof reason === "string" && reason !== "" ? { reason: redact(reason).slice(0, MAX_REASON_LENGTH) } : {};
   return { excluded: excluded as string[], ...why };
 }

@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { PluginSentences } from "../lib/sentences/registry.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import type { ConfigFields, PluginManifest } from "../plugin-api/index.ts";
 import { findClaimConflict } from "./claims.ts";
 import { readManifest } from "./manifest.ts";
+import { readPluginSentences } from "./plugin-sentences.ts";
 
 /** A usable plugin in a plugin folder. */
 export interface InstalledPlugin {
@@ -13,6 +15,10 @@ export interface InstalledPlugin {
   entry: URL;
   /** URL of config.js. */
   configEntry: URL;
+  /** Null if it writes plain text only. */
+  sentences: PluginSentences | null;
+  /** Why its sentences cannot be translated. */
+  sentenceErrors: string[];
 }
 
 /** A plugin that was refused, with reasons as sentences. */
@@ -59,7 +65,9 @@ export function findPlugins(
       refused.push({ name, reasons: [`${conflict.holder} already claims ${conflict.type} ${conflict.identifier}.`] });
       continue;
     }
-    installed.push({ manifest, entry: new URL("index.js", own), configEntry: new URL("config.js", own) });
+    const { sentences, errors: sentenceErrors } = readPluginSentences(own);
+    const files = { entry: new URL("index.js", own), configEntry: new URL("config.js", own) };
+    installed.push({ manifest, ...files, sentences, sentenceErrors });
   }
   return { installed, refused };
 }

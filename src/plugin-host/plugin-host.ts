@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { ConflictError, UpstreamError } from "../lib/errors.ts";
 import { derivedId } from "../lib/ids.ts";
+import { createSentenceRegistry, type SentenceReader } from "../lib/sentences/registry.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import { createSsrfGuard } from "../lib/ssrf-guard.ts";
 import type { DeliveryProviders, DeviceFilters } from "../notifications/engine/delivery-providers.ts";
@@ -74,6 +75,8 @@ export interface PluginHost extends DeliveryProviders {
   readLog(extensionId: string, limit: number, after: number): PluginLogLine[] | null;
   /** Configuration fields by extension id, of plugins whose fields can be read. */
   configFields(): Record<string, ConfigFields>;
+  /** Reads sentences of the core and of the plugins. */
+  readonly sentences: SentenceReader;
   /** Validates configurations by the plugin's fields, seals secrets and never shows them. */
   readonly extensionHooks: ResourceHooks<typeof extensions>;
 }
@@ -103,6 +106,8 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
   for (const setting of unknownPluginSettings(deps.settings, manifests))
     log.warn({ event: "plugin.setting_ignored", setting }, "unknown plugin setting ignored");
   let matchClaim = compileClaims(manifests);
+  const sentences = createSentenceRegistry();
+  for (const plugin of installed) if (plugin.sentences) sentences.set(plugin.manifest.name, plugin.sentences);
   const findProvider = (type: string, identifier: string): string | null => matchClaim(type, identifier);
   const { isAllowed } = createSsrfGuard({ allowedTargets: deps.settings.network.allowedTargets });
   const callDeps: Omit<PluginCallDeps, "grants" | "grantsRings"> = {
@@ -134,6 +139,7 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
 
   return {
     manifests,
+    sentences,
     findProvider,
     async start() {
       await Promise.all([...plugins.values()].map((plugin) => plugin.load()));
@@ -157,6 +163,7 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
       for (const plugin of fresh) {
         const { name } = plugin.manifest;
         const at = manifests.findIndex((manifest) => manifest.name === name);
+        if (plugin.sentences) sentences.set(name, plugin.sentences);
         manifests.splice(at < 0 ? manifests.length : at, at < 0 ? 0 : 1, plugin.manifest);
         const hosted = plugins.get(name) ?? new HostedPlugin(plugin, { host: deps, answers: callDeps });
         plugins.set(name, hosted);
@@ -188,7 +195,8 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
         [...plugins].flatMap(([name, { manifest, status }]) =>
           manifest.extensionType === "device-filter" && status.state !== "disabled" ? [name] : [],
         ),
-      ask: async (name, request) => (await plugins.get(name)?.filter(request)) ?? { problem: "it is not installed" },
+      ask: async (name, request) =>
+        (await plugins.get(name)?.filter(request)) ?? { problem: sentence("filter.not-installed") },
     },
     reports: () =>
       [...plugins].flatMap(([name, plugin]) =>
@@ -260,6 +268,12 @@ function findUsablePlugins({ pluginFolder, ownPluginFolder, log }: PluginHostDep
   const { installed, refused } = findPlugins(pluginFolder, ownPluginFolder);
   for (const { name, reasons } of refused)
     log.error({ event: "plugin.refused", plugin: name, reasons }, "plugin refused");
+  for (const { manifest, sentenceErrors: reasons } of installed)
+    if (reasons.length > 0)
+      log.warn(
+        { event: "plugin.sentences_ignored", plugin: manifest.name, reasons },
+        "translations of the plugin ignored",
+      );
   return installed;
 }
 

@@ -1,16 +1,22 @@
 import { type ComputedOptions, computed, json, text } from "../schema/field.ts";
 
+const TRANSLATIONS = computed("The text in other languages, by BCP 47 tag.", "object", {
+  of: text("A translation.", { required: true, max: 10_000 }),
+  sometimes: true,
+});
 const MEMBERS = {
   code: text("Code of the sentence, for translations.", { required: true }),
   params: json("Values of the sentence; one that is a list of {code, params} consists of further sentences.", {
     required: true,
   }),
+  translations: TRANSLATIONS,
 };
 
 const TEXT_AND_SENTENCE = {
   text: text("English text.", { required: true, max: 10_000 }),
   code: text("Code of the sentence; null for words of a device, a provider or a person."),
   params: json("Values of the sentence; null without a code."),
+  translations: TRANSLATIONS,
 };
 
 /** A sentence by code and parameters, beside its English text; null where that is in the words of a device or provider. */

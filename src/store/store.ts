@@ -1,4 +1,5 @@
 import type { EventMap } from "../lib/events.ts";
+import type { SentenceReader } from "../lib/sentences/registry.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { AnyResource, Method, RowBase, RowOf, SystemValues } from "../schema/resource.ts";
 import type { UploadedFile } from "../schema/uploaded-file.ts";
@@ -116,6 +117,8 @@ export interface RowMutation<R extends AnyResource = AnyResource> {
 /** Context of `present`, which computes the extra fields of a page. */
 export interface PresentContext {
   reader: StoreReader;
+  /** Reads codes and parameters of sentences. */
+  sentences: SentenceReader;
   scope: AccessScope;
   /** Query parameters in camelCase. */
   query: Readonly<Record<string, unknown>>;

@@ -6,12 +6,13 @@ import type {
   IncidentRecordHead,
   IncidentRecordMessage,
 } from "../incidents/incident-record.ts";
-import type { TIMELINE_ACTIVITY_TYPES, TimelineEntry } from "../incidents/incident-timeline.ts";
-import type incidentActivities from "../resources/incidents/incident-activities.ts";
-import { DEVICE_OUTCOMES, OUTCOME_NAMES } from "../resources/notifications/device-outcomes.ts";
-import type { RowOf } from "../schema/resource.ts";
+import type { TimelineEntry } from "../incidents/incident-timeline.ts";
+import type { SentenceReader } from "../lib/sentences/registry.ts";
+import type { SentenceLanguage } from "../lib/sentences/sentences.ts";
+import { DEVICE_OUTCOMES } from "../resources/notifications/device-outcomes.ts";
 import type { ZoneLookup } from "../time-zones/time-zones.ts";
 import { html, type Markup, pageHeaders, rawHtml } from "./html-page.ts";
+import { type IncidentReportMessages, incidentReportMessages } from "./incident-report-messages.ts";
 import { createLocalTimeFormatter } from "./local-time.ts";
 
 const STYLE = `
@@ -34,38 +35,37 @@ const STYLE_HASH = `'sha256-${hash("sha256", STYLE, "base64")}'`;
 /** Headers of the page. */
 export const INCIDENT_REPORT_HEADERS = pageHeaders(STYLE_HASH, "'none'", "Accept-Language");
 
-/** Labels of incident steps and notification activities. */
-const KINDS: Readonly<Record<string, string>> = {
-  "start-incident": "Incident started",
-  "end-incident": "Incident ended",
-  "all-clear": "All-clear",
-  note: "Note",
-  "roster-status": "Accounted for",
-  "incident-escalated": "Escalated",
-  "escalated-incident-linked": "Linked",
-  abort: "Message ended",
-  expire: "Message expired",
-  "broadcast-finished": "Message finished",
-  "broadcast-failed": "Message failed",
-  "escalation-rule-skipped": "Escalation skipped",
-  info: "Note",
-} satisfies Record<RowOf<typeof incidentActivities>["type"] | (typeof TIMELINE_ACTIVITY_TYPES)[number], string>;
-
 /** Formatting of values. */
 interface Formatting {
   /** Local time in the zone of the report; empty for null. */
   time(at: number | null): string;
   users: IncidentRecordHead["users"];
+  messages: IncidentReportMessages;
+  /** A sentence of the server in the language of the report. */
+  say(text: string): string;
+}
+
+/** Time zone and language of a report. */
+export interface IncidentReportOptions {
+  timeZone: string;
+  data: ZoneLookup;
+  sentences: Pick<SentenceReader, "translate">;
+  language: SentenceLanguage;
 }
 
 /** Renders an incident report as a printable page, streamed; no scripts, no external resources. */
 export async function* renderIncidentReport(
   chunks: AsyncIterable<IncidentRecordChunk>,
-  timeZone: string,
-  data: ZoneLookup,
+  { timeZone, data, sentences, language }: IncidentReportOptions,
 ): AsyncGenerator<string> {
   const localTime = createLocalTimeFormatter(timeZone, data);
-  const formatting: Formatting = { time: (at) => (at === null ? "" : localTime(at)), users: new Map() };
+  const messages = incidentReportMessages(language);
+  const formatting: Formatting = {
+    time: (at) => (at === null ? "" : localTime(at)),
+    users: new Map(),
+    messages,
+    say: (text) => sentences.translate(text, language),
+  };
   let open: IncidentRecordChunk["kind"] | null = null;
   let asked = false;
   for await (const chunk of chunks) {
@@ -79,10 +79,11 @@ export async function* renderIncidentReport(
       asked = chunk.message.asked;
       yield closing + messageHead(chunk.message, formatting).text;
     } else if (chunk.kind === "devices") {
-      yield (isFirst ? DEVICES : "") + chunk.rows.map((row) => deviceRow(row, formatting).text).join("");
+      yield (isFirst ? tableHead(messages.deliveries, messages.deliveryHeads) : "") +
+        chunk.rows.map((row) => deviceRow(row, formatting).text).join("");
     } else {
       yield closing +
-        (isFirst ? PEOPLE : "") +
+        (isFirst ? tableHead(messages.people, messages.personHeads) : "") +
         chunk.rows.map((row) => personRow(row, asked, formatting).text).join("");
     }
   }
@@ -94,19 +95,20 @@ const CHUNK_ENTRIES = 200;
 
 function* headPage(head: IncidentRecordHead, timeZone: string, formatting: Formatting): Generator<string> {
   const { incident, plan, site, madeAt, total, timeline, messages } = head;
-  const title = incident.name ?? "Incident";
+  const { facts: names, ...texts } = formatting.messages;
+  const title = incident.name ?? texts.incident;
   const startedBy = formatting.users.get(incident.startedById ?? "") ?? "";
   const facts: [string, string][] = [
-    ["Plan", plan ?? ""],
-    ["Site", site ?? ""],
-    ["Started", formatting.time(incident.createdAt)],
-    ["Started by", startedBy],
-    ["Ended", incident.endedAt === null ? "In progress" : formatting.time(incident.endedAt)],
-    ["Messages", String(messages.length)],
-    ["Times", `${timeZone}, with UTC offset`],
-    ["Report created", formatting.time(madeAt)],
+    [names.plan, plan ?? ""],
+    [names.site, site ?? ""],
+    [names.started, formatting.time(incident.createdAt)],
+    [names.startedBy, startedBy],
+    [names.ended, incident.endedAt === null ? names.inProgress : formatting.time(incident.endedAt)],
+    [names.messages, String(messages.length)],
+    [names.times, texts.zone(timeZone)],
+    [names.created, formatting.time(madeAt)],
   ];
-  yield html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title} – Carillon</title><style>${rawHtml(STYLE)}</style></head><body><h1>${title}</h1>${incident.drill ? rawHtml('<p class="drill">DRILL</p>') : rawHtml("")}${factList(facts)}${countTables(total)}<h2 class="first">Timeline</h2><table><thead><tr><th>Time</th><th>Event</th><th>Who</th><th>Text</th></tr></thead><tbody>`
+  yield html`<!doctype html><html lang="${texts.language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title} – Carillon</title><style>${rawHtml(STYLE)}</style></head><body><h1>${title}</h1>${drillMark(incident.drill, formatting)}${factList(facts)}${countTables(total, formatting)}<h2 class="first">${texts.timeline}</h2><table>${headRow(texts.timelineHeads)}<tbody>`
     .text;
   const subjects = new Map(messages.map(({ row }) => [row.id, row.subject ?? ""]));
   for (let from = 0; from < timeline.length; from += CHUNK_ENTRIES) {
@@ -120,17 +122,32 @@ function factList(facts: readonly [string, string][]): Markup {
   return html`<dl>${facts.filter(([, value]) => value !== "").map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
-function countTables({ outcomes, recipients, readers, answers, silent }: IncidentRecordCounts): Markup {
+function drillMark(isDrill: boolean, { messages }: Formatting): Markup {
+  return isDrill ? html`<p class="drill">${messages.drill}</p>` : rawHtml("");
+}
+
+function headRow(heads: readonly string[]): Markup {
+  return html`<thead><tr>${heads.map((head) => html`<th>${head}</th>`)}</tr></thead>`;
+}
+
+function tableHead(caption: string, heads: readonly string[]): string {
+  return html`<table><caption>${caption}</caption>${headRow(heads)}<tbody>`.text;
+}
+
+function countTables(
+  { outcomes, recipients, readers, answers, silent }: IncidentRecordCounts,
+  { messages }: Formatting,
+): Markup {
   const lines = DEVICE_OUTCOMES.filter((outcome) => outcomes[outcome] > 0).map(
-    (outcome) => [OUTCOME_NAMES[outcome], outcomes[outcome]] as const,
+    (outcome) => [messages.outcomes[outcome], outcomes[outcome]] as const,
   );
   const people = [
-    ["recipients", recipients],
-    ["read", readers],
-    ...Object.entries(answers).map(([answer, n]) => [`answered ${answer}`, n] as const),
-    ["no answer", silent],
+    [messages.recipients, recipients],
+    [messages.read, readers],
+    ...Object.entries(answers).map(([answer, n]) => [messages.answered(answer), n] as const),
+    [messages.noAnswer, silent],
   ] as const;
-  return html`${countTable("Devices", lines)}${countTable("People", people)}`;
+  return html`${countTable(messages.devices, lines)}${countTable(messages.people, people)}`;
 }
 
 function countTable(caption: string, lines: readonly (readonly [string, number])[]): Markup {
@@ -138,42 +155,43 @@ function countTable(caption: string, lines: readonly (readonly [string, number])
   return html`<table><caption>${caption}</caption><tbody>${rows}</tbody></table>`;
 }
 
-function entryRow(entry: TimelineEntry, subjects: ReadonlyMap<string, string>, { time, users }: Formatting): Markup {
-  const { at, kind, what, notificationId, userId, count, names, words } = entry;
+function entryRow(entry: TimelineEntry, subjects: ReadonlyMap<string, string>, formatting: Formatting): Markup {
+  const { at, kind, notificationId, userId, count, names, words } = entry;
+  const { time, users, say } = formatting;
   const more = names.length > 0 && names.length < count ? " …" : "";
   const who = userId === null ? names.join(", ") + more : (users.get(userId) ?? "");
   const subject = subjects.get(notificationId ?? "") ?? "";
-  const text = kind === "message" || words !== null ? (words ?? "") : subject;
-  return html`<tr><td>${time(at)}</td><td>${describeEvent(kind, what, count)}</td><td>${who}</td><td>${text}</td></tr>`;
+  const given = kind === "message" || words !== null ? (words ?? "") : subject;
+  const text = kind === "diary" ? say(given) : given;
+  return html`<tr><td>${time(at)}</td><td>${describeEvent(entry, formatting)}</td><td>${who}</td><td>${text}</td></tr>`;
 }
 
-function describeEvent(kind: TimelineEntry["kind"], what: string, count: number): string {
-  if (kind === "message") return "Message sent";
-  if (kind === "devices") return `${count} ${count === 1 ? "device" : "devices"}: ${what}`;
-  if (kind === "answers") return `${count} answered ${what}`;
-  return KINDS[what] ?? what;
+function describeEvent({ kind, what, count }: TimelineEntry, { messages }: Formatting): string {
+  if (kind === "message") return messages.messageSent;
+  if (kind === "devices") return messages.devicesReached(count, messages.levels[what] ?? what);
+  if (kind === "answers") return messages.peopleAnswered(count, what);
+  const events: Readonly<Record<string, string>> = messages.events;
+  return events[what] ?? what;
 }
 
-function messageHead({ row, ...counts }: IncidentRecordMessage, { time, users }: Formatting): Markup {
+function messageHead({ row, ...counts }: IncidentRecordMessage, formatting: Formatting): Markup {
+  const { time, users, messages } = formatting;
+  const { facts: names, sources, priorities } = messages;
   const facts: [string, string][] = [
-    ["Sent", time(row.createdAt)],
-    ["Sent by", users.get(row.initiatorId ?? "") ?? ""],
-    ["Started by", row.notificationSource],
-    ["Priority", row.priority ?? ""],
-    ["Ended early", time(row.abortedAt)],
+    [names.sent, time(row.createdAt)],
+    [names.sentBy, users.get(row.initiatorId ?? "") ?? ""],
+    [names.origin, sources[row.notificationSource] ?? row.notificationSource],
+    [names.priority, priorities[row.priority ?? ""] ?? row.priority ?? ""],
+    [names.endedEarly, time(row.abortedAt)],
   ];
-  return html`<h2>${row.subject ?? ""}</h2>${row.drill ? rawHtml('<p class="drill">DRILL</p>') : rawHtml("")}<p class="body">${row.body ?? ""}</p>${factList(facts)}${countTables(counts)}`;
+  return html`<h2>${row.subject ?? ""}</h2>${drillMark(row.drill, formatting)}<p class="body">${row.body ?? ""}</p>${factList(facts)}${countTables(counts, formatting)}`;
 }
 
-const DEVICES =
-  "<table><caption>Deliveries by device</caption><thead><tr><th>Device</th><th>Outcome</th><th>Sent</th><th>Accepted</th><th>Playing</th><th>Heard or confirmed</th><th>Ended</th></tr></thead><tbody>";
-const PEOPLE =
-  "<table><caption>Recipients</caption><thead><tr><th>Person</th><th>Read</th><th>Answer</th><th>Answered</th></tr></thead><tbody>";
-
-function deviceRow(row: IncidentDelivery, { time }: Formatting): Markup {
+function deviceRow(row: IncidentDelivery, { time, messages, say }: Formatting): Markup {
   const { name, deviceIdentifier, owner, outcome, reason } = row;
   const device = [name ?? "", deviceIdentifier ?? "", owner ?? ""].filter(Boolean).join(" · ");
-  const proven = reason === null ? OUTCOME_NAMES[outcome] : `${OUTCOME_NAMES[outcome]}: ${reason}`;
+  const outcomeName = messages.outcomes[outcome];
+  const proven = reason === null ? outcomeName : `${outcomeName}: ${say(reason)}`;
   const times = [row.sentAt, row.acceptedAt, row.playingAt, row.provenAt, row.endedAt].map(
     (at) => html`<td>${time(at)}</td>`,
   );
@@ -183,9 +201,9 @@ function deviceRow(row: IncidentDelivery, { time }: Formatting): Markup {
 function personRow(
   { name, email, readAt, answer, answeredAt }: IncidentPerson,
   asked: boolean,
-  { time }: Formatting,
+  { time, messages }: Formatting,
 ): Markup {
   const person = [name ?? "", email ?? ""].filter(Boolean).join(" · ");
-  const text = answer ?? (asked ? "no answer" : "");
+  const text = answer ?? (asked ? messages.noAnswer : "");
   return html`<tr><td>${person}</td><td>${time(readAt)}</td><td>${text}</td><td>${time(answeredAt)}</td></tr>`;
 }

@@ -81,6 +81,7 @@ export function createDeliveryChannels(deps: DeliveryChannelDeps): {
     secondPerson: settings.broadcasts.secondPerson
       ? { withinMs: settings.broadcasts.secondPersonMinutes * 60_000 }
       : null,
+    sentences: plugins.sentences,
     baseUrl: deps.baseUrl,
     by: access.systemContext("broadcast"),
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { createSentenceRegistry } from "../../src/lib/sentences/registry.ts";
 import type { PluginRequest } from "../../src/plugin-api/index.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
@@ -19,6 +20,7 @@ beforeAll(async () => {
         configFields: () => ({}),
         profileSchema: () => null,
         restart: async () => {},
+        sentences: createSentenceRegistry(),
         readLog: () => null,
         reports: () => [],
         readReport: async () => null,

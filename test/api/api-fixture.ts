@@ -28,6 +28,7 @@ import { INPUT_TABLES } from "../../src/inputs/schema.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { createEvents } from "../../src/lib/events.ts";
 import { createLog, type Log } from "../../src/lib/log.ts";
+import { createSentenceRegistry } from "../../src/lib/sentences/registry.ts";
 import { createSsrfGuard } from "../../src/lib/ssrf-guard.ts";
 import { createTextToSpeechEngine } from "../../src/media/text-to-speech.ts";
 import { createSpeechSynthesizer } from "../../src/notifications/compose/speech-synthesis.ts";
@@ -295,6 +296,7 @@ export async function openApi(
       configFields: () => ({}),
       profileSchema: () => null,
       restart: async () => {},
+      sentences: createSentenceRegistry(),
       readLog: () => null,
       reports: () => [],
       readReport: async () => null,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { derivedId } from "../../src/lib/ids.ts";
+import { createSentenceRegistry } from "../../src/lib/sentences/registry.ts";
 import devices from "../../src/resources/devices/devices.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
@@ -194,6 +195,7 @@ describe("reports of extensions", () => {
       needs: {
         plugins: {
           ...{ handleRequest: async () => null, configFields: () => ({}), profileSchema: () => null },
+          sentences: createSentenceRegistry(),
           ...{ restart: async () => {}, readLog: () => null, reports: () => [offered] },
           async readReport(id, request) {
             asked.push(request);

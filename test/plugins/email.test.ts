@@ -96,6 +96,20 @@ describe("e-mail", () => {
     expect(email.statuses.at(-1)).toMatchObject({ state: "ok" });
   });
 
+  it("adds its texts in the language of the recipient, else in that of its settings", async () => {
+    const server = await open();
+    const email = await run({ port: server.port });
+    const recipient = { id: "0198f3a0-0000-7000-8000-0000000000aa", name: "Ada", answers: null };
+    email.deliver(
+      mailTo(1, "ada@example.org", { recipient: { ...recipient, language: "de-DE" }, drill: true }),
+      mailTo(2, "bob@example.org", { recipient: { ...recipient, language: "fr-FR" }, drill: true }),
+    );
+    await Promise.all([1, 2].map((each) => email.outcome(each, "accepted")));
+    const textTo = (address: string) => server.mails.find(({ envelope }) => envelope.to.includes(address))?.text;
+    expect(textTo("ada@example.org")).toContain("Dies ist eine Übung.");
+    expect(textTo("bob@example.org")).toContain("This is a drill.");
+  });
+
   it("distinguishes permanent from temporary refusals, and accepts only addresses", async () => {
     const server = await open({
       refuse: (address) =>

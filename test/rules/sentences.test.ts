@@ -1,13 +1,26 @@
 import { describe, expect, it } from "vitest";
 import de from "../../src/lib/sentences/de.json" with { type: "json" };
 import en from "../../src/lib/sentences/en.json" with { type: "json" };
+import { sentenceErrors } from "../../src/plugin-host/plugin-sentences.ts";
 import { placeholdersOf } from "../support/sentences.ts";
 import { readSourceTree, type SourceTree } from "./source-tree.ts";
 
 type Messages = Readonly<Record<string, string>>;
 const english: Messages = en;
 const german: Messages = de;
-const tree = readSourceTree(["src", "plugins"], (path) => /\.tsx?$/.test(path) && !path.startsWith("src/console/web/"));
+const tree = readSourceTree(["src"], (path) => /\.tsx?$/.test(path) && !path.startsWith("src/console/web/"));
+const pluginFiles = readSourceTree(["plugins"], (path) => /\.ts$|\/sentences\/\w+\.json$/.test(path));
+
+/** Sources and catalogues of the built-in plugins that have sentences, by name. */
+const pluginsWithSentences = [...pluginFiles].flatMap(([path, text]) => {
+  const [, name] = /^plugins\/([^/]+)\/sentences\/en\.json$/.exec(path) ?? [];
+  if (name === undefined) return [];
+  const sources = new Map(
+    [...pluginFiles].filter(([each]) => each.startsWith(`plugins/${name}/`) && each.endsWith(".ts")),
+  );
+  const translated = pluginFiles.get(`plugins/${name}/sentences/de.json`) ?? "{}";
+  return [{ name, sources, english: JSON.parse(text) as Messages, german: JSON.parse(translated) as Messages }];
+});
 
 /** Codes of a catalogue that no source names as a literal. */
 function unusedCodes(messages: Messages, sources: SourceTree): string[] {
@@ -45,7 +58,7 @@ function wrongParameters(messages: Messages, sources: SourceTree): string[] {
     [...text.matchAll(/\bsentence(?:Sql)?\(\s*"([\w.-]+)"(?:,\s*\{([^{}]*)\}|(\s*\)))/g)].flatMap(
       ([, code = "", body = ""]) => {
         // What a spread contains is not in the call.
-        if (body.includes("...")) return [];
+        if (body.includes("...") || messages[code] === undefined) return [];
         const given = [...body.matchAll(/(?:^|,)\s*(\w+)\s*(?=[:,]|$)/g)]
           .map(([, name]) => name)
           .sort()
@@ -73,6 +86,13 @@ describe("the server's sentences", () => {
 
   it("get the parameters that they have", () => {
     expect(wrongParameters(english, tree)).toEqual([]);
+  });
+
+  it.each(pluginsWithSentences)("of the plugin $name are translated, used and get their parameters", (plugin) => {
+    expect(faultsOf(plugin.german, plugin.english)).toEqual([]);
+    expect(unusedCodes(plugin.english, plugin.sources)).toEqual([]);
+    expect(wrongParameters(plugin.english, plugin.sources)).toEqual([]);
+    expect(sentenceErrors({ en: plugin.english, de: plugin.german })).toEqual([]);
   });
 
   it("would be refused without a translation, a use or a parameter", () => {

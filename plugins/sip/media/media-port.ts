@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from "node:dgram";
 import { NetworkUnreachableError } from "#plugin-api";
+import { sentence } from "../sentences.ts";
 import { SipError } from "../user-agent/hop.ts";
 
 /** RTP and RTCP port of one call: audio is sent from the even port, and both receive. */
@@ -57,7 +58,7 @@ export function createMediaPortPool({ first, last }: { first: number; last: numb
         }
         return createMediaPort(pair, port, () => used.delete(port));
       }
-      throw new SipError("no free RTP port");
+      throw new SipError(sentence("no-port"));
     },
   };
 }

@@ -1,3 +1,4 @@
+import { sentence } from "../sentences.ts";
 /** Reception report of one stream. @source RFC 3550 §6.4.1 */
 export interface ReceptionReport {
   ssrc: number;
@@ -51,5 +52,5 @@ export function findProofOfReception(reports: readonly ReceptionReport[], ssrc: 
 
 /** Describes a report for the ledger. */
 export function formatReceptionReport({ lost, jitter }: ReceptionReport): string {
-  return `last reception report: ${Math.max(0, lost)} packets lost, jitter ${Math.round(jitter / CLOCK_PER_MS)} ms`;
+  return sentence("report", { lost: String(Math.max(0, lost)), jitter: String(Math.round(jitter / CLOCK_PER_MS)) });
 }

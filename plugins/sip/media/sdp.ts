@@ -1,5 +1,6 @@
 import { isIPv4 } from "node:net";
 import type { AudioCodec } from "#plugin-api";
+import { sentence } from "../sentences.ts";
 import {
   formatCryptoLine,
   type NegotiatedSrtp,
@@ -252,15 +253,15 @@ export function parseSdpAnswer(
 ): SdpAnswerResult {
   const remote = parseSections(description);
   const section = remote.sections[chooseAudio(remote, own)];
-  if (!section || portOf(section) === 0) return { error: "the remote side refused audio" };
+  if (!section || portOf(section) === 0) return { error: sentence("audio-refused") };
   const { profile, formats, lines } = section;
   const codec = formats.flatMap((format) => offered.find((each) => String(PAYLOAD_TYPES[each]) === format) ?? [])[0];
   const secrecy = own && negotiateSrtp(lines, own);
   const isSecure = SECURE_PROFILES.includes(profile);
-  if ((!isSecure && !PLAIN_PROFILES.includes(profile)) || codec === undefined) return { error: "no common codec" };
-  if (!secrecy && (own?.isRequired || isSecure)) return { error: "SRTP negotiation failed" };
+  if ((!isSecure && !PLAIN_PROFILES.includes(profile)) || codec === undefined) return { error: sentence("no-codec") };
+  if (!secrecy && (own?.isRequired || isSecure)) return { error: sentence("srtp-failed") };
   const [address, port] = [addressOf(remote, section), portOf(section)];
-  if (address === null || !isHost(address) || port === null) return { error: "invalid media address" };
+  if (address === null || !isHost(address) || port === null) return { error: sentence("media-address") };
   const direction = directionOf(remote, section);
   return {
     media: { address, port, codec, dtmfPayloadType: dtmfPayloadTypeIn(lines, formats), secrecy },

@@ -7,6 +7,7 @@ import {
   SRTP_SUITES,
   type SrtpMasterKey,
 } from "#plugin-api";
+import { sentence } from "../sentences.ts";
 import { type Hop, SipError } from "../user-agent/hop.ts";
 
 /** SRTP policy: off, if the remote side supports it, or required. */
@@ -31,8 +32,7 @@ export interface NegotiatedSrtp {
  * signalling, which carries the keys, is not encrypted.
  */
 export function createSrtpOffer(choice: SrtpPolicy, { protocol }: Pick<Hop, "protocol">): SrtpOffer | null {
-  if (choice === "require" && protocol !== "tls")
-    throw new SipError("SRTP is required, but the connection does not use TLS");
+  if (choice === "require" && protocol !== "tls") throw new SipError(sentence("srtp-needs-tls"));
   if (choice === "off" || protocol !== "tls") return null;
   return renewSrtpOffer({ isRequired: choice === "require" });
 }

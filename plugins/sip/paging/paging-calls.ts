@@ -22,6 +22,7 @@ import {
   type MediaDecryptor,
   type SrtpPolicy,
 } from "../media/srtp-negotiation.ts";
+import { sentence } from "../sentences.ts";
 import type { Hop } from "../user-agent/hop.ts";
 import type { CallFailure, SipCall } from "../user-agent/sip-call.ts";
 import type { SipUri } from "../user-agent/sip-uri.ts";
@@ -283,8 +284,8 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
       else if (page.target !== target) return;
       else if (isNetworkUnreachable(error)) awaitRoute(page);
       // Resumed when the audio was over.
-      else if (page.state === "playing") endProven(page, `failed to open the stream again: ${error.message}`);
-      else end(page, "failed", `failed to open the stream: ${error.message}`, OURS);
+      else if (page.state === "playing") endProven(page, sentence("stream-failed-again", { error: error.message }));
+      else end(page, "failed", sentence("stream-failed", { error: error.message }), OURS);
     });
   };
 
@@ -304,7 +305,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
   const handleRemoteHangUp = (page: PagingCall): void => {
     page.call = null;
     if (page.state === "calling" && page.redials === 0) {
-      end(page, "failed", "hung up immediately", { retryable: true });
+      end(page, "failed", sentence("hung-up-at-once"), { retryable: true });
       return;
     }
     const mayCallAgain = page.item.class === "emergency" && page.redials < MAX_REDIALS && !page.cancelReason;
@@ -389,7 +390,7 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     const { deliveryId } = page.item;
     const { state } = page;
     if (state === "waiting")
-      return end(page, reason === "expired" ? "expired" : "skipped", `${STOP_REASONS[reason]} before the call`, {
+      return end(page, reason === "expired" ? "expired" : "skipped", sentence(STOPPED_BEFORE_CALL[reason]), {
         inconclusive: true,
       });
     await hangUp(page);
@@ -398,14 +399,13 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
     const last = page.state;
     page.state = "over";
     if (last === "playing") outcome(deliveryId, "playing");
-    else if (state === "calling")
-      outcome(deliveryId, "expired", { reason: `${STOP_REASONS[reason]} before the device answered` });
+    else if (state === "calling") outcome(deliveryId, "expired", { reason: sentence(STOPPED_UNANSWERED[reason]) });
     else outcome(deliveryId, "accepted");
   };
 
   const startCall = (item: DeliveryItem): void => {
     if (!item.audio) {
-      outcome(item.deliveryId, "failed", { reason: "the device receives only audio", unsupported: true });
+      outcome(item.deliveryId, "failed", { reason: sentence("audio-only"), unsupported: true });
       return;
     }
     const held = pages.get(item.deliveryId);
@@ -466,15 +466,21 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
 /** The appliance could not place the call, or not send the audio. */
 const OURS = { retryable: true, inconclusive: true };
 class LocalError extends Error {}
-const EXPIRED = "expired before the call";
-const NO_SESSION = "the device answered no call";
-const HELD = "the device holds the call";
-const HUNG_UP = "the device hung up during the message";
-const NOT_ANSWERED = "ringing, but no auto-answer";
+const EXPIRED = sentence("expired");
+const NO_SESSION = sentence("no-session");
+const HELD = sentence("held");
+const HUNG_UP = sentence("hung-up");
+const NOT_ANSWERED = sentence("not-answered");
 
-const STOP_REASONS: Readonly<Record<StopRequest["reason"], string>> = {
-  aborted: "the message was cancelled",
-  expired: "the message expired",
-  preempted: "preempted by a higher priority",
-  ended: "the audio ended",
-};
+const STOPPED_BEFORE_CALL = {
+  aborted: "before-call-aborted",
+  expired: "before-call-expired",
+  preempted: "before-call-preempted",
+  ended: "before-call-ended",
+} as const satisfies Readonly<Record<StopRequest["reason"], string>>;
+const STOPPED_UNANSWERED = {
+  aborted: "unanswered-aborted",
+  expired: "unanswered-expired",
+  preempted: "unanswered-preempted",
+  ended: "unanswered-ended",
+} as const satisfies Readonly<Record<StopRequest["reason"], string>>;

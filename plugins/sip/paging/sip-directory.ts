@@ -1,6 +1,7 @@
 import type { DeliveryItem } from "#plugin-api";
 import type { SipBinding } from "../contact-bindings.ts";
 import type { SipRegistrar } from "../registrar.ts";
+import { sentence } from "../sentences.ts";
 import type { SipAccount } from "../sip-accounts.ts";
 import type { SipCredentials } from "../user-agent/digest.ts";
 import { type Hop, resolveHop, SipError } from "../user-agent/hop.ts";
@@ -39,10 +40,10 @@ export async function resolveDestinations(
   const given = attributes.SipUri || own || attributes.RegisteredContact;
   if (!given) {
     const problem = directory.registrar.problemOf(name);
-    throw new SipError(problem === null ? "not registered" : `not registered; the last registration: ${problem}`);
+    throw new SipError(problem === null ? sentence("not-registered") : sentence("not-registered-because", { problem }));
   }
   const uri = parseSipUri(given);
-  if (!uri) throw new SipError(`invalid SIP URI ${given.slice(0, 100)}`);
+  if (!uri) throw new SipError(sentence("uri-invalid", { uri: given.slice(0, 100) }));
   return [{ uri, hop: await resolveHop(uri), credentials }];
 }
 

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "#plugin-api";
+import { sentence } from "../sentences.ts";
 import { dialogRequest, sessionHeaders, sipRetryAfterMs } from "./call-messages.ts";
 import { CAPABILITIES, refuseExtensions, refuseMethod } from "./capabilities.ts";
 import { createSipDialog, type SipDialog, tagParameter } from "./dialog.ts";
@@ -141,7 +142,9 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, deps: 
     );
     if (hasProvisional) return;
     provisionalTimer?.cancel();
-    provisionalTimer = clock.after(PROVISIONAL_TIMEOUT_MS, () => fail({ status: null, reason: "no response" }));
+    provisionalTimer = clock.after(PROVISIONAL_TIMEOUT_MS, () =>
+      fail({ status: null, reason: sentence("no-response") }),
+    );
   };
 
   const handleProvisional = (response: SipResponse): void => {

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "#plugin-api";
+import { sentence } from "../sentences.ts";
 import type { Hop } from "./hop.ts";
 import {
   cseqOf,
@@ -108,7 +109,7 @@ export function createClientTransactions(deps: {
       };
       pending.set(key, entry);
       scheduleRetransmission(key, entry, T1_MS);
-      entry.end = clock.after(TRANSACTION_TIMEOUT_MS, () => fail(key, entry, "no response"));
+      entry.end = clock.after(TRANSACTION_TIMEOUT_MS, () => fail(key, entry, sentence("no-response")));
       send(hop, bytes).catch((error: Error) => fail(key, entry, error.message));
     },
     handleResponse(response) {
@@ -122,7 +123,7 @@ export function createClientTransactions(deps: {
           entry.again?.cancel();
           // The caller limits the ring time; this only prevents an endless wait.
           entry.end?.cancel();
-          entry.end = clock.after(MAX_RINGING_MS, () => fail(key, entry, "no response"));
+          entry.end = clock.after(MAX_RINGING_MS, () => fail(key, entry, sentence("no-response")));
         }
         entry.handlers.onProvisional?.(response);
       }

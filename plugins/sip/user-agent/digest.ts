@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { sentence } from "../sentences.ts";
 import { parseParameters, parseSipUri, splitUnquoted } from "./sip-uri.ts";
 
 export interface SipCredentials {
@@ -217,12 +218,13 @@ export function createDigestVerifier(deps: {
     if (!isCurrent(nonce, host)) return { isStale: true };
     const account = accountOf(user, passwordOf);
     if (!mayTry(account?.user ?? user, host)) return refuse(TOO_MANY_FAILURES);
-    if (account === null) return refuse("unknown account", true);
+    if (account === null) return refuse(sentence("unknown-account"), true);
     const proof = digestResponse({
       ...{ method, uri: digestUri, algorithm, realm, nonce, user, password: account.password },
       qop: qop === undefined ? null : { cnonce, nc },
     });
-    if (!isEqualSecret((params.get("response") ?? "").toLowerCase(), proof)) return refuse("wrong password", true);
+    if (!isEqualSecret((params.get("response") ?? "").toLowerCase(), proof))
+      return refuse(sentence("wrong-password"), true);
     return isUnused(nonce, qop === undefined ? 1 : Number.parseInt(nc, 16))
       ? { account: account.user }
       : { isStale: true };

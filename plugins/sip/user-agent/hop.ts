@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { isIPv4 } from "node:net";
+import { sentence } from "../sentences.ts";
 import type { SipUri } from "./sip-uri.ts";
 
 /** Transport protocols. */
@@ -44,7 +45,7 @@ async function resolveAddress(name: string): Promise<string> {
   try {
     return (await lookup(name, { family: 4 })).address;
   } catch {
-    throw new SipError(`host name ${name} not found`);
+    throw new SipError(sentence("host-unknown", { name }));
   }
 }
 

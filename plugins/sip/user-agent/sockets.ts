@@ -2,6 +2,7 @@ import type { Socket as UdpSocket } from "node:dgram";
 import { createConnection, type Server, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Clock } from "#plugin-api";
+import { sentence } from "../sentences.ts";
 import { type Hop, SipError } from "./hop.ts";
 
 const CONNECT_TIMEOUT_MS = 4_000;
@@ -23,10 +24,10 @@ export function connectToHop(
     const failed = (error: Error): void => {
       timer.cancel();
       socket.destroy();
-      reject(new SipError(`connection to ${host}:${port} failed: ${error.message}`));
+      reject(new SipError(sentence("connection-failed", { host: `${host}:${port}`, error: error.message })));
     };
     const timer = clock.after(CONNECT_TIMEOUT_MS, () =>
-      failed(new Error(`timed out after ${CONNECT_TIMEOUT_MS / 1_000} s`)),
+      failed(new Error(sentence("timed-out", { seconds: CONNECT_TIMEOUT_MS / 1_000 }))),
     );
     const options = { host, port, ...(name === undefined ? {} : { servername: name }) };
     const socket: Socket =

@@ -2,6 +2,7 @@ import { createSocket } from "node:dgram";
 import { createServer, isIPv4, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { addressTowards, type Clock, interfaceAddress, isOwnAddress, type OwnAddress } from "#plugin-api";
+import { sentence } from "../sentences.ts";
 import { type Hop, SipError, type SipProtocol } from "./hop.ts";
 import { parseSipMessage, type SipMessage } from "./sip-message.ts";
 import { bindToPort, connectToHop, listenOnPort } from "./sockets.ts";
@@ -196,14 +197,16 @@ export async function openSipTransports(deps: SipTransportDeps): Promise<SipTran
     ports,
     async send(hop, bytes) {
       if (deps.isTargetAllowed?.(hop.host) === false)
-        throw new SipError(`the address ${hop.host} is not in network.allowedTargets`);
+        throw new SipError(sentence("address-not-allowed", { host: hop.host }));
       if (hop.protocol !== "udp") {
         (await connect(hop)).socket.write(bytes);
         return;
       }
       await new Promise<void>((resolve, reject) =>
         udp.send(bytes, hop.port, hop.host, (error) =>
-          error ? reject(new SipError(`sending to ${hop.host} failed: ${error.message}`)) : resolve(),
+          error
+            ? reject(new SipError(sentence("sending-failed", { host: hop.host, error: error.message })))
+            : resolve(),
         ),
       );
     },

@@ -8,6 +8,8 @@ export function pluginTemplate(name: string): Readonly<Record<string, string>> {
     "config.ts": CONFIG,
     "index.ts": INDEX,
     "peer.ts": peerOf(name),
+    "sentences/en.json": `${JSON.stringify(SENTENCES.en, null, 2)}\n`,
+    "sentences/de.json": `${JSON.stringify(SENTENCES.de, null, 2)}\n`,
     "README.md": readmeOf(name),
     "tsconfig.json": `${JSON.stringify(typesOf(), null, 2)}\n`,
   };
@@ -39,6 +41,7 @@ function typesOf(): object {
       noEmit: true,
       allowImportingTsExtensions: true,
       skipLibCheck: true,
+      resolveJsonModule: true,
       paths: { "#plugin-api": [fileURLToPath(api)] },
     },
   };
@@ -58,8 +61,17 @@ export const profile = {
 };
 `;
 
-const INDEX = `import { type DeliveryItem, definePlugin, type PluginContext } from "#plugin-api";
+const SENTENCES = {
+  en: { "url.missing": "the device has no attribute Url", "device.refused": "the device responded with {status}" },
+  de: { "url.missing": "das Gerät hat kein Attribut Url", "device.refused": "das Gerät antwortete mit {status}" },
+};
+
+const INDEX = `import { type DeliveryItem, definePlugin, defineSentences, type PluginContext } from "#plugin-api";
 import config from "./config.ts";
+import en from "./sentences/en.json" with { type: "json" };
+
+/** Reasons for people; Carillon shows them in the languages of sentences/. */
+const sentence = defineSentences(en);
 
 type Settings = { token: string | null; timeoutMs: number };
 
@@ -79,7 +91,7 @@ async function deliver(ctx: Pick<PluginContext, "fetch" | "outcome">, settings: 
   const { deliveryId, device, text } = item;
   if (item.reached) return;
   const url = device.attributes.Url;
-  if (!url) return ctx.outcome(deliveryId, "failed", { reason: "the device has no attribute Url", retryable: false });
+  if (!url) return ctx.outcome(deliveryId, "failed", { reason: sentence("url.missing"), retryable: false });
   const headers: Record<string, string> = { "content-type": "application/json" };
   if (settings.token) headers.authorization = \`Bearer \${settings.token}\`;
   try {
@@ -87,7 +99,7 @@ async function deliver(ctx: Pick<PluginContext, "fetch" | "outcome">, settings: 
     const response = await ctx.fetch(url, { method: "POST", headers, body, timeoutMs: settings.timeoutMs });
     // A response proves that the device accepted the message, not that anybody read it.
     if (response.status < 300) return ctx.outcome(deliveryId, "accepted");
-    ctx.outcome(deliveryId, "failed", { reason: \`the device responded with \${response.status}\`, retryable: response.status >= 500 });
+    ctx.outcome(deliveryId, "failed", { reason: sentence("device.refused", { status: response.status }), retryable: response.status >= 500 });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     ctx.outcome(deliveryId, "failed", { reason, retryable: true });
@@ -151,6 +163,8 @@ A 2xx response means \`accepted\`. The device can't confirm that anybody read th
 - \`config.ts\`: its settings, and those that notification profiles have for it. It imports nothing but \`#plugin-api\`.
 - \`index.ts\`: the plugin. It imports its own files, \`#plugin-api\`, modules of Node and the packages that plugin.json names
   (from a \`node_modules\` folder here; they are compiled in).
+- \`sentences/en.json\`, \`sentences/de.json\`: reasons and status texts by code, in ICU MessageFormat. \`defineSentences\` renders
+  the English text; Carillon reads its code and parameters and shows the translation.
 - \`peer.ts\`: a device that accepts everything and confirms nothing. The plugin must not report more than the device proves.
 - \`tsconfig.json\`: types for your editor.
 

@@ -1,4 +1,4 @@
-import { readSentences } from "../../lib/sentences/sentences.ts";
+import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import { EMERGENCY_KINDS } from "../../readiness/emergencies.ts";
 import { type EmergencyReadiness, READINESS_STATES } from "../../readiness/readiness.ts";
 import { sentencesField } from "../../resources/sentence-field.ts";
@@ -51,13 +51,15 @@ export const emergencyActions: readonly Action[] = [
     // Limited to the rows that the user may see.
     permission: "anyone",
     async handle({ deps, by }) {
-      return jsonResponse({ emergencies: deps.readiness.list(by.scope).map(present) });
+      return jsonResponse({
+        emergencies: deps.readiness.list(by.scope).map((each) => present(each, deps.plugins.sentences)),
+      });
     },
   },
 ];
 
-function present({ testedAt, assessedAt, ...readiness }: EmergencyReadiness) {
-  const problemSentences = readSentences(readiness.problems);
+function present({ testedAt, assessedAt, ...readiness }: EmergencyReadiness, sentences: SentenceReader) {
+  const problemSentences = sentences.readAll(readiness.problems);
   return {
     ...readiness,
     problemSentences,

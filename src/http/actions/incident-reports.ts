@@ -2,8 +2,11 @@ import { Readable } from "node:stream";
 import { buildIncidentRecord, userNamesById } from "../../incidents/incident-record.ts";
 import { buildRoster } from "../../incidents/incident-roster.ts";
 import { buildTimeline, incidentNotifications } from "../../incidents/incident-timeline.ts";
+import { type SentenceLanguage, sentenceLanguage } from "../../lib/sentences/sentences.ts";
 import incidents from "../../resources/incidents/incidents.ts";
+import users from "../../resources/people/users.ts";
 import { computed, text, timestamp, uuid } from "../../schema/field.ts";
+import { acceptedLanguage } from "../../web-pages/accept-language.ts";
 import { INCIDENT_REPORT_HEADERS, renderIncidentReport } from "../../web-pages/incident-report-page.ts";
 import { requestedTimeZone } from "../../web-pages/local-time.ts";
 import { type Action, type ApiRequest, jsonResponse, requireVisibleRow } from "../action.ts";
@@ -44,11 +47,11 @@ export const incidentReportActions: readonly Action[] = [
       const incident = incidentOf(request);
       const messages = incidentNotifications(incident, request.by.scope.domainVisibility, store);
       const entries = await buildTimeline(incident, messages, { reader: store, clock });
-      const users = userNamesById(
+      const names = userNamesById(
         store,
         entries.map(({ userId }) => userId),
       );
-      return jsonResponse({ data: presentTimeline(entries, users) });
+      return jsonResponse({ data: presentTimeline(entries, names, request.deps.plugins.sentences) });
     },
   },
   {
@@ -72,17 +75,26 @@ export const incidentReportActions: readonly Action[] = [
     query: TIME_ZONE_QUERY,
     response: { kind: "members", fields: INCIDENT_REPORT_FIELDS },
     async handle(request) {
-      return { body: Readable.from(writeIncidentReportJson(reportPieces(request), zoneOf(request))) };
+      return {
+        body: Readable.from(
+          writeIncidentReportJson(reportPieces(request), zoneOf(request), request.deps.plugins.sentences),
+        ),
+      };
     },
   },
   {
     method: "get",
     at: "incidents/{incidentId}/report/page",
-    doc: "Returns the report as a printable page, in local time.",
+    doc: "Returns the report as a printable page, in local time and in the language of the user's account or browser.",
     query: TIME_ZONE_QUERY,
     response: { kind: "page" },
     async handle(request) {
-      const body = Readable.from(renderIncidentReport(reportPieces(request), zoneOf(request), request.deps.bells.data));
+      const { bells, plugins } = request.deps;
+      const options = {
+        ...{ timeZone: zoneOf(request), data: bells.data },
+        ...{ sentences: plugins.sentences, language: languageOf(request) },
+      };
+      const body = Readable.from(renderIncidentReport(reportPieces(request), options));
       return { type: "text/html; charset=utf-8", headers: INCIDENT_REPORT_HEADERS, body };
     },
   },
@@ -96,6 +108,13 @@ function reportPieces(request: ApiRequest) {
 
 function zoneOf({ deps, query }: ApiRequest): string {
   return requestedTimeZone(textParameter(query, "timeZone"), deps.bells.ownZone());
+}
+
+/** Language of the account; of the browser, where the account has none. */
+function languageOf({ deps, by, header }: ApiRequest): SentenceLanguage {
+  const { userId } = by.actor;
+  const preferred = userId === null ? null : (deps.store.get(users, userId)?.preferredLanguage ?? null);
+  return sentenceLanguage(preferred) ?? acceptedLanguage(header("accept-language"));
 }
 
 function incidentOf(request: ApiRequest) {

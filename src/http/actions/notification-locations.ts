@@ -141,8 +141,9 @@ export const notificationLocationActions: readonly Action[] = [
     response: { kind: "members", fields: FLOORS },
     permission: "anyone",
     async handle(request) {
-      const { store, clock } = request.deps;
-      return jsonResponse({ ...(await devicesByRoom(requireReadable(request, "devices").pk, store, clock)) });
+      const { store, clock, plugins } = request.deps;
+      const { pk } = requireReadable(request, "devices");
+      return jsonResponse({ ...(await devicesByRoom(pk, { reader: store, clock, sentences: plugins.sentences })) });
     },
   },
   {

@@ -4,8 +4,10 @@ import type {
   IncidentRecordMessage,
 } from "../../incidents/incident-record.ts";
 import type { TimelineEntry } from "../../incidents/incident-timeline.ts";
+import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import { DEVICE_OUTCOMES } from "../../resources/notifications/device-outcomes.ts";
 import { OUTCOME_COUNTS } from "../../resources/notifications/progress-fields.ts";
+import { sentenceField } from "../../resources/sentence-field.ts";
 import { computed, integer, object, option, text, timestamp, uuid } from "../../schema/field.ts";
 
 const REQUIRED = { required: true } as const;
@@ -33,6 +35,7 @@ export const TIMELINE_ENTRY_FIELDS = {
     of: text("A name.", { ...TEXT, ...REQUIRED }),
   }),
   words: text("Text of the entry.", TEXT),
+  wordsSentence: sentenceField("Text"),
 };
 
 const DELIVERY = {
@@ -101,6 +104,7 @@ const CLOSING = { nothing: "", devices: '],"people":[]}', people: "]}" } as cons
 export async function* writeIncidentReportJson(
   chunks: AsyncIterable<IncidentRecordChunk>,
   timeZone: string,
+  sentences: SentenceReader,
 ): AsyncGenerator<string> {
   let users: IncidentRecordHead["users"] = new Map();
   let open: keyof typeof CLOSING = "nothing";
@@ -108,7 +112,7 @@ export async function* writeIncidentReportJson(
   for await (const chunk of chunks) {
     if (chunk.kind === "head") {
       users = chunk.head.users;
-      yield `${headText(chunk.head, timeZone)},"messages":[`;
+      yield `${headText(chunk.head, timeZone, sentences)},"messages":[`;
     } else if (chunk.kind === "message") {
       yield `${CLOSING[open]}${open === "nothing" ? "" : ","}${messageText(chunk.message, users)},"deliveries":[`;
       open = "devices";
@@ -128,16 +132,19 @@ export async function* writeIncidentReportJson(
 export function presentTimeline(
   entries: readonly TimelineEntry[],
   users: IncidentRecordHead["users"],
+  sentences: SentenceReader,
 ): Record<string, unknown>[] {
   return entries.map(({ at, kind, what, notificationId, userId, ...rest }) => {
+    const wordsSentence = kind === "diary" && rest.words ? sentences.read(rest.words) : null;
     const userName = userId === null ? null : (users.get(userId) ?? null);
-    return { at: isoText(at), kind, what, notificationId, userId, userName, ...rest };
+    return { at: isoText(at), kind, what, notificationId, userId, userName, ...rest, wordsSentence };
   });
 }
 
 function headText(
   { incident, plan, site, madeAt, total, timeline, users }: IncidentRecordHead,
   timeZone: string,
+  sentences: SentenceReader,
 ): string {
   const { id, name, drill, createdAt, endedAt, startedById } = incident;
   const startedBy = startedById === null ? null : (users.get(startedById) ?? null);
@@ -147,7 +154,7 @@ function headText(
     madeAt: isoText(madeAt),
     timeZone,
     total,
-    timeline: presentTimeline(timeline, users),
+    timeline: presentTimeline(timeline, users, sentences),
   };
   return JSON.stringify(head).slice(0, -1);
 }

@@ -1,3 +1,4 @@
+import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import type { AccessScope, PresentContext, Store } from "../../store/store.ts";
@@ -36,6 +37,7 @@ export function compileEmbed(
   deps: {
     catalogue: Catalogue;
     store: Store;
+    sentences: SentenceReader;
     /** Resolves in the next turn of the event loop that belongs to this work. */
     nextTurn(): Promise<void>;
     representationOf(resource: AnyResource): { write: RowWriter; hide: HideReferences };
@@ -92,10 +94,12 @@ async function addRelation(
 /** Reads related rows by id and serializes each once. */
 function createRelatedReader({
   store,
+  sentences,
   nextTurn,
   representationOf,
 }: {
   store: Store;
+  sentences: SentenceReader;
   /** Resolves in the next turn of the event loop that belongs to this work. */
   nextTurn(): Promise<void>;
   representationOf(resource: AnyResource): { write: RowWriter; hide: HideReferences };
@@ -126,6 +130,7 @@ function createRelatedReader({
       // The `present` hook may hide stored values (such as plugin secrets), so it also runs for related rows.
       const extras = present?.(rows as never, {
         reader: store,
+        sentences,
         scope,
         query: {},
         params: {},

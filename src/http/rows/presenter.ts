@@ -52,7 +52,7 @@ const CHUNK_ROWS = 100;
 const NO_FILE_URL = undefined;
 
 /** Compiles representations, embeds and list parameters of all resources. */
-export function createPresenter({ catalogue, store, clock }: ApiDeps, base: string): Presenter {
+export function createPresenter({ catalogue, store, clock, plugins: { sentences } }: ApiDeps, base: string): Presenter {
   const isoText = createIsoFormatter();
   const nextTurn = createTurnQueue(clock);
   const compiled = new Map<string, Compiled>();
@@ -62,7 +62,7 @@ export function createPresenter({ catalogue, store, clock }: ApiDeps, base: stri
     compiled.set(resource.name, {
       write: compileRowWriter(resource, isoText),
       hide: compileReferenceHiding(resource, { catalogue, store }),
-      embed: compileEmbed(resource, { catalogue, store, nextTurn, representationOf }),
+      embed: compileEmbed(resource, { catalogue, store, sentences, nextTurn, representationOf }),
       listQuery: compileListParameters(resource),
     });
   }
@@ -88,6 +88,7 @@ export function createPresenter({ catalogue, store, clock }: ApiDeps, base: stri
       const chunk = rows.slice(from, from + CHUNK_ROWS);
       const extras = present?.(chunk as never, {
         reader: store,
+        sentences,
         scope: by.scope,
         query,
         params,

@@ -2,6 +2,8 @@
 export interface SentenceReference {
   code: string;
   params: Readonly<Record<string, string | number | readonly (SentenceReference | string)[]>>;
+  /** The sentence in other languages, where the core's catalogue lacks it. */
+  translations?: Readonly<Record<string, string>>;
 }
 
 /** Renders a sentence of the catalogue of a language. */

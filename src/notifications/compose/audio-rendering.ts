@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { CallerError, UpstreamError } from "../../lib/errors.ts";
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import { type AudioSpec, audioSpecHash, type WavSource } from "../../media/audio-renderer.ts";
 import type { RenderedAudio } from "../../media/rendered-audio.ts";
 import { DRILL_SIGNAL } from "../../media/tone-segments.ts";
@@ -31,7 +32,6 @@ type LivePageStatus = Pick<NotificationRow, "id" | "initiationSourceType" | "str
 export const LIVE_PAGE = "live-page";
 
 /** Ends every remark about audio that could not be made. */
-export const WITHOUT_SOUND_SUFFIX = "The message is sent without this audio.";
 
 /** A live page that has not been spoken to its end: it has no other audio. */
 function isLivePageInProgress({ initiationSourceType, streamEndedAt, retriedAt }: LivePageStatus): boolean {
@@ -41,7 +41,7 @@ function isLivePageInProgress({ initiationSourceType, streamEndedAt, retriedAt }
 /** Prepared audio, null when nothing is audible; `faults` lists what had to be left out, as text for people. */
 export interface PreparedAudio {
   renderedAudio: RenderedAudio | null;
-  remarks: string[];
+  remarks: Sentence[];
 }
 
 export interface AudioRenderingDeps {
@@ -59,7 +59,7 @@ export interface AudioRenderingDeps {
 function audioCandidates(
   message: AudibleMessage,
   { store: { files }, speech }: AudioRenderingDeps,
-  remarks: string[],
+  remarks: Sentence[],
 ): AudioSpec[] {
   const { repetitions, repetitionPauseMs, repeatIndefinitely, isAudible } = parseSendingProfile(message);
   if (!isAudible) return [];
@@ -85,19 +85,17 @@ function audioCandidates(
 function announcementsOf(
   message: SpeakableMessage,
   speech: AudioRenderingDeps["speech"],
-  remarks: string[],
+  remarks: Sentence[],
 ): WavSource[] {
   try {
     const word = speech?.drillAnnouncement(message);
     if (word) return [{ sha256: word.key, read: () => word.speak() }, drillSignal()];
-    remarks.push(NO_DRILL_ANNOUNCEMENT);
+    remarks.push(sentence("activity.drill-signal"));
   } catch (error) {
-    remarks.push(`${messageOf(error)} ${NO_DRILL_ANNOUNCEMENT}`);
+    remarks.push(sentence("activity.drill-signal-because", { problem: messageOf(error) }));
   }
   return [drillSignal()];
 }
-
-const NO_DRILL_ANNOUNCEMENT = "A signal announces the drill, since no speech engine is available.";
 
 function drillSignal(): WavSource {
   const wav = encodeWav(renderSegments(DRILL_SIGNAL));
@@ -108,17 +106,21 @@ function drillSignal(): WavSource {
 function speechOf(
   message: AudibleMessage,
   speech: AudioRenderingDeps["speech"],
-  remarks: string[],
+  remarks: Sentence[],
 ): AudioSpec["recording"] {
   if ((message.ttsType ?? "none") === "none") return null;
   try {
     const speaking = speech?.synthesize(message) ?? null;
-    if (!speech) remarks.push(`No speech engine is available. ${WITHOUT_SOUND_SUFFIX}`);
+    if (!speech) remarks.push(withoutAudio(sentence("activity.no-speech")));
     return speaking && { sha256: speaking.key, read: () => speaking.speak() };
   } catch (error) {
-    remarks.push(`${messageOf(error)} ${WITHOUT_SOUND_SUFFIX}`);
+    remarks.push(withoutAudio(messageOf(error)));
     return null;
   }
+}
+
+function withoutAudio(problem: string): Sentence {
+  return sentence("activity.without-audio", { problem });
 }
 
 /** Until the message expires, at most ten minutes. */
@@ -128,7 +130,7 @@ function fillMs({ expiration }: AudibleMessage): number {
 
 /** Renders a message's audio. Never rejects: what cannot be made is left out and listed in `faults`. */
 export async function prepareAudio(message: AudibleMessage, deps: AudioRenderingDeps): Promise<PreparedAudio> {
-  const remarks: string[] = [];
+  const remarks: Sentence[] = [];
   if (isLivePageInProgress(message))
     return { renderedAudio: deps.livePages?.renderedAudioOf(message.id) ?? null, remarks };
   for (const spec of audioCandidates(message, deps, remarks)) {
@@ -136,7 +138,7 @@ export async function prepareAudio(message: AudibleMessage, deps: AudioRendering
       const renderedAudio = await deps.audio.prepare(spec);
       return { renderedAudio: renderedAudio.packets > 0 ? renderedAudio : null, remarks: [...new Set(remarks)] };
     } catch (error) {
-      remarks.push(`${messageOf(error)} ${WITHOUT_SOUND_SUFFIX}`);
+      remarks.push(withoutAudio(messageOf(error)));
       deps.log.error(
         { event: "audio.preparation_failed", err: error, tone: spec.tone },
         "Audio of a message could not be prepared.",

@@ -1,3 +1,4 @@
+import { type SentenceLanguage, sentence, translateSentence } from "../../lib/sentences/sentences.ts";
 import type { DeliveryItem } from "../../plugin-api/index.ts";
 import type { NotificationRow } from "./message-builder.ts";
 
@@ -6,10 +7,14 @@ const SHORT_CHARACTERS = 100;
 
 /**
  * The texts that a device may show. `short` is the subject with as much of the body as fits, on one line, cut between
- * words if possible. Every text of a drill begins with "DRILL".
+ * words if possible. Every text of a drill begins with "DRILL", in the language.
  */
-export function deliveryText(message: Pick<NotificationRow, "subject" | "body" | "drill">): DeliveryItem["text"] {
-  const subject = `${message.drill ? "DRILL: " : ""}${message.subject ?? ""}`;
+export function deliveryText(
+  message: Pick<NotificationRow, "subject" | "body" | "drill">,
+  language: SentenceLanguage = "en",
+): DeliveryItem["text"] {
+  const given = message.subject ?? "";
+  const subject = message.drill ? translateSentence(sentence("message.drill", { subject: given }), language) : given;
   const body = message.body ?? "";
   const whole = [subject, body].map(oneLine).filter((part) => part !== "");
   return { subject, body, short: truncate(whole.join(" - "), SHORT_CHARACTERS) };

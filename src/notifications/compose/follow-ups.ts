@@ -1,4 +1,5 @@
 import { ConflictError, invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import incidents from "../../resources/incidents/incidents.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import type { RowOf } from "../../schema/resource.ts";
@@ -96,7 +97,9 @@ export function composeAllClear(
   const subject = text.subject || row.allClearSubject;
   const body = text.body || row.allClearBody;
   return {
-    subject: subject || [...`All clear: ${row.subject ?? ""}`].slice(0, MAX_SUBJECT_LENGTH).join(""),
+    subject:
+      subject ||
+      [...sentence("message.all-clear", { subject: row.subject ?? "" })].slice(0, MAX_SUBJECT_LENGTH).join(""),
     ...(body ? { body } : {}),
     alertTone: "all-clear1",
     priority: row.priority ?? "normal",

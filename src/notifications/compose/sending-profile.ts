@@ -107,6 +107,9 @@ const ONPREM_SETTINGS = {
   }),
 };
 
+/** `initiationSourceType` of the notice that a message waited too long. */
+export const QUEUED_FAILURE = "queued-failure";
+
 /** Setting with the group that is notified of messages that waited too long. */
 export const QUEUED_FAILURE_GROUP = "queuedFailureRecipientGroup" satisfies keyof typeof ONPREM_SETTINGS;
 

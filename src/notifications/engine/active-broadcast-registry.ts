@@ -3,6 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import type { Events } from "../../lib/events.ts";
 import type { Log } from "../../lib/log.ts";
+import { sentenceLanguage } from "../../lib/sentences/sentences.ts";
 import { declineLink, MAY_DECLINE_SQL } from "../../people/opt-outs.ts";
 import type { AudioTarget, DeliveryItem } from "../../plugin-api/index.ts";
 import type { ActorContext, Store, StoreReader } from "../../store/store.ts";
@@ -176,17 +177,24 @@ function createItems(
     recipientName,
     options,
     mayDecline,
+    language,
   }: UserDeviceRow): NonNullable<DeliveryItem["recipient"]> => ({
     id: recipientId,
     name: recipientName,
     answers: options === null ? null : { options: JSON.parse(options), url: answerLink(recipientId, baseUrl(), store) },
     ...(mayDecline ? { declineUrl: declineLink(recipientId, baseUrl(), store) } : {}),
+    ...(language === null ? {} : { language }),
   });
   const holds = startOffsetsByModel(store);
   return batch.map((delivery) => {
     const row = devices.get(delivery.device ?? 0) ?? groups.get(delivery.pk);
     const own = userDevices.get(delivery.pk);
-    if (own) return { ...delivery.owner.createItem(delivery, deviceOf(own)), recipient: recipientOf(own) };
+    if (own) {
+      const item = delivery.owner.createItem(delivery, deviceOf(own));
+      const language = sentenceLanguage(own.language);
+      const text = language === null ? item.text : delivery.owner.textIn(language);
+      return { ...item, text, recipient: recipientOf(own) };
+    }
     return row ? withStartOffset(delivery, delivery.owner.createItem(delivery, deviceOf(row)), holds) : null;
   });
 }
@@ -214,14 +222,17 @@ interface UserDeviceRow extends DeviceRow {
   options: string | null;
   /** 1 where recipients may opt out of messages like this one. */
   mayDecline: number;
+  /** Preferred language of the person. */
+  language: string | null;
 }
 
 const DEVICES = `SELECT d.pk AS key, d.id, d.device_identifier AS deviceIdentifier, d.attributes
   FROM json_each(?) asked JOIN devices d ON d.pk = asked.value`;
 const USER_DEVICES = `SELECT l.pk AS key, d.id, coalesce(d.device_identifier, '') AS deviceIdentifier,
     json_object('Type', d.type, 'ClientIdentifier', coalesce(d.client_identifier, '')) AS attributes,
-    r.id AS recipientId, r.name AS recipientName, c.options, ${MAY_DECLINE_SQL} AS mayDecline
+    r.id AS recipientId, r.name AS recipientName, c.options, ${MAY_DECLINE_SQL} AS mayDecline, u.preferred_language AS language
   FROM json_each(?) asked JOIN deliveries l ON l.pk = asked.value JOIN user_devices d ON d.pk = l.user_device_pk
+    LEFT JOIN users u ON u.pk = d.user_pk
     JOIN notification_recipients r ON r.notification_pk = l.notification_pk AND r.user_pk = d.user_pk
     JOIN notifications n ON n.pk = l.notification_pk
     LEFT JOIN message_templates t ON t.pk = n.message_template_pk

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
+import type { SentenceLanguage } from "../../lib/sentences/sentences.ts";
 import type { AudioTarget, DeliveryItem } from "../../plugin-api/index.ts";
 import type { BroadcastAudio } from "./broadcast-audio.ts";
 import type { Delivery } from "./delivery.ts";
@@ -14,6 +15,8 @@ export interface ActiveBroadcastDeps {
   dispatcher: Dispatcher;
   ledger: DeliveryLedger;
   shared: SharedItem;
+  /** The message's text in a language of its recipients. */
+  textIn(language: SentenceLanguage): DeliveryItem["text"];
   /** Epoch ms until which people may be called. */
   callsUntil: number;
   /** The message's settings for a provider. */

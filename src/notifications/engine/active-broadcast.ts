@@ -1,4 +1,4 @@
-import type { Sentence } from "../../lib/sentences/sentences.ts";
+import type { Sentence, SentenceLanguage } from "../../lib/sentences/sentences.ts";
 import type { AudioTarget, DeliveryItem } from "../../plugin-api/index.ts";
 import {
   abandonWaiting,
@@ -64,6 +64,8 @@ export interface ActiveBroadcast extends DeliveryOwner {
   startAt(at: number): void;
   /** Ends deliveries that still wait for an on-premises device, with this reason; returns their number. */
   abandonWaiting(reason: Sentence): number;
+  /** The text in a language of its recipients. */
+  textIn(language: SentenceLanguage): DeliveryItem["text"];
   /** The audio has been sent. */
   handleAudioEnd(): void;
   /** Resolves when every device was asked once and the audio has started. */
@@ -131,6 +133,7 @@ export function createActiveBroadcast(deps: ActiveBroadcastDeps): ActiveBroadcas
       if (devices.size > 0) watchListeners(state);
     },
     createItem: (delivery, device) => createItem(state, delivery, device),
+    textIn: deps.textIn,
     handleOutcome: (delivery, outcome) => handleDeliveryOutcome(state, delivery, outcome),
     hasPendingStreams: () => openDeliveries(state).some((delivery) => isStreamPending(delivery, clock.now())),
     wouldBeMissed: (endsAt) => wouldBeMissed(state, endsAt),

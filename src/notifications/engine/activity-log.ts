@@ -1,3 +1,4 @@
+import type { Sentence } from "../../lib/sentences/sentences.ts";
 import notificationActivities from "../../resources/notifications/notification-activities.ts";
 import type { RowOf, SystemValues } from "../../schema/resource.ts";
 import type { ActorContext, Transaction } from "../../store/store.ts";
@@ -8,10 +9,13 @@ export type ActivityRow = RowOf<typeof notificationActivities>;
 /** What a user says about the end of a message, such as a comment. */
 export type ActivityDetails = Readonly<Record<string, unknown>>;
 
-/** Content of an entry; `details` holds plain values, its `message` is text for people. */
+/** Plain values of an entry; `message` or `reason` is its text for people. */
+export type ActivityValues = Readonly<Record<string, unknown>> & { message?: Sentence; reason?: Sentence | null };
+
+/** Content of an entry. */
 export type ActivityEntry = Pick<ActivityRow, "notificationId" | "type"> &
   Partial<Pick<ActivityRow, "userId" | "endpointId" | "readStatus" | "confirmationOption">> & {
-    details?: Readonly<Record<string, unknown>>;
+    details?: ActivityValues;
   };
 
 /** Adds an entry to a notification's activity log, and counts it. */

@@ -1,5 +1,6 @@
 import { yieldToEventLoop } from "../../lib/clock.ts";
 import { BugError } from "../../lib/errors.ts";
+import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import { within } from "../../lib/waits.ts";
 import type { RenderedAudio } from "../../media/rendered-audio.ts";
@@ -7,8 +8,10 @@ import type { Streamer } from "../../media/streamer.ts";
 import type { DeliveryItem } from "../../plugin-api/index.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import { imagePathOf, renderedAudioFor } from "../compose/audio-rendering.ts";
+import { deliveryText } from "../compose/delivery-text.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 import { parseEffectiveSettings, parseSendingProfile } from "../compose/sending-profile.ts";
+import { translateServerText } from "../compose/server-text.ts";
 import { hasPendingRecipients } from "../recipients/deferred-recipients.ts";
 import { type ActiveBroadcast, createActiveBroadcast } from "./active-broadcast.ts";
 import type { ActiveBroadcastRegistry } from "./active-broadcast-registry.ts";
@@ -46,6 +49,8 @@ export interface BroadcastActivatorDeps extends PipelineStageDeps {
   networkInterface: string | null;
   /** TTL of multicast packets. */
   ttl: number;
+  /** Reads the sentences of the server and of plugins. */
+  sentences: Pick<SentenceReader, "translate">;
   ledger: DeliveryLedger;
   activeBroadcasts: ActiveBroadcastRegistry;
   holds: HoldRegistry;
@@ -209,6 +214,7 @@ async function createFromRow(
     dispatcher: activeBroadcasts.dispatcher,
     ledger: deps.ledger,
     shared: createSharedItem(row, row.notAfter ?? row.createdAt, imagePathOf(row, store.files)),
+    textIn: (language) => deliveryText(translateServerText(row, deps.sentences, language), language),
     callsUntil: callsUntil(row),
     settingsFor: settingsByProvider(row, deps.providers),
     // A late bell tells the wrong time.
@@ -332,7 +338,7 @@ async function openMulticastGroup(
 async function logActivity(
   row: NotificationRow,
   type: "broadcast-failed" | "info",
-  message: string,
+  message: Sentence,
   { store, by, endpointId, log }: BroadcastActivatorDeps,
 ): Promise<void> {
   await store
@@ -349,7 +355,7 @@ async function logActivity(
 }
 
 /** The ledger shows which devices play, but not the gap in what they played. */
-function gapMessage({ t0 }: NotificationRow, now: number): string {
+function gapMessage({ t0 }: NotificationRow, now: number): Sentence {
   const second = Math.max(1, Math.round((now - (t0 ?? now)) / 1_000));
   return sentence("activity.audio-resumed", { second });
 }

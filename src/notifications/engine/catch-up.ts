@@ -1,3 +1,4 @@
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import type { StoreReader, Transaction } from "../../store/store.ts";
 import { LIVE_PAGE } from "../compose/audio-rendering.ts";
@@ -121,7 +122,7 @@ function catchUp(
 ): boolean {
   const row = tx.get(notifications, due.notificationId);
   if (!row) return false;
-  const log = (message: string): void => {
+  const log = (message: Sentence): void => {
     const values = { notificationId: row.id, type: "info" as const, endpointId: deps.endpointId() };
     addActivity(tx, { ...values, details: { message, devices: count } }, deps.by);
   };
@@ -129,7 +130,7 @@ function catchUp(
   const reason = stopReason(tx, row, now);
   if (reason !== null || (row.stage === "settled" && !hasUnheardDevices(tx, row))) {
     const isWorthLogging = reason !== null && attempt > 1 && count > 0;
-    if (completeTimer(tx, due) && isWorthLogging) log(`No longer sent again to ${devices(count)}: ${reason}`);
+    if (completeTimer(tx, due) && isWorthLogging) log(sentence("activity.catch-up-stopped", { count, reason }));
     return false;
   }
   const delayMs = delayOf(withoutAudio > 0 ? TEXT_ONLY_AFTER_MS : SILENT_AFTER_MS, attempt);
@@ -140,7 +141,7 @@ function catchUp(
     return false;
   }
   if (!completeTimer(tx, due)) return false;
-  log(`Sent again automatically to ${devices(count)}: not heard there so far.`);
+  log(sentence("activity.catch-up", { count }));
   reopenPipeline(tx, row, { goesAgainTo: "unheard", repeatNumber: row.repeatNumber }, now, deps.by);
   scheduleTimer(tx, row, { kind: "catch-up", ref: String(attempt + 1), at: now + STILL_SENDING_MS });
   return true;
@@ -150,21 +151,17 @@ function delayOf(delaysMs: readonly number[], attempt: number): number {
   return delaysMs[Math.min(attempt, delaysMs.length) - 1] ?? 0;
 }
 
-function devices(count: number): string {
-  return count === 1 ? "1 device" : `${count} devices`;
-}
-
 /** Why a message is not sent again automatically, as text; null while it is. */
-function stopReason(reader: StoreReader, row: NotificationRow, now: number): string | null {
+function stopReason(reader: StoreReader, row: NotificationRow, now: number): Sentence | null {
   const stopped = cancellationReason(row, now);
-  if (stopped !== null) return stopped === "aborted" ? "The message was ended by a user." : "The message has expired.";
-  if (row.expiresAt === null && now >= lastAttemptAt(row)) return "Its time is over.";
+  if (stopped !== null) return sentence(stopped === "aborted" ? "delivery.aborted" : "delivery.expired");
+  if (row.expiresAt === null && now >= lastAttemptAt(row)) return sentence("activity.time-over");
   if (row.alertTone?.startsWith("all-clear")) {
     const sql = `SELECT 1 FROM notifications f WHERE f.pk > ? AND f.priority_level = 0 AND ${WAS_SENT_SQL}
       AND f.drill = ? AND coalesce(f.alert_tone, '') NOT LIKE 'all-clear%' LIMIT 1`;
-    return reader.one(sql, row.pk, Number(row.drill)) ? "Another emergency was sent since." : null;
+    return reader.one(sql, row.pk, Number(row.drill)) ? sentence("activity.newer-emergency") : null;
   }
-  return reader.one(ENDED_SQL, row.pk) ? "The emergency is over." : null;
+  return reader.one(ENDED_SQL, row.pk) ? sentence("activity.emergency-over") : null;
 }
 
 /** Appliances do not carry out messages of the cloud after their deadline. */

@@ -75,7 +75,7 @@ const describeProblem = (provider: string, state: keyof typeof PROVIDER_PROBLEMS
 
 /** The channels that rows of a message could not be given to, with the reason. */
 export function findUnreachedChannels(reader: StoreReader, { pk }: Pick<NotificationRow, "pk">): UnreachedChannels {
-  const found = reader.all<{ provider: string; reason: string }>(
+  const found = reader.all<{ provider: string; reason: Sentence }>(
     `SELECT DISTINCT provider, reason FROM deliveries WHERE notification_pk = ? AND level IN ${UNREACHED_LEVELS_SQL}
        AND ended_at IS NOT NULL AND reason IN ${PROVIDER_PROBLEMS_SQL}`,
     pk,

@@ -25,8 +25,8 @@ export interface DeliveryProviders {
   stop(provider: string, request: StopRequest): void;
 }
 
-/** The devices to leave out, or why the filter gave no answer, as text for people. */
-export type FilterOutcome = { excluded: readonly string[]; reason?: string } | { problem: string };
+/** The devices to leave out, or why the filter gave no answer. */
+export type FilterOutcome = { excluded: readonly string[]; reason?: string } | { problem: Sentence };
 
 /** Extensions that narrow the devices of messages; implemented by the plugin host. */
 export interface DeviceFilters {

@@ -1,4 +1,4 @@
-import type { Sentence } from "../../lib/sentences/sentences.ts";
+import type { Sentence, SentenceLanguage } from "../../lib/sentences/sentences.ts";
 import type { DeliveryItem, OutcomeDetails } from "../../plugin-api/index.ts";
 import type { DeliveryLevel } from "../../resources/notifications/delivery-levels.ts";
 import type { DeliveryOutcome } from "./delivery-providers.ts";
@@ -17,6 +17,8 @@ export type EndLevel = "failed" | "skipped" | "expired";
 /** The active broadcast that a delivery belongs to. */
 export interface DeliveryOwner {
   readonly id: string;
+  /** The message's text in a language of its recipients. */
+  textIn(language: SentenceLanguage): DeliveryItem["text"];
   /** Waits for a device that another message holds, instead of being skipped; a bell does so until its time. */
   readonly canQueue: boolean;
   /** True when a delivery takes its device from a less urgent message. */

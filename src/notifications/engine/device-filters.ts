@@ -1,4 +1,4 @@
-import { sentence } from "../../lib/sentences/sentences.ts";
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import { within } from "../../lib/waits.ts";
 import type { FilterCandidate } from "../../plugin-api/index.ts";
 import type { StoreReader, Transaction } from "../../store/store.ts";
@@ -46,7 +46,7 @@ async function applyFilter(name: string, filters: DeviceFilters, row: Notificati
   const { clock, signal } = deps;
   const found = await within(clock, collectExcluded(name, filters, row, run), { timeoutMs: TIME_LIMIT_MS, signal });
   signal.throwIfAborted();
-  const result = found?.value ?? { problem: `no answer within ${TIME_LIMIT_MS / 1_000} s` };
+  const result = found?.value ?? { problem: sentence("filter.late", { seconds: TIME_LIMIT_MS / 1_000 }) };
   if ("problem" in result) {
     const { problem } = result;
     deps.log.warn(
@@ -72,7 +72,7 @@ async function collectExcluded(
   filters: DeviceFilters,
   row: NotificationRow,
   { deps, deferred }: FilterRun,
-): Promise<{ excluded: number[]; reason?: string } | { problem: string }> {
+): Promise<{ excluded: number[]; reason?: string } | { problem: Sentence }> {
   const excluded: number[] = [];
   let why: { reason?: string } = {};
   for (let after = 0; !deps.signal.aborted; ) {

@@ -5,6 +5,7 @@
 
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Sentence } from "../../lib/sentences/sentences.ts";
 import { createSerialQueue } from "../../lib/serial-queue.ts";
 import type { Store, Transaction } from "../../store/store.ts";
 import type { CountedEvents, Delivery } from "./delivery.ts";
@@ -133,7 +134,7 @@ function writeRows(
 ): void {
   const now = deps.clock.now();
   /** Messages, with their channels that could not be reached. */
-  const notifications = new Map<string, Map<string, string>>();
+  const notifications = new Map<string, Map<string, Sentence>>();
   const starts: DeviceStartReport[] = [];
   for (const delivery of batch) {
     const { attempt, endedAt, retryAt } = delivery;
@@ -165,7 +166,7 @@ function writeRows(
     if (deviceReport?.started && delivery.owner.synchronizedStart)
       starts.push({ deliveryPk: delivery.pk, heldMs: 0, ...deviceReport.started });
     if (delivery.userChannel) counted.set(delivery, countUserDelivery(tx, delivery));
-    const unreached = notifications.get(delivery.owner.id) ?? new Map<string, string>();
+    const unreached = notifications.get(delivery.owner.id) ?? new Map<string, Sentence>();
     if (delivery.channelDown) unreached.set(delivery.provider, delivery.channelDown);
     notifications.set(delivery.owner.id, unreached);
   }

@@ -1,5 +1,5 @@
 import { BugError, ConflictError } from "../../lib/errors.ts";
-import { readSentence } from "../../lib/sentences/sentences.ts";
+import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import { floorPlansOf } from "../../places/floor-plan.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../../resources/notifications/notification-activity-types.ts";
 import type notifications from "../../resources/notifications/notifications.ts";
@@ -7,6 +7,7 @@ import { reachVerdict } from "../../resources/notifications/outcome-counts.ts";
 import { progressCounterName } from "../../resources/notifications/progress-fields.ts";
 import type { PresentContext, ResourceHooks, StoreReader, Transaction } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
+import { readServerText } from "../compose/server-text.ts";
 import { isoTimeOrNull, serializeForUser } from "../recipients/user-notifications.ts";
 import { NOTIFICATION_OWNED_TABLES } from "../schema.ts";
 import { findCatchingUp } from "./catch-up.ts";
@@ -37,7 +38,7 @@ export const notificationHooks: ResourceHooks<typeof notifications> = {
     );
     countLevels(context.reader, counts);
     const options = answersOf(context.reader, rows);
-    const previews = previewsOf(context.reader, rows);
+    const previews = previewsOf(rows, context);
     const catchingUp = findCatchingUp(context.reader, rows);
     const own = serializeForUser(rows, context);
     const around = serializeContext(rows, context);
@@ -60,6 +61,7 @@ export const notificationHooks: ResourceHooks<typeof notifications> = {
         // A follow-up is offered for everything that was really sent.
         followUpAllowed: !row.draft,
         catchingUp: catchingUp.has(row.pk),
+        ...readServerText(row, context.sentences),
         ...around[at],
         ...own[at],
       };
@@ -125,19 +127,22 @@ function answerCounts(options: readonly string[], known: ReadonlyMap<string, num
 
 type StoredPreview = Pick<NotificationPreview, "recipientCount" | "notReached" | "offline">;
 
-function previewsOf(reader: StoreReader, rows: readonly NotificationRow[]): Map<number, StoredPreview> {
+function previewsOf(
+  rows: readonly NotificationRow[],
+  { reader, sentences }: PresentContext,
+): Map<number, StoredPreview> {
   const drafts = rows.filter(({ draft }) => draft).map(({ pk }) => pk);
   if (drafts.length === 0) return new Map();
   const lines = reader.all<{ pk: number; found: string }>(
     "SELECT notification AS pk, found FROM notification_previews WHERE notification IN (SELECT value FROM json_each(?))",
     JSON.stringify(drafts),
   );
-  return new Map(lines.map(({ pk, found }) => [pk, withSentences(JSON.parse(found) as StoredPreview)]));
+  return new Map(lines.map(({ pk, found }) => [pk, withSentences(JSON.parse(found) as StoredPreview, sentences)]));
 }
 
 /** The reasons of a preview by code, beside their texts. */
-function withSentences(preview: StoredPreview): StoredPreview {
-  const add = <T extends { reason: string }>(each: T) => ({ ...each, reasonSentence: readSentence(each.reason) });
+function withSentences(preview: StoredPreview, sentences: SentenceReader): StoredPreview {
+  const add = <T extends { reason: string }>(each: T) => ({ ...each, reasonSentence: sentences.read(each.reason) });
   const { notReached, offline } = preview;
   return {
     ...preview,

@@ -1,5 +1,6 @@
 import { sleep } from "../../lib/clock.ts";
 import { BugError, CallerError, UpstreamError } from "../../lib/errors.ts";
+import { asGiven, type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import { type StageName, stagesBefore, UNFINISHED_SQL } from "../../resources/notifications/pipeline-stages.ts";
 import { createDeferred, type Deferred } from "./active-broadcast-state.ts";
 import { addActivity } from "./activity-log.ts";
@@ -160,7 +161,7 @@ export function createPipelineRunner(stages: readonly PipelineStage<EngineDeps>[
   };
 }
 
-function wordsOf(error: unknown): string {
-  if (error instanceof CallerError || error instanceof UpstreamError) return error.message;
-  return "Internal error; see the log.";
+function wordsOf(error: unknown): Sentence {
+  if (error instanceof CallerError || error instanceof UpstreamError) return asGiven(error.message);
+  return sentence("activity.internal-error");
 }

@@ -4,7 +4,7 @@ import { ONPREM_EXTENSION_ID } from "../../resources/devices/on-premises-extensi
 import notifications from "../../resources/notifications/notifications.ts";
 import type { ActorContext, Transaction } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
-import { parseSendingProfile, QUEUED_FAILURE_GROUP } from "../compose/sending-profile.ts";
+import { parseSendingProfile, QUEUED_FAILURE, QUEUED_FAILURE_GROUP } from "../compose/sending-profile.ts";
 import type { NotificationContext, OutgoingNotification } from "../notification-service.ts";
 import {
   completeTimer,
@@ -32,8 +32,6 @@ export type QueueLimitDeps = Pick<PipelineStageDeps, "store" | "clock" | "by" | 
 const NOTICE_LEAD_MS = 1_000;
 /** A message that is not active yet is checked again after this time. */
 const RECHECK_MS = 1_000;
-/** Value of `initiationSourceType` of the notice. */
-const QUEUED_FAILURE = "queued-failure";
 
 /**
  * Schedules the end of waiting for devices, in the transaction that has them asked. An emergency waits until its
@@ -122,12 +120,13 @@ async function sendNotice(
 ): Promise<void> {
   const { groupId, text } = parseSendingProfile(row).queue;
   const { devices, seconds } = waited;
-  const usual = `"${row.subject}" waited for ${seconds} s and did not reach ${devices} devices, which were busy.`;
+  const subject = row.subject ?? "";
+  const usual = sentence("message.waited-too-long", { subject, seconds, devices });
   const input = {
-    subject: `Not sent everywhere: ${row.subject}`,
+    subject: sentence("message.not-sent-everywhere", { subject }),
     body: text ?? usual,
     drill: row.drill,
-    customVars: { subject: row.subject, ...waited },
+    customVars: { subject, ...waited },
     deviceGroupIds: [groupId],
     extensionSettingsOverrides: { [ONPREM_EXTENSION_ID]: { [QUEUED_FAILURE_GROUP]: null } },
   };

@@ -1,4 +1,5 @@
 import { ConflictError, notFound } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import type { ActorContext, StoreReader, Transaction } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
@@ -32,7 +33,7 @@ export async function retryNotification(
       if (devices === 0) throw new ConflictError("Every device was reached; there is nothing to send again.");
       const after = reopenPipeline(tx, row, { goesAgainTo: "missed", repeatNumber: row.repeatNumber }, clock.now(), by);
       const details = {
-        message: `Sent again to ${devices} that it had not reached or that missed the audio.`,
+        message: sentence("activity.retried", { count: devices }),
         devices,
       };
       const entry = { notificationId, type: "info" as const, userId: by.actor.userId, endpointId: deps.endpointId() };

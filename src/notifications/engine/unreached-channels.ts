@@ -1,3 +1,4 @@
+import type { Sentence } from "../../lib/sentences/sentences.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import notificationActivities from "../../resources/notifications/notification-activities.ts";
 import notifications from "../../resources/notifications/notifications.ts";
@@ -12,7 +13,7 @@ export interface UnreachedChannelDeps {
 }
 
 /** Channels that could not be reached for a message, by provider, with the reason. */
-export type UnreachedChannels = ReadonlyMap<string, string>;
+export type UnreachedChannels = ReadonlyMap<string, Sentence>;
 
 /**
  * Records in a message's activity log that channels could not be reached: by the failure code of their extension, once

@@ -1,5 +1,5 @@
 import type { SentenceReference } from "../../lib/sentences/reference.ts";
-import { readSentence } from "../../lib/sentences/sentences.ts";
+import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import type deliveries from "../../resources/notifications/deliveries.ts";
 import { deviceOutcome } from "../../resources/notifications/device-outcomes.ts";
 import type notificationActivities from "../../resources/notifications/notification-activities.ts";
@@ -37,7 +37,7 @@ function deviceSummaries(reader: StoreReader, recipientPks: readonly number[]): 
 
 /** Hooks of deliveries: show their outcome and the current attributes of the devices; one query per page. */
 export const deliveryHooks: ResourceHooks<typeof deliveries> = {
-  present(rows, { reader }) {
+  present(rows, { reader, sentences }) {
     const ids = rows.map(({ deviceId }) => deviceId).filter((id) => id !== null);
     const lines = reader.all<{ id: string; attributes: string | null }>(
       "SELECT id, attributes FROM devices WHERE id IN (SELECT value FROM json_each(?))",
@@ -47,27 +47,27 @@ export const deliveryHooks: ResourceHooks<typeof deliveries> = {
     return rows.map(({ deviceId, level, textOnly, reason }) => ({
       attributes: JSON.parse(attributes.get(deviceId ?? "") ?? "{}"),
       outcome: deviceOutcome({ level, textOnly }),
-      reasonSentence: reason && readSentence(reason),
+      reasonSentence: reason && sentences.read(reason),
     }));
   },
 };
 
 /** Hooks of activity log entries: show the name of the observing appliance on request; one query per page. */
 export const activityHooks: ResourceHooks<typeof notificationActivities> = {
-  present(rows, { reader, query }) {
-    const sentences = rows.map(({ details }) => ({ detailsSentence: sentenceOfDetails(details) }));
-    if (query.includeEndpointName !== true) return sentences;
+  present(rows, { reader, query, sentences }) {
+    const presented = rows.map(({ details }) => ({ detailsSentence: sentenceOfDetails(details, sentences) }));
+    if (query.includeEndpointName !== true) return presented;
     const lines = reader.all<{ id: string; name: string | null }>(
       "SELECT id, name FROM endpoints WHERE id IN (SELECT value FROM json_each(?))",
       JSON.stringify([...new Set(rows.map(({ endpointId }) => endpointId))]),
     );
     const names = new Map(lines.map(({ id, name }) => [id, name]));
-    return rows.map(({ endpointId }, at) => ({ ...sentences[at], endpointName: names.get(endpointId ?? "") ?? null }));
+    return rows.map(({ endpointId }, at) => ({ ...presented[at], endpointName: names.get(endpointId ?? "") ?? null }));
   },
 };
 
-function sentenceOfDetails(details: unknown): SentenceReference | null {
+function sentenceOfDetails(details: unknown, sentences: SentenceReader): SentenceReference | null {
   const { message, reason } = (details ?? {}) as { message?: unknown; reason?: unknown };
   const text = message ?? reason;
-  return typeof text === "string" ? readSentence(text) : null;
+  return typeof text === "string" ? sentences.read(text) : null;
 }

@@ -1,4 +1,5 @@
 import { ConflictError, notFound } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import type { ActorContext, StoreReader, Sync, Transaction } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
@@ -60,7 +61,7 @@ function sendNow(
     ...{ approval: "approved", approverId: by.actor.userId, stage: "resolve", stageAt: now, expiresAt },
     notAfter: notificationDeadline({ expiresAt, priorityLevel, createdAt: now, initiationSourceType }),
   });
-  const details = { message: `${by.actor.name} approved the message.` };
+  const details = { message: sentence("activity.approved", { name: by.actor.name }) };
   addActivity(tx, { notificationId: row.id, type: "info", userId: by.actor.userId, details }, by);
   startSending(tx, { ...sent, createdAt: now }, by, endpointId);
   return sent;

@@ -1,11 +1,12 @@
 import { CallerError } from "../../lib/errors.ts";
+import { asGiven, type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import escalationRules from "../../resources/confirmations/escalation-rules.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import type { RowOf } from "../../schema/resource.ts";
 import { UploadedFile } from "../../schema/uploaded-file.ts";
 import type { ActorContext, Transaction } from "../../store/store.ts";
 import { type NotificationRow, RECIPIENT_FIELDS } from "../compose/message-builder.ts";
-import { addActivity } from "../engine/activity-log.ts";
+import { type ActivityValues, addActivity } from "../engine/activity-log.ts";
 import type { PipelineStageDeps } from "../engine/pipeline-stage.ts";
 import type { NotificationContext, OutgoingNotification } from "../notification-service.ts";
 import {
@@ -61,7 +62,7 @@ export function createEscalationHandler(deps: EscalationDeps): TimerHandler {
       await escalate(row, rule, due, deps);
     } catch (error) {
       if (!(error instanceof CallerError)) throw error;
-      await store.write((tx) => skip(tx, due, error.message, deps), lane);
+      await store.write((tx) => skip(tx, due, asGiven(error.message), deps), lane);
     }
   };
 }
@@ -72,7 +73,7 @@ function evaluateRule(tx: Transaction, due: NotificationTimer, now: number, deps
   const rule = tx.get(escalationRules, due.ref);
   const why = skipReason(row, rule, due.at, now);
   if (why !== null || !row || !rule) {
-    skip(tx, due, why ?? "", deps);
+    if (why !== null) skip(tx, due, why, deps);
     return false;
   }
   if (due.decided !== null) return true;
@@ -80,17 +81,24 @@ function evaluateRule(tx: Transaction, due: NotificationTimer, now: number, deps
   const fires = COMPARISONS[rule.comparison](count, rule.comparisonValue);
   if (fires) recordTimerDecision(tx, due, String(count));
   else completeTimer(tx, due);
-  const message = `${JSON.stringify(rule.optionLabel)} was answered ${count} times after ${rule.delay} s: ${
-    fires ? "the escalation is sent" : "no escalation is needed"
-  }.`;
+  const message = sentence(fires ? "activity.escalated" : "activity.not-escalated", {
+    option: JSON.stringify(rule.optionLabel),
+    times: count,
+    seconds: rule.delay,
+  });
   logActivity(tx, due, "info", { message, count, escalationRuleId: rule.id }, deps);
   return fires;
 }
 
-function skipReason(row: NotificationRow | null, rule: EscalationRule | null, at: number, now: number): string | null {
-  if (!row || !rule) return "The rule was deleted after the message was sent.";
-  if (row.abortedAt !== null) return "The message was ended before the rule was due.";
-  if (now - at > MAX_DELAY_MS) return "The appliance was not running when the rule was due, and it is too late now.";
+function skipReason(
+  row: NotificationRow | null,
+  rule: EscalationRule | null,
+  at: number,
+  now: number,
+): Sentence | null {
+  if (!row || !rule) return sentence("activity.rule-deleted");
+  if (row.abortedAt !== null) return sentence("activity.rule-ended");
+  if (now - at > MAX_DELAY_MS) return sentence("activity.rule-too-late");
   return null;
 }
 
@@ -130,7 +138,7 @@ async function escalate(
   });
 }
 
-function skip(tx: Transaction, due: NotificationTimer, message: string, deps: EscalationDeps): void {
+function skip(tx: Transaction, due: NotificationTimer, message: Sentence, deps: EscalationDeps): void {
   if (!completeTimer(tx, due)) return;
   logActivity(tx, due, "escalation-rule-skipped", { message, escalationRuleId: due.ref }, deps);
 }
@@ -139,7 +147,7 @@ function logActivity(
   tx: Transaction,
   { notificationId }: NotificationTimer,
   type: "info" | "escalation-rule-skipped",
-  details: Record<string, unknown>,
+  details: ActivityValues,
   { by, endpointId }: EscalationDeps,
 ): void {
   addActivity(tx, { notificationId, type, endpointId: endpointId(), details }, by);

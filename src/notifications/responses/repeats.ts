@@ -1,4 +1,5 @@
 import { BugError } from "../../lib/errors.ts";
+import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import type { Transaction } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
@@ -39,12 +40,12 @@ function repeat(tx: Transaction, due: NotificationTimer, now: number, deps: Repe
   const request = confirmationRequestOf(tx, row);
   const people = countUnanswered(tx, row.pk);
   const reason = stopReason(row, request, people, now);
-  const log = (message: string, more: object = {}): void => {
+  const log = (message: Sentence, more: object = {}): void => {
     const values = { notificationId: row.id, type: "info" as const, endpointId: deps.endpointId() };
     addActivity(tx, { ...values, details: { message, ...more } }, deps.by);
   };
   if (reason !== null || !request) {
-    if (completeTimer(tx, due)) log(`Not sent again: ${reason}`);
+    if (completeTimer(tx, due)) log(sentence("delivery.not-sent-again", { reason: reason ?? "" }));
     return false;
   }
   if (row.stage !== "settled") {
@@ -53,7 +54,7 @@ function repeat(tx: Transaction, due: NotificationTimer, now: number, deps: Repe
   }
   if (!completeTimer(tx, due)) return false;
   const [turn, limit] = [Number(due.ref), request.repeatLimit ?? 1];
-  log(`Sent again, ${turn} of ${limit}, to ${people} who have not answered.`, { repeat: turn, people });
+  log(sentence("activity.repeated", { turn, limit, count: people }), { repeat: turn, people });
   reopenPipeline(tx, row, { goesAgainTo: "unanswered", repeatNumber: turn }, now, deps.by);
   const next = { kind: "repeat", ref: String(turn + 1), at: now + (request.repeatInterval ?? 0) * 1_000 } as const;
   if (turn < limit) scheduleTimer(tx, row, next);
@@ -66,13 +67,13 @@ function stopReason(
   request: ConfirmationRequestRow | null,
   people: number,
   now: number,
-): string | null {
-  if (!request || request.repeatInterval === null) return "The confirmation request no longer has a repeat interval.";
+): Sentence | null {
+  if (!request || request.repeatInterval === null) return sentence("activity.no-repeat-interval");
   const stopped = cancellationReason(row, now);
-  if (stopped !== null) return stopped === "aborted" ? "The message was ended by a user." : "The message has expired.";
+  if (stopped !== null) return sentence(stopped === "aborted" ? "delivery.aborted" : "delivery.expired");
   const period = request.expirationPeriod;
-  if (period !== null && now >= row.createdAt + period * 1_000) return "Answers are no longer accepted.";
-  return people === 0 ? "Everyone has answered." : null;
+  if (period !== null && now >= row.createdAt + period * 1_000) return sentence("activity.answers-closed");
+  return people === 0 ? sentence("activity.everyone-answered") : null;
 }
 
 /** From the counters, so the cost is constant. */

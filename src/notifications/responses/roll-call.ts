@@ -1,5 +1,5 @@
 import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
-import { readSentence } from "../../lib/sentences/sentences.ts";
+import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import { deviceOutcome } from "../../resources/notifications/device-outcomes.ts";
 import { countOutcomes, reachVerdict, sumOutcomes } from "../../resources/notifications/outcome-counts.ts";
 import type {
@@ -137,8 +137,7 @@ export interface DevicesByPlace {
  */
 export async function devicesByRoom(
   notificationPk: number,
-  reader: StoreReader,
-  clock: Clock,
+  { reader, clock, sentences }: { reader: StoreReader; clock: Clock; sentences: SentenceReader },
 ): Promise<DevicesByPlace> {
   const byName = zonesByName(reader);
   const byRoom = new Map<number | null, PlacedDevice[]>();
@@ -150,7 +149,7 @@ export async function devicesByRoom(
     for (const { pk: _pk, zone, location, ...device } of lines) {
       const textOnly = Boolean(device.textOnly);
       const outcome = deviceOutcome({ level: device.level, textOnly });
-      const reasonSentence = device.reason === null ? null : readSentence(device.reason);
+      const reasonSentence = device.reason === null ? null : sentences.read(device.reason);
       addToRoom(byRoom, zone ?? byName.get(location ?? "") ?? null, { ...device, textOnly, outcome, reasonSentence });
     }
     await yieldToEventLoop(clock);

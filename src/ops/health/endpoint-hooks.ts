@@ -1,6 +1,6 @@
 import { parseLicenceFilters } from "../../devices/licence-filters.ts";
 import { ConflictError, invalidValue } from "../../lib/errors.ts";
-import { readSentences } from "../../lib/sentences/sentences.ts";
+import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import callmgrClusters from "../../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../../resources/callmgr/callmgr-onprem-servers.ts";
 import type endpoints from "../../resources/devices/endpoints.ts";
@@ -78,7 +78,7 @@ export function endpointHooks({
       if (op === "delete" && before?.id === ownId())
         throw new ConflictError("The appliance's own endpoint can't be deleted.");
     },
-    present(rows, { reader, query }) {
+    present(rows, { reader, query, sentences }) {
       const buildInfoWithPlugins = (): object => ({ ...buildInfo(), ...listPlugins(reader) });
       const shared = readSharedClusters(reader);
       return rows.map(({ id }) => {
@@ -94,7 +94,7 @@ export function endpointHooks({
           ...(query.includeStatus === false
             ? {}
             : isOwn
-              ? { ...presentHealth(health), clock: clock() }
+              ? { ...presentHealth(health, sentences), clock: clock() }
               : UNKNOWN_STATUS),
         };
       });
@@ -132,8 +132,8 @@ const UNKNOWN_STATUS = {
   clock: null,
 };
 
-function presentHealth(health: HealthMonitor): Record<string, unknown> {
+function presentHealth(health: HealthMonitor, sentences: SentenceReader): Record<string, unknown> {
   const { status, redReasons, yellowReasons, since } = health.report();
-  const reasonSentences = readSentences([...redReasons, ...yellowReasons]);
+  const reasonSentences = sentences.readAll([...redReasons, ...yellowReasons]);
   return { status, redReasons, yellowReasons, reasonSentences, statusLastUpdated: new Date(since).toISOString() };
 }

@@ -10,6 +10,7 @@ import { type InstalledPlugin, loadPluginFields, type PluginFields } from "../in
 import { readManifest } from "../manifest.ts";
 import { linkPluginApi } from "../plugin-api-link.ts";
 import { configErrorText, createPluginConfig } from "../plugin-config.ts";
+import { readPluginSentences, sentenceErrors } from "../plugin-sentences.ts";
 import { startContractRun } from "./contract-run.ts";
 import { checkAgainstMutePeer } from "./mute-peer-check.ts";
 
@@ -61,8 +62,11 @@ export async function checkPlugin({ sources, workDir, others, clock }: PluginChe
   linkPluginApi(pathToFileURL(`${join(workDir, "plugins")}/`));
   const { errors: compileErrors, hasPeer } = await compilePlugin(folder, manifest.packages, built, peerDir);
   if (!passes("sources", compileErrors)) return failed();
+  const { sentences, errors: fileErrors } = readPluginSentences(pathToFileURL(`${built}/`));
+  if (!passes("sentences", sentences ? sentenceErrors(sentences) : fileErrors)) return failed();
   const at = pathToFileURL(`${built}/`);
-  const plugin = { manifest, entry: new URL("index.js", at), configEntry: new URL("config.js", at) };
+  const files = { entry: new URL("index.js", at), configEntry: new URL("config.js", at) };
+  const plugin: InstalledPlugin = { manifest, ...files, sentences, sentenceErrors: [] };
   const read = await readFields(plugin);
   if (!passes("configuration", typeof read === "string" ? [read] : configErrors(read))) return failed();
   if (typeof read === "string") return failed();

@@ -1,5 +1,6 @@
 import { computed, json, list, many, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentencesField } from "../sentence-field.ts";
 
 const REASON = text("One reason.", { required: true, max: 10_000 });
 
@@ -20,6 +21,7 @@ export default defineResource({
     endpointName: text("Name of the appliance at that time.", { readOnly: true }),
     status: option("New health status.", ["GREEN", "YELLOW", "RED"], { readOnly: true }),
     reasons: list("Current problems, most severe first.", REASON, { readOnly: true, default: [] }),
+    reasonSentences: sentencesField("Problems"),
     event: json(
       "`redReasons` and `yellowReasons` after the change; `raised`, `cleared` and `all`: new, resolved and current problems, each as `{level, code, reason}`.",
       {

@@ -1,6 +1,7 @@
 import { boolean, computed, integer, internal, json, option, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../notifications/notification-activity-types.ts";
+import { sentenceField } from "../sentence-field.ts";
 import { FEATURES } from "./features.ts";
 
 const STATUS = {
@@ -9,6 +10,7 @@ const STATUS = {
   }),
   health: option("Health; unconfigured: never set up.", ["ok", "unconfigured", "degraded", "down"], { required: true }),
   reason: text("Reason for the state.", { max: 10_000 }),
+  reasonSentence: sentenceField("Reason"),
   failures: integer("Failures within 10 minutes.", { required: true }),
   nextTryAt: timestamp("When the next restart is due."),
 };

@@ -19,6 +19,7 @@ import { ALL_CLEAR_FIELDS } from "../messages/all-clear-fields.ts";
 import { AUDIO_TYPES, IMAGE_TYPES } from "../messages/media-types.ts";
 import { MESSAGE_PRIORITIES, TTS_SPEEDS, TTS_TYPES } from "../messages/message-options.ts";
 import { floorPlanField } from "../places/floor-plan-field.ts";
+import { sentenceField, sentencesField } from "../sentence-field.ts";
 import { NOTIFICATION_SOURCES } from "./notification-sources.ts";
 import { UNFINISHED_SQL } from "./pipeline-stages.ts";
 import { PROGRESS_FIELDS } from "./progress-fields.ts";
@@ -197,6 +198,8 @@ export default defineResource({
       { createOnly: true, max: 1_000, search: false },
     ),
     followUpAllowed: computed("Whether follow-up templates are offered.", "boolean"),
+    subjectSentence: sentenceField("Subject of a message that the server wrote"),
+    bodySentences: sentencesField("Lines of the body of a message that the server wrote", { nullable: true }),
     catchingUp: computed(
       "Whether this emergency is sent again automatically to devices that have not heard it, until the all-clear, its end or its expiry.",
       "boolean",

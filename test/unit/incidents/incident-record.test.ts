@@ -7,6 +7,8 @@ import {
   incidentNotifications,
   TIMELINE_ACTIVITY_TYPES,
 } from "../../../src/incidents/incident-timeline.ts";
+import { createSentenceRegistry } from "../../../src/lib/sentences/registry.ts";
+import { type SentenceLanguage, sentence } from "../../../src/lib/sentences/sentences.ts";
 import confirmationRequests from "../../../src/resources/confirmations/confirmation-requests.ts";
 import incidents from "../../../src/resources/incidents/incidents.ts";
 import deliveries from "../../../src/resources/notifications/deliveries.ts";
@@ -19,6 +21,10 @@ import { type IncidentScene, openIncidents } from "./incidents-fixture.ts";
 
 const HOSTILE = `<script>alert("1")</script> & 'x'`;
 /** 2026-03-29 00:59:58 UTC: two seconds before Berlin's clocks go forward. */
+const SENTENCES = createSentenceRegistry();
+const inLanguage = (language: SentenceLanguage, timeZone: string) => ({
+  ...{ timeZone, data: machineZoneData(), sentences: SENTENCES, language },
+});
 const BEGIN = Date.UTC(2026, 2, 29, 0, 59, 58);
 
 let scene: IncidentScene;
@@ -102,7 +108,7 @@ describe("the record of an incident", () => {
   });
 
   it("lists deliveries and answers as JSON", async () => {
-    const record = JSON.parse(await textOf(writeIncidentReportJson(pieces(incidentId), "Europe/Berlin")));
+    const record = JSON.parse(await textOf(writeIncidentReportJson(pieces(incidentId), "Europe/Berlin", SENTENCES)));
     expect(record).toMatchObject({
       incident: { id: incidentId, name: HOSTILE, drill: true, startedAt: new Date(BEGIN).toISOString(), endedAt: null },
       timeZone: "Europe/Berlin",
@@ -121,7 +127,7 @@ describe("the record of an incident", () => {
   });
 
   it("is a printable page with local times across a DST change and without scripts", async () => {
-    const page = await textOf(renderIncidentReport(pieces(incidentId), "Europe/Berlin", machineZoneData()));
+    const page = await textOf(renderIncidentReport(pieces(incidentId), inLanguage("en", "Europe/Berlin")));
     expect(page).not.toMatch(/<script|onload|javascript:|<img|<link|https?:/i);
     expect(page).toContain("&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62; &#38; &#39;x&#39;");
     expect(page).toContain('<p class="drill">DRILL</p>');
@@ -136,6 +142,25 @@ describe("the record of an incident", () => {
     }
   });
 
+  it("is in the language of its reader, with the sentences of the server", async () => {
+    const { incident, message } = await told();
+    const reason = sentence("delivery.no-answer");
+    const notificationId = message.id;
+    await scene.fixture.store.create(deliveries, {}, scene.fixture.by, {
+      ...{ notificationId, name: "Gym", level: "failed", reason, endedAt: BEGIN + 1_600 },
+    });
+    const details = { message: sentence("activity.multicast-failed") };
+    const entry = { notificationId, type: "info", details } as const;
+    await scene.fixture.store.create(notificationActivities, entry, scene.fixture.by);
+    const page = await textOf(renderIncidentReport(pieces(incident.id), inLanguage("de", "UTC")));
+    expect(page).toContain('<html lang="de">');
+    expect(page).toContain('<p class="drill">ÜBUNG</p>');
+    expect(page).toContain(`Nicht erreicht: ${SENTENCES.translate(reason, "de")}`);
+    expect(page).toContain(SENTENCES.translate(details.message, "de"));
+    expect(page).toContain("Nicht erreicht: It refused our password.");
+    expect(page).toMatch(/Bob<\/td><td><\/td><td>keine Antwort/);
+  });
+
   it("describes steps and delivery results as text", async () => {
     const { incident, message } = await told();
     const needed = { store: scene.fixture.store, notificationService: scene.air.notificationService };
@@ -144,7 +169,7 @@ describe("the record of an incident", () => {
     for (const type of TIMELINE_ACTIVITY_TYPES) {
       await scene.fixture.store.create(notificationActivities, { notificationId: message.id, type }, scene.fixture.by);
     }
-    const page = await textOf(renderIncidentReport(pieces(incident.id), "UTC", machineZoneData()));
+    const page = await textOf(renderIncidentReport(pieces(incident.id), inLanguage("en", "UTC")));
     expect(page).toContain("<td>Linked</td><td></td><td>To the district</td>");
     for (const words of ["Message failed", "Message finished", "Escalation skipped", "Message expired", "Note"]) {
       expect(page).toContain(`<td>${words}</td>`);
@@ -154,13 +179,13 @@ describe("the record of an incident", () => {
 
   it("has the same structure without notifications", async () => {
     const { id } = await scene.fixture.create(incidents, {});
-    const record = JSON.parse(await textOf(writeIncidentReportJson(pieces(id), "UTC")));
+    const record = JSON.parse(await textOf(writeIncidentReportJson(pieces(id), "UTC", SENTENCES)));
     expect(record).toMatchObject({
       incident: { name: "Incident" },
       messages: [],
       total: { devices: {}, recipients: 0 },
     });
-    expect(await textOf(renderIncidentReport(pieces(id), "UTC", machineZoneData()))).toMatch(
+    expect(await textOf(renderIncidentReport(pieces(id), inLanguage("en", "UTC")))).toMatch(
       /<\/tbody><\/table><\/body><\/html>$/,
     );
   });
@@ -174,7 +199,7 @@ describe("the record of an incident", () => {
       if (subject === "people") await store.create(notificationRecipients, {}, by, values);
       if (subject === "devices") await store.create(deliveries, {}, by, values);
     }
-    const { messages } = JSON.parse(await textOf(writeIncidentReportJson(pieces(incidentId), "UTC")));
+    const { messages } = JSON.parse(await textOf(writeIncidentReportJson(pieces(incidentId), "UTC", SENTENCES)));
     const sizes = messages.map((each: Record<string, unknown[]>) => [each.deliveries?.length, each.people?.length]);
     expect(sizes).toEqual([
       [0, 0],
@@ -194,10 +219,10 @@ describe("a record of 10,000 devices and as many people", () => {
     });
     const at = store.get(notifications, id)?.createdAt ?? 0;
     for (let from = 0; from < 10_000; from += 1_000) await store.write((tx) => fill(tx, pk, at, from));
-    const texts = [await textOf(renderIncidentReport(pieces(incident.id), "Europe/Berlin", machineZoneData())), ""];
+    const texts = [await textOf(renderIncidentReport(pieces(incident.id), inLanguage("en", "Europe/Berlin"))), ""];
     const stretches = await watched(async () => {
-      texts[1] = await textOf(writeIncidentReportJson(pieces(incident.id), "Europe/Berlin"));
-      await textOf(renderIncidentReport(pieces(incident.id), "Europe/Berlin", machineZoneData()));
+      texts[1] = await textOf(writeIncidentReportJson(pieces(incident.id), "Europe/Berlin", SENTENCES));
+      await textOf(renderIncidentReport(pieces(incident.id), inLanguage("en", "Europe/Berlin")));
     });
     expect(texts[0]?.match(/<tr>/g)?.length).toBeGreaterThan(20_000);
     expect(JSON.parse(texts[1] ?? "").messages[0].deliveries).toHaveLength(10_000);

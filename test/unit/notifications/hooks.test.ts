@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSentenceRegistry } from "../../../src/lib/sentences/registry.ts";
 import { encodeWav } from "../../../src/media/wav.ts";
 import { messageTemplateHooks } from "../../../src/notifications/compose/message-template-hooks.ts";
 import { addActivity } from "../../../src/notifications/engine/activity-log.ts";
@@ -36,6 +37,7 @@ function shown<R extends AnyResource>(
   return (
     behaviour.present?.(rows, {
       reader,
+      sentences: createSentenceRegistry(),
       scope: fixture.by.scope,
       query,
       params: {},

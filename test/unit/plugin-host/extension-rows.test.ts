@@ -115,7 +115,10 @@ describe("configuration", () => {
     expect(shown("p")).toEqual({
       ...{ configExports: ["host"], triggers: [], featureRequired: null, requiresOptIn: false },
       config: {},
-      status: { state: "running", health: "degraded", reason: "[redacted] is weak", failures: 0, nextTryAt: null },
+      status: {
+        ...{ state: "running", health: "degraded", reason: "[redacted] is weak", reasonSentence: null },
+        ...{ failures: 0, nextTryAt: null },
+      },
     });
     const kept = store.all("SELECT * FROM extensions, audit_entries");
     expect(JSON.stringify(kept)).toContain("v1:");

@@ -25,7 +25,7 @@ describe("plugins of type device-filter", () => {
     expect(await answer).toEqual({ excluded: ["a"], reason: "x".repeat(200) });
     await change("p", { disabled: true });
     expect(deviceFilters.names()).toEqual([]);
-    expect(await deviceFilters.ask("none", REQUEST)).toEqual({ problem: "it is not installed" });
+    expect(await deviceFilters.ask("none", REQUEST)).toEqual({ problem: "It is not installed." });
   });
 
   it("fail without telling a secret, with an invalid answer, when late and when they stop", async () => {
@@ -46,14 +46,14 @@ describe("plugins of type device-filter", () => {
     expect(refused).toEqual({ problem: expect.stringMatching(/^refused /) });
     expect(JSON.stringify(refused)).not.toContain("s3cret-token");
     ctx().filter(async () => ({ excluded: [1] }) as never);
-    expect(await ask()).toEqual({ problem: "the plugin's answer has no list of ids" });
+    expect(await ask()).toEqual({ problem: "The plugin's answer has no list of ids." });
     ctx().filter(() => new Promise(() => undefined));
     const late = deviceFilters.ask("p", REQUEST);
     await clock.advance(5_000);
-    expect(await late).toEqual({ problem: "no answer in time" });
+    expect(await late).toEqual({ problem: "No answer in time." });
     const stopped = deviceFilters.ask("p", REQUEST);
     await change("p", { disabled: true });
-    expect(await stopped).toEqual({ problem: "the plugin is not running" });
+    expect(await stopped).toEqual({ problem: "The plugin is not running." });
   });
 });
 

@@ -69,6 +69,7 @@ export async function open(
       if (!row) return undefined;
       const context = {
         reader: appliance.store,
+        sentences: appliance.host.sentences,
         scope: anyActor.scope,
         query: {},
         params: {},

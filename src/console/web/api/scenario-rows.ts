@@ -1,3 +1,4 @@
+import type { SentenceOfApi } from "../i18n/translator.ts";
 import type { Named, Row, RowOf } from "./rows.ts";
 
 /** A question of a scenario. */
@@ -102,4 +103,5 @@ export interface TimelineEntry {
   count: number;
   names: readonly string[];
   words: string | null;
+  wordsSentence: SentenceOfApi | null;
 }

@@ -5,6 +5,7 @@ import { elapsedText } from "../i18n/format.ts";
 import { useTranslation } from "../i18n/use-translation.tsx";
 import { DrillChip } from "../ui/status-chip.tsx";
 import { StopButton } from "../ui/stop-button.tsx";
+import { SubjectText } from "../ui/subject-text.tsx";
 import { ApprovalStrips } from "./approval-strips.tsx";
 
 /** Whether the screen is live, what waits for a second person, and what sounds: above every page. */
@@ -38,7 +39,9 @@ function ActiveStrips() {
       {sounding.map((row) => (
         <div key={row.id} className={row.drill ? "strip sounding drill" : "strip sounding"}>
           <DrillChip drill={row.drill} />
-          <strong>{row.subject}</strong>
+          <strong>
+            <SubjectText row={row} />
+          </strong>
           {row.initiationSourceType === "live-page" && (
             <span>{t("live-page.by", { name: row.initiator?.name ?? "?" })}</span>
           )}

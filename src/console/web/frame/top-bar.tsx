@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import type { SessionRow } from "../api/rows.ts";
 import { siteClockOf } from "../api/site-clock.ts";
 import { useAppliance, useCloudLink } from "../api/use-rows.ts";
@@ -50,11 +50,16 @@ const TONES = { GREEN: "good", YELLOW: "warn", RED: "bad" } as const;
 
 /** Overall health; links to its reasons. */
 export function HealthLink() {
-  const { name, t } = useTranslation();
+  const { name, t, say, loadComplete } = useTranslation();
   const appliance = useAppliance();
+  const reasons = appliance?.reasonSentences ?? [];
+  // The messages of the first page do not contain the server's sentences.
+  useEffect(() => {
+    if (reasons.length > 0) loadComplete();
+  }, [reasons.length, loadComplete]);
   if (!appliance) return <span className="soft">{t("health.unknown")}</span>;
   return (
-    <Link to="/system" title={[...appliance.redReasons, ...appliance.yellowReasons].join(" ") || t("health.fine")}>
+    <Link to="/system" title={reasons.map((each) => say(each.text, each)).join("\n") || t("health.fine")}>
       <Chip tone={TONES[appliance.status]}>{name("health", appliance.status)}</Chip>
     </Link>
   );

@@ -14,6 +14,8 @@ export type Messages = Readonly<Compiled>;
 export interface SentenceOfApi {
   code: string | null;
   params: unknown;
+  /** Of sentences of plugins, which the catalogue lacks, by language. */
+  translations?: unknown;
 }
 
 /** Messages, names and dates in one language. */
@@ -49,7 +51,9 @@ export function createTranslator(language: Language, messages: Messages): Transl
         isComplete &&= isKnown(code);
         return isComplete ? translate(`${SENTENCE_PREFIX}${code}`, values) : "";
       });
-      return isComplete ? said : text;
+      if (isComplete) return said;
+      const { translations } = sentence as SentenceReference;
+      return translations?.[language] ?? text;
     },
     dates: dateFormats(language),
   };

@@ -1,9 +1,10 @@
 import { UpstreamError } from "../../../lib/errors.ts";
+import { type Sentence, sentence } from "../../../lib/sentences/sentences.ts";
 import type { MulticastAddress } from "../../../media/multicast-address-pool.ts";
 import type { RenderedAudio } from "../../../media/rendered-audio.ts";
 import notifications from "../../../resources/notifications/notifications.ts";
 import type { StoreReader, Transaction } from "../../../store/store.ts";
-import { prepareAudio, WITHOUT_SOUND_SUFFIX } from "../../compose/audio-rendering.ts";
+import { prepareAudio } from "../../compose/audio-rendering.ts";
 import type { NotificationRow } from "../../compose/message-builder.ts";
 import { addActivity } from "../activity-log.ts";
 import { MISSED_AUDIO_SQL, UNREACHED_LEVELS_SQL } from "../delivery-state.ts";
@@ -38,7 +39,7 @@ export const prepare: PipelineStage = {
 
 interface ActivityRemark extends Record<string, unknown> {
   severity: "error";
-  message: string;
+  message: Sentence;
 }
 
 function reachesPhones(reader: StoreReader, { pk, retriedAt }: NotificationRow): boolean {
@@ -68,7 +69,7 @@ function allocateAddress(
     return deps.addresses.allocate(row.priorityLevel === 0);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
-    remarks.push({ severity: "error", message: `${error.message} ${WITHOUT_SOUND_SUFFIX}` });
+    remarks.push({ severity: "error", message: sentence("activity.without-audio", { problem: error.message }) });
     return null;
   }
 }

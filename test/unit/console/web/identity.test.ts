@@ -59,7 +59,10 @@ describe("a plugin's state in words", () => {
   type Status = NonNullable<ExtensionRow["status"]>;
   const row = (state: Status["state"], more: Partial<Status> = {}) => ({
     disabled: false,
-    status: { ...{ state, health: "ok" as const, reason: null, failures: 0, nextTryAt: null }, ...more },
+    status: {
+      ...{ state, health: "ok" as const, reason: null, reasonSentence: null, failures: 0, nextTryAt: null },
+      ...more,
+    },
   });
 
   it("says why it failed, when it is tried again and how often it may fail", () => {

@@ -120,7 +120,7 @@ describe("tiles", () => {
 describe("the time line of an incident", () => {
   const entry = (part: Partial<TimelineEntry>): TimelineEntry => ({
     ...{ at: "2026-03-03T08:00:07.000Z", kind: "step", what: "note", notificationId: null, userName: null },
-    ...{ count: 1, names: [], words: null },
+    ...{ count: 1, names: [], words: null, wordsSentence: null },
     ...part,
   });
 

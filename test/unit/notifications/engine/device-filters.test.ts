@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { derivedId } from "../../../../src/lib/ids.ts";
+import { asGiven } from "../../../../src/lib/sentences/sentences.ts";
 import type { DeviceFilters, FilterOutcome } from "../../../../src/notifications/engine/delivery-providers.ts";
 import { writePendingRecipients } from "../../../../src/notifications/recipients/deferred-recipients.ts";
 import type { DeviceFilterRequest } from "../../../../src/plugin-api/index.ts";
@@ -91,7 +92,7 @@ describe("a filter", () => {
   });
 
   it("leaves out nothing when it fails, and says so once in the activity log", async () => {
-    fixture.needs.filters = filtersWith(() => ({ problem: "connection refused" }));
+    fixture.needs.filters = filtersWith(() => ({ problem: asGiven("connection refused") }));
     const row = await fixture.run((await fixture.send(await school())).id);
     expect(row.stage).toBe("deliver");
     expect(Object.values(ledger(row.pk))).toEqual(["planned 0", "planned 0", "planned 0"]);
@@ -108,7 +109,7 @@ describe("a filter", () => {
     await fixture.clock.advance(1);
     const row = await running;
     expect(Object.values(ledger(row.pk))).toEqual(["planned 0", "planned 0", "planned 0"]);
-    expect(remarks(id)).toEqual([{ extensionId, reason: "no answer within 2 s" }]);
+    expect(remarks(id)).toEqual([{ extensionId, reason: "No answer within 2 s." }]);
   });
 
   it("leaves out nothing when a later request of the message fails", async () => {
@@ -116,7 +117,7 @@ describe("a filter", () => {
     for (const identifier of identifiers) await fixture.phone(identifier);
     const deviceGroupIds = [await fixture.group("All", identifiers)];
     fixture.needs.filters = filtersWith(({ candidates }) =>
-      candidates.length > 1 ? { excluded: candidates.map(({ id }) => id) } : { problem: "HTTP 500" },
+      candidates.length > 1 ? { excluded: candidates.map(({ id }) => id) } : { problem: asGiven("HTTP 500") },
     );
     const row = await fixture.run((await fixture.send({ subject: "Hi", deviceGroupIds })).id);
     expect(requests.map(({ candidates }) => candidates.length)).toEqual([2_000, 1]);

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../../src/lib/clock.ts";
 import { UpstreamError } from "../../../../src/lib/errors.ts";
 import { isNetworkUnreachable, noRouteError } from "../../../../src/lib/network-route.ts";
+import { createSentenceRegistry } from "../../../../src/lib/sentences/registry.ts";
 import type { Streamer } from "../../../../src/media/streamer.ts";
 import type { StreamEnded, StreamSpec, StreamStarted } from "../../../../src/media/streamer-messages.ts";
 import {
@@ -327,6 +328,7 @@ export async function openAir(
       streamer,
       networkInterface: "127.0.0.1",
       ttl: 16,
+      sentences: createSentenceRegistry(),
       baseUrl: () => "https://bells.example.org",
       livePageMs: 60_000,
       ...options,

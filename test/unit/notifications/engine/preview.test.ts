@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSentenceRegistry } from "../../../../src/lib/sentences/registry.ts";
 import type { NotificationRow } from "../../../../src/notifications/compose/message-builder.ts";
 import { incrementCounter } from "../../../../src/notifications/engine/counters.ts";
 import { notificationHooks } from "../../../../src/notifications/engine/notification-hooks.ts";
@@ -20,6 +21,7 @@ afterAll(() => fixture.close());
 const preview = (row: NotificationRow): Record<string, unknown> => {
   const context = {
     reader: fixture.store,
+    sentences: createSentenceRegistry(),
     scope: fixture.by.scope,
     query: {},
     params: {},

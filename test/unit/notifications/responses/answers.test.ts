@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSentenceRegistry } from "../../../../src/lib/sentences/registry.ts";
 import { notificationHooks } from "../../../../src/notifications/engine/notification-hooks.ts";
 import { recordAnswer, recordChannelAnswer, recordRead } from "../../../../src/notifications/responses/answers.ts";
 import { findTrackedPeople } from "../../../../src/notifications/responses/tracked-people.ts";
@@ -43,6 +44,7 @@ const shown = (id: string): Record<string, unknown> => {
   const row = fixture.store.get(notifications, id);
   const context = {
     reader: fixture.store,
+    sentences: createSentenceRegistry(),
     scope: fixture.by.scope,
     query: {},
     params: {},

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Clock } from "../../../../src/lib/clock.ts";
+import { createSentenceRegistry } from "../../../../src/lib/sentences/registry.ts";
 import { recordAnswer } from "../../../../src/notifications/responses/answers.ts";
 import { devicesByRoom, rollCall } from "../../../../src/notifications/responses/roll-call.ts";
 import confirmationRequests from "../../../../src/resources/confirmations/confirmation-requests.ts";
@@ -87,7 +89,8 @@ it("finds the devices of a room by their row, or by the unique name of the room"
   const group = await fixture.group("All", ["SEP000000000001", "SEP000000000002", "SEP000000000003"]);
   const { id, pk } = await fixture.send({ subject: "x", deviceGroupIds: [group] });
   await fixture.run(id);
-  const found = await devicesByRoom(pk, fixture.store, { ...fixture.clock, defer: (fn) => setImmediate(fn) });
+  const clock: Clock = { ...fixture.clock, defer: (fn) => setImmediate(fn) };
+  const found = await devicesByRoom(pk, { reader: fixture.store, clock, sentences: createSentenceRegistry() });
   expect(found.unplaced).toBe(1);
   expect(found.rooms).toMatchObject([
     { room: { name: "Hall", floorName: "1" }, devices: [{ name: "The SEP000000000001", level: "planned" }] },

@@ -21,6 +21,7 @@ import { ReachBar } from "../../ui/reach-bar.tsx";
 import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip, DrillChip, NotificationStateChip, VerdictChip } from "../../ui/status-chip.tsx";
 import { StopButton } from "../../ui/stop-button.tsx";
+import { SubjectText } from "../../ui/subject-text.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { DeviceStates } from "../devices/device-states.tsx";
 
@@ -146,7 +147,7 @@ function ActiveNotificationsCard({ rows }: { rows: readonly NotificationRow[] | 
           <li key={row.id} className="row">
             <DrillChip drill={row.drill} />
             <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
-              {row.subject}
+              <SubjectText row={row} />
             </Link>
             <span>{elapsedText(activeDurationMs(row, now))}</span>
             <span className="space" />
@@ -196,7 +197,7 @@ function LastNotification({ row }: { row: NotificationRow }) {
         <NotificationStateChip row={row} />
         <DrillChip drill={row.drill} />
         <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
-          {row.subject}
+          <SubjectText row={row} />
         </Link>
         <span className="soft">
           <Timestamp at={row.createdAt} />

@@ -28,9 +28,9 @@ function outcomeOf(level: string): DeviceOutcome {
 }
 
 /** Text of a timeline entry: note, or how many and who. */
-export function entrySentence(entry: TimelineEntry, { t }: Translator): string {
-  const { kind, count, names, words } = entry;
-  if (kind !== "devices" && kind !== "answers") return words ?? "";
+export function entrySentence(entry: TimelineEntry, { t, say }: Translator): string {
+  const { kind, count, names, words, wordsSentence } = entry;
+  if (kind !== "devices" && kind !== "answers") return say(words ?? "", wordsSentence);
   const more = count > names.length ? " …" : "";
   const who = names.length === 0 ? "" : `: ${names.join(", ")}${more}`;
   return `${t(kind === "devices" ? "timeline.devices" : "timeline.people", { count })}${who}`;

@@ -19,6 +19,7 @@ import { NotificationActions } from "./notification-actions.tsx";
 import "../../ui/lines.css";
 import "../places/plan.css";
 import { PageTitle } from "../../ui/page-title.tsx";
+import { SubjectText } from "../../ui/subject-text.tsx";
 
 type PlacedRoom = DeliveriesByRoom["rooms"][number];
 
@@ -46,7 +47,7 @@ export default function DeliveriesByRoomPage() {
           <NotificationActions row={row} />
         </div>
         <Link to="/broadcasts/$notificationId" params={{ notificationId }}>
-          {row.subject}
+          <SubjectText row={row} />
         </Link>
         <ReachBar outcomes={row.progress.outcomes} />
         {unplaced > 0 && (

@@ -11,6 +11,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { HoldButton } from "../../ui/hold-button.tsx";
 import { Chip, DrillChip } from "../../ui/status-chip.tsx";
 import { StopButton } from "../../ui/stop-button.tsx";
+import { SubjectText } from "../../ui/subject-text.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { useMissedAudio } from "./use-missed-audio.ts";
 import { useSend } from "./use-send.ts";
@@ -165,7 +166,7 @@ function Linked({ head, rows }: { head: string; rows: readonly NotificationRow[]
           <span className="soft">{head}</span>
           <DrillChip drill={row.drill} />
           <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
-            {row.subject}
+            <SubjectText row={row} />
           </Link>
           <span className="soft">
             <Timestamp at={row.createdAt} />

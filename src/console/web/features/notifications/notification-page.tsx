@@ -15,6 +15,7 @@ import { FollowUpMessages, NotificationActions } from "./notification-actions.ts
 import { useMissedAudio } from "./use-missed-audio.ts";
 import "./outcomes.css";
 import { PageTitle } from "../../ui/page-title.tsx";
+import { BodyText, SubjectText } from "../../ui/subject-text.tsx";
 
 /** One notification: deliveries, responses and actions. */
 export default function NotificationPage() {
@@ -43,7 +44,9 @@ function Header({ row }: { row: NotificationRow }) {
     <header className={row.drill ? "card drill" : "card"}>
       <div className="head">
         <DrillChip drill={row.drill} />
-        <PageTitle>{row.subject}</PageTitle>
+        <PageTitle>
+          <SubjectText row={row} />
+        </PageTitle>
         <NotificationStateChip row={row} />
         <span className="space" />
         <NotificationActions row={row} />
@@ -128,7 +131,11 @@ function MessageCard({ row }: { row: NotificationRow }) {
   return (
     <section className="card">
       <h2>{t("notification.message")}</h2>
-      {row.body && <p style={{ whiteSpace: "pre-wrap" }}>{row.body}</p>}
+      {row.body && (
+        <p style={{ whiteSpace: "pre-wrap" }}>
+          <BodyText row={row} />
+        </p>
+      )}
       <dl className="facts">
         {row.unfilledVariables.length > 0 && (
           <>

@@ -6,6 +6,7 @@ import { drillFilter } from "../../ui/list/drill-filter.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { ReachBar } from "../../ui/reach-bar.tsx";
 import { DrillChip, NotificationStateChip } from "../../ui/status-chip.tsx";
+import { SubjectText } from "../../ui/subject-text.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 
 const SENT = { draft: false };
@@ -40,7 +41,7 @@ export default function NotificationsPage() {
             <span className="row">
               <DrillChip drill={row.drill} />
               <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
-                {row.subject}
+                <SubjectText row={row} />
               </Link>
             </span>
           ),

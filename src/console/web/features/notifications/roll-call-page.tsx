@@ -17,6 +17,7 @@ import "../bells/print.css";
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
 import { PageTitle } from "../../ui/page-title.tsx";
+import { SubjectText } from "../../ui/subject-text.tsx";
 
 /** People of a room on the screen; paper and the table name all. */
 const PEOPLE_SHOWN = 200;
@@ -67,7 +68,7 @@ export default function RollCallPage() {
         </div>
         <p>
           <Link to="/broadcasts/$notificationId" params={{ notificationId }}>
-            {row.subject}
+            <SubjectText row={row} />
           </Link>{" "}
           <Timestamp at={row.createdAt} />
         </p>

@@ -22,9 +22,10 @@ export function pluginStateText({ status }: Pick<ExtensionRow, "status">): strin
 export function pluginStatusText(
   row: Pick<ExtensionRow, "status" | "disabled">,
   now: number,
-  { t }: Translator,
+  { t, say }: Translator,
 ): string {
-  const { state, reason, failures, nextTryAt } = row.status ?? { state: "absent", reason: null, failures: 0 };
+  const { state, failures, nextTryAt, ...rest } = row.status ?? { state: "absent", reason: null, failures: 0 };
+  const reason = rest.reason && say(rest.reason, rest.reasonSentence);
   switch (state) {
     case "running":
       return reason ?? "";

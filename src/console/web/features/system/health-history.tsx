@@ -1,4 +1,5 @@
 import { useRow } from "../../api/use-rows.ts";
+import type { SentenceOfApi } from "../../i18n/translator.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { ListTable } from "../../ui/list/list-table.tsx";
@@ -9,7 +10,7 @@ import "../../ui/lines.css";
 interface HealthEventRow {
   id: string;
   status: "GREEN" | "YELLOW" | "RED";
-  reasons: readonly string[];
+  reasonSentences: readonly (SentenceOfApi & { text: string })[];
   endpointName: string | null;
   createdAt: string;
 }
@@ -18,7 +19,8 @@ const TONES = { GREEN: "good", YELLOW: "warn", RED: "bad" } as const;
 
 /** How the health changed, the newest first. */
 export function HealthHistory() {
-  const { t, name } = useTranslation();
+  const { t, name, say } = useTranslation();
+  const reasonsOf = (row: HealthEventRow): string[] => row.reasonSentences.map((each) => say(each.text, each));
   return (
     <section className="card">
       <h2>{t("health-chart.history")}</h2>
@@ -39,8 +41,8 @@ export function HealthHistory() {
               head: t("alarm.why"),
               width: "1fr",
               cell: (row) => (
-                <span title={row.reasons.join("\n")}>
-                  {row.reasons[0] ?? "–"} {row.reasons.length > 1 && `(+${row.reasons.length - 1}) `}
+                <span title={reasonsOf(row).join("\n")}>
+                  {reasonsOf(row)[0] ?? "–"} {row.reasonSentences.length > 1 && `(+${row.reasonSentences.length - 1}) `}
                   <small className="soft">
                     {row.endpointName} <Timestamp at={row.createdAt} />
                   </small>

@@ -1,0 +1,130 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { createApiClient } from "../../src/api-client/api-client.ts";
+import en from "../../src/lib/sentences/en.json" with { type: "json" };
+import { CORE_CATALOGUE, type Sentence } from "../../src/lib/sentences/sentences.ts";
+import type { HealthReason } from "../../src/ops/health/health.ts";
+import { startBrowser } from "../support/browser.ts";
+import { CONSOLE_PAGES, openConsole } from "../support/console-pages.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createEnglishFinder } from "../support/english-texts.ts";
+import { externalProgram } from "../support/external-programs.ts";
+import { createSampleScenarios } from "../support/scenario-samples.ts";
+import { placeholdersOf } from "../support/sentences.ts";
+import { eventually } from "../support/timeouts.ts";
+
+const { describe, it } = externalProgram("chromium");
+
+/** Lines of a page: visible text by element, and what is read out or shown in fields. */
+const LINES = `(() => {
+  const lines = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT);
+  for (let element = walk.nextNode(); element; element = walk.nextNode()) {
+    if (element.closest("script, style, noscript, pre, code") || !element.checkVisibility()) continue;
+    for (const name of ["aria-label", "placeholder", "title", "alt"]) {
+      const text = element.getAttribute(name);
+      if (text) lines.push(...text.split("\\n"));
+    }
+    const direct = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (direct) lines.push(...element.innerText.split("\\n"));
+  }
+  return lines;
+})()`;
+
+/** Everything that can be wrong with an appliance, with values that are German in every language. */
+function everyHealthReason(): HealthReason[] {
+  return Object.entries(en)
+    .filter(([code]) => code.startsWith("health.") && !/self-test-|schedule-|zone-(first|names|ring)/.test(code))
+    .map(([code, message], at) => {
+      const params = placeholdersOf(message).map(({ name, isCount }) => [name, isCount ? 2 + at : `Wert ${at}`]);
+      const reason = CORE_CATALOGUE.render.en(code, Object.fromEntries(params)) as Sentence;
+      return { level: at % 2 === 0 ? "red" : "yellow", code: `test:${code}`, reason };
+    });
+}
+
+describe("a German console", () => {
+  let daemon: TestDaemon;
+  let browser: Browser;
+  const ids: Record<string, string> = {};
+  const findEnglish = createEnglishFinder();
+
+  beforeAll(async () => {
+    daemon = await startTestDaemon({ source: everyHealthReason });
+    const api = createApiClient(daemon.url, daemon.first.token);
+    const { userId } = await api.get<{ userId: string }>("/session");
+    await daemon.call("PUT", `/users/${userId}/profile`, { preferredLanguage: "de-DE" });
+    const group = await api.post<{ id: string }>("/device-groups", { name: "Alle", filterType: "ACCEPT", filters: [] });
+    const extensions = await api.get<{ data: { id: string; name: string }[] }>("/extensions?limit=100");
+    const extensionId = extensions.data.find(({ name }) => name === "onprem")?.id;
+    const own = await api.get<{ data: { id: string }[] }>(`/extensions/${extensionId}/endpoints`);
+    await api.post(`/extensions/${extensionId}/endpoints/${own.data[0]?.id}/devices`, {
+      ...{ type: "phones", deviceIdentifier: "SEP0011223344AA", description: "Raum 214" },
+      attributes: { IPAddress: "127.0.0.1", HttpPort: "1" },
+    });
+    const drill = { subject: "Probe", drill: true, deviceGroupIds: [group.id], userIds: [userId] };
+    ids.notification = (await api.post<{ id: string }>("/notifications", drill)).id;
+    ids.incident = (await createSampleScenarios(api, group.id)).incident ?? "";
+    const alarms = await api.get<{ data: { id: string; type: string }[] }>("/alarms?limit=100");
+    ids.alarm = alarms.data.find(({ type }) => type === "onprem_server_red")?.id ?? "";
+    await api.post(`/alarms/${ids.alarm}/actions`, { triggerOnStatus: "ACTIVE" });
+    const alarmMessages = async () =>
+      (await api.get<{ data: { id: string; subject: string }[] }>("/notifications?draft=false&limit=100")).data.filter(
+        ({ subject }) => subject.startsWith("Alarm: "),
+      );
+    await eventually(async () => {
+      ids.alarmMessage = (await alarmMessages())[0]?.id ?? "";
+      expect(ids.alarmMessage).not.toBe("");
+    });
+    browser = await startBrowser();
+  }, 300_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await daemon?.stop();
+  });
+
+  const openGerman = () => openConsole(browser, daemon.url, { locale: "de-DE" });
+  const linesOf = (page: Page) => page.evaluate<string[]>(LINES);
+
+  it("shows no English text of a catalogue on any page", async () => {
+    const window = await openGerman();
+    // Not /settings: the descriptions of settings are English.
+    const more = [
+      `/broadcasts/${ids.notification}`,
+      `/broadcasts/${ids.notification}/rooms`,
+      `/broadcasts/${ids.notification}/roll-call`,
+      `/broadcasts/${ids.alarmMessage}`,
+      `/incidents/${ids.incident}`,
+      ...["/alarms", `/alarms?open=${ids.alarm}`, "/system-health", "/plugins", "/backups", "/emergencies"],
+    ];
+    const found: string[] = [];
+    for (const path of [...CONSOLE_PAGES, ...more]) {
+      await window.open(path);
+      // The audit shows rows as they are stored.
+      const lines = (await linesOf(window.page)).filter(
+        (line) => path !== "/audit" || !line.startsWith("Nachrichten: "),
+      );
+      found.push(...findEnglish(lines).map((fault) => `${path} ${fault}`));
+    }
+    expect(found).toEqual([]);
+  }, 600_000);
+
+  it("shows reasons, alarms and reports in German", async () => {
+    const window = await openGerman();
+    await window.open("/system-health");
+    const health = (await linesOf(window.page)).join("\n");
+    expect(health).toContain("Die Uhr ist nicht synchronisiert");
+    await window.open(`/broadcasts/${ids.alarmMessage}`);
+    expect(await window.page.locator("h1").innerText()).toMatch(/^Alarm ausgelöst: Server schwer beeinträchtigt/);
+    await window.page.goto(`${daemon.url}/api/v1/incidents/${ids.incident}/report/page`);
+    const report = await linesOf(window.page);
+    expect(report).toEqual(expect.arrayContaining(["Verlauf", "Ereignis begonnen", "ÜBUNG"]));
+    expect(findEnglish(report)).toEqual([]);
+  });
+
+  it("would be noticed if it were English", async () => {
+    expect(findEnglish(["Alarm: Server", "Die Anlage", "The clock was set back by 7 s."])).toEqual([
+      "src/lib/sentences health.clock-back: The clock was set back by 7 s.",
+    ]);
+  });
+});
