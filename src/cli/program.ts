@@ -21,6 +21,7 @@ import { addLoad } from "./load.ts";
 import { addLogs } from "./logs.ts";
 import { addOpenapi } from "./openapi.ts";
 import { addPlugin } from "./plugin/plugin.ts";
+import { addRetention } from "./retention.ts";
 import { addMessage, addSend } from "./send.ts";
 import { addHub, addServe } from "./serve.ts";
 import { addSettings } from "./settings.ts";
@@ -57,7 +58,7 @@ const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
     addLogs,
     addAudit,
   ],
-  "Maintenance:": [addBackup, addTls, addTz, addLicence, addUpgrade],
+  "Maintenance:": [addBackup, addRetention, addTls, addTz, addLicence, addUpgrade],
   "Several appliances:": [addHub, addLink, addTenants],
   "For developers:": [addOpenapi, addConformance, addSimulator, addUpgradePack],
 };

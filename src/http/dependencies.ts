@@ -23,6 +23,7 @@ import type { ProfileSchemaLookup } from "../notifications/compose/profile-setti
 import type { SpeechSynthesizer } from "../notifications/compose/speech-synthesis.ts";
 import type { NotificationService } from "../notifications/notification-service.ts";
 import type { AnswerLinks } from "../notifications/responses/answer-links.ts";
+import type { HistoryRetention } from "../notifications/retention/history-retention.ts";
 import type { BackupsReport } from "../ops/backup/backup-scheduler.ts";
 import type { DaemonRuns } from "../ops/daemon-runs.ts";
 import type { FailoverStatus } from "../ops/health/failover-status.ts";
@@ -122,6 +123,7 @@ export interface ApiDeps {
   maintenance: {
     settings(): Promise<SettingsReport>;
     backups(): Promise<BackupsReport>;
+    retention: Pick<HistoryRetention, "report" | "begin">;
     certificate: CertificateService;
   };
   /** Monitoring data. */

@@ -10,12 +10,15 @@ import { copyPlanResources, resourcesByOwner } from "./incident-resources.ts";
 import { rosteringOfPlan, validateRosterActivity } from "./incident-roster.ts";
 import { type IncidentRow, ongoingIncident } from "./incident-start.ts";
 
+const LEGAL_HOLD = "The incident is under legal hold; lift the hold first.";
+
 /**
  * Sets the name of an incident, records its start and copies the files of its plan. Throws ConflictError for a second incident
  * if the plan allows one at a time.
  */
 export const incidentHooks: ResourceHooks<typeof incidents> = {
-  beforeWrite({ op, after }, tx, by) {
+  beforeWrite({ op, before, after }, tx, by) {
+    if (op === "delete" && before?.legalHold) throw new ConflictError(LEGAL_HOLD, "legalHold");
     if (op !== "create" || !after) return;
     const plan = after.incidentPlanId ? tx.get(incidentPlans, after.incidentPlanId) : null;
     if (plan && !plan.allowMultipleActiveIncidents && ongoingIncident(tx, plan.id, after.drill)) {

@@ -115,6 +115,28 @@ const LOOPBACK_PROBE: InternalTable = {
   sql: "CREATE TABLE IF NOT EXISTS loopback_probe (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL) STRICT",
 };
 
+/** Notifications whose details, or answers only, are past their retention and were removed (epoch ms). */
+const REMOVED_DETAILS: InternalTable = {
+  name: "notification_removed_details",
+  sql: `CREATE TABLE IF NOT EXISTS notification_removed_details (
+    notification INTEGER PRIMARY KEY, details_at INTEGER, answers_at INTEGER) STRICT`,
+};
+
+/** Removed deliveries by building ('' for none) and level. */
+const PLACE_SUMS: InternalTable = {
+  name: "notification_place_sums",
+  sql: `CREATE TABLE IF NOT EXISTS notification_place_sums (
+    notification INTEGER NOT NULL, place TEXT NOT NULL, level TEXT NOT NULL, n INTEGER NOT NULL,
+    PRIMARY KEY (notification, place, level)) STRICT, WITHOUT ROWID`,
+};
+
+/** The newest delivery when old history was last removed. */
+const RETENTION_WATERMARK: InternalTable = {
+  name: "notification_retention_watermark",
+  sql: `CREATE TABLE IF NOT EXISTS notification_retention_watermark (
+    only_one INTEGER PRIMARY KEY CHECK (only_one = 1), pk INTEGER NOT NULL) STRICT`,
+};
+
 /** Tables with rows per notification by internal key, deleted with it. */
 export const NOTIFICATION_OWNED_TABLES: readonly InternalTable[] = [
   TARGETS,
@@ -126,6 +148,8 @@ export const NOTIFICATION_OWNED_TABLES: readonly InternalTable[] = [
   TRACKED_USERS,
   TRACKED_POSITIONS,
   DEVICE_STARTS,
+  REMOVED_DETAILS,
+  PLACE_SUMS,
 ];
 
 /** The internal tables of this module, registered with the store. */
@@ -136,4 +160,5 @@ export const NOTIFICATION_TABLES: readonly InternalTable[] = [
   FAILOVER_RINGS,
   MODEL_START_LATENCIES,
   LOOPBACK_PROBE,
+  RETENTION_WATERMARK,
 ];

@@ -27,6 +27,8 @@ const publicUrl = z
 
 const cron = z.string().refine(isCronExpression, "must be a cron expression of five or six fields, such as 30 2 * * *");
 
+/** Days of history; `never` is removed. */
+const historyDays = z.union([z.int().min(0).max(36_500), z.literal("never")]);
 const signingKey = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, "must be base64 of 32 bytes");
 
 const backupRecipient = z
@@ -459,6 +461,34 @@ export const settingsSchema = z
           .describe(
             "Public keys (age1…) to which all backups are encrypted; any one of the matching identities restores them. Made by `carillon backup key create`. [] = not encrypted.",
           ),
+      })
+      .prefault({}),
+    retention: z
+      .strictObject({
+        schedule: cron
+          .nullable()
+          .default("15 4 * * *")
+          .describe(
+            "Schedule of the removal of old history as a cron expression in local time; null = only by `carillon retention run` or from the console.",
+          ),
+        messages: historyDays
+          .default(90)
+          .describe(
+            "Days that the details of routine messages are kept: deliveries, recipients and activity log; their sums stay. 0 or never = for ever.",
+          ),
+        bells: historyDays.default(90).describe("The same for bells and scheduled messages."),
+        emergencies: historyDays.default(3_650).describe("The same for emergency messages outside incidents."),
+        incidents: historyDays
+          .default(3_650)
+          .describe(
+            "The same for messages of incidents and scenarios. A legal hold on an incident keeps all of its messages.",
+          ),
+        answers: historyDays
+          .default(1_095)
+          .describe("Days that the answers of single people are kept, in messages of any kind; their counts stay."),
+        positions: historyDays
+          .default(30)
+          .describe("Days that positions of tracked people are kept, in messages of any kind."),
       })
       .prefault({}),
     callManagers: z

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import type Database from "better-sqlite3";
 import type { Clock } from "../lib/clock.ts";
 import { markWork } from "../lib/current-work.ts";
 import { BugError } from "../lib/errors.ts";
@@ -181,7 +182,7 @@ export function openStore(options: StoreOptions): Store {
     });
     return transaction;
   };
-  const prepared = new Map<string, ReturnType<typeof db.prepare>>();
+  const prepared = new Map<string, Database.Statement<SqlValue[]>>();
   const statement = (text: string) => {
     markWork();
     const found = prepared.get(text) ?? db.prepare(text);

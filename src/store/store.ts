@@ -82,7 +82,15 @@ export interface ActorContext {
 
 /** An audited event that wrote no row. */
 export interface AuditEvent {
-  op: "log-in" | "log-in-refused" | "log-in-throttled" | "credential-refused" | "refused" | "read" | "trust-change";
+  op:
+    | "log-in"
+    | "log-in-refused"
+    | "log-in-throttled"
+    | "credential-refused"
+    | "refused"
+    | "read"
+    | "trust-change"
+    | "history-removed";
   /** Name of the resource concerned. */
   resource: string;
   rowId: string | null;

@@ -4,6 +4,7 @@ import { invalidValue } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
 import { productVersion } from "../lib/product-version.ts";
+import { createHistoryRetention, type HistoryRetention } from "../notifications/retention/history-retention.ts";
 import { HELD_AUDIT_NOTES } from "../ops/audit-notes.ts";
 import { type BackupsReport, createBackupScheduler } from "../ops/backup/backup-scheduler.ts";
 import { createDaemonRuns, DAEMON_RUNS, type DaemonRuns } from "../ops/daemon-runs.ts";
@@ -63,6 +64,7 @@ export interface Operations {
   maintenance: {
     settings(): Promise<SettingsReport>;
     backups(): Promise<BackupsReport>;
+    retention: Pick<HistoryRetention, "report" | "begin">;
     certificate: CertificateService;
   };
   /** Runs of the daemon and how they ended. */
@@ -114,6 +116,11 @@ export function createOperations(deps: OperationsDeps): Operations {
   };
   const reload = async (): Promise<void> => running?.reloadCertificate();
   const licence = createLicence({ ...common, keys: settings.trust.licences });
+  const retention = createHistoryRetention({
+    ...{ store, clock, log, schedule: deps.schedule, settings: settings.retention },
+    by: access.systemContext("retention"),
+    isUnsent: (id) => store.one("SELECT 1 FROM pending_ledger_sync WHERE notification = ?", id) !== null,
+  });
   const isHealthy = (): boolean => state().status !== "RED";
   const heartbeat = createOutboundHeartbeat({
     clock,
@@ -161,6 +168,7 @@ export function createOperations(deps: OperationsDeps): Operations {
     maintenance: {
       settings: () => reportSettings(settings, deps.settingsFile ?? null),
       backups: backups.report,
+      retention,
       certificate: createCertificateService({ dataDir, clock, log, reload }),
     },
     runs,
@@ -173,6 +181,10 @@ export function createOperations(deps: OperationsDeps): Operations {
         return licence.install(document);
       },
       ...createBackupCommands(backups, clock),
+      /** `{}` -> RetentionReport; removes nothing. */
+      "retention.show": () => retention.report(),
+      /** `{}` -> RetentionRun. */
+      "retention.run": () => retention.run(),
       /** `{file}` -> OfferedUpgrade: appliances fetch it when an upgrade is requested. */
       "upgrade.offer": ({ file }) => offerUpgrade(file, trusted),
       /** `{}` -> DaemonState. */
@@ -192,6 +204,7 @@ export function createOperations(deps: OperationsDeps): Operations {
       licence.start();
       heartbeat.start();
       await backups.start();
+      retention.start();
       await endpointCommands.start();
     },
     notifyReady() {
@@ -208,7 +221,7 @@ export function createOperations(deps: OperationsDeps): Operations {
       licence.stop();
       heartbeat.stop();
       await runs.stop();
-      await Promise.all([backups.stop(), endpointCommands.stop()]);
+      await Promise.all([backups.stop(), endpointCommands.stop(), retention.stop()]);
     },
   };
 }

@@ -34,6 +34,7 @@ import { createTextToSpeechEngine } from "../../src/media/text-to-speech.ts";
 import { createSpeechSynthesizer } from "../../src/notifications/compose/speech-synthesis.ts";
 import type { NotificationService } from "../../src/notifications/notification-service.ts";
 import { createAnswerLinks } from "../../src/notifications/responses/answer-links.ts";
+import { createHistoryRetention } from "../../src/notifications/retention/history-retention.ts";
 import { NOTIFICATION_TABLES } from "../../src/notifications/schema.ts";
 import { createLicence } from "../../src/ops/licence.ts";
 import { OPERATION_STATE } from "../../src/ops/operation-state.ts";
@@ -326,6 +327,10 @@ export async function openApi(
         good: null,
         failed: null,
         files: [],
+      }),
+      retention: createHistoryRetention({
+        ...{ store, clock, log, by: system, settings: defaultSettings().retention },
+        ...{ schedule: () => () => undefined, isUnsent: () => false },
       }),
       certificate: createCertificateService({ dataDir, clock, log, reload: async () => undefined }),
     },

@@ -25,6 +25,8 @@ export const SAMPLE_OVERRIDES = {
   "incident-plan-resources.type": "hyperlink",
   "incident-resources.type": "hyperlink",
   "incident-activities.type": "note",
+  // A row under legal hold cannot be deleted.
+  "incidents.legalHold": false,
   "incident-plans.rostering": {
     type: "roll-call",
     statuses: ["safe", "missing"],

@@ -55,6 +55,7 @@ import { permissionActions } from "./permissions.ts";
 import { placeActions } from "./places.ts";
 import { providerLoginActions } from "./provider-login.ts";
 import { reportActions } from "./reports.ts";
+import { retentionActions } from "./retention.ts";
 import { scenarioActions } from "./scenarios.ts";
 import { schemaActions } from "./schema.ts";
 import { scimActions } from "./scim.ts";
@@ -118,6 +119,7 @@ const FIXED: readonly Action[] = [
   ...certificateActions,
   ...licenceActions,
   ...maintenanceActions,
+  ...retentionActions,
   ...emergencyActions,
   ...endpointActivityActions,
   ...failoverStatusActions,

@@ -1,6 +1,7 @@
 import { BugError, ConflictError } from "../../lib/errors.ts";
 import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import { floorPlansOf } from "../../places/floor-plan.ts";
+import incidents from "../../resources/incidents/incidents.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../../resources/notifications/notification-activity-types.ts";
 import type notifications from "../../resources/notifications/notifications.ts";
 import { reachVerdict } from "../../resources/notifications/outcome-counts.ts";
@@ -21,7 +22,9 @@ import type { NotificationPreview } from "./preview.ts";
  * recipients.
  */
 export const notificationHooks: ResourceHooks<typeof notifications> = {
-  beforeWrite({ op, before, after }, _tx, { actor }) {
+  beforeWrite({ op, before, after }, tx, { actor }) {
+    if (op === "delete" && before?.incidentId && tx.get(incidents, before.incidentId)?.legalHold)
+      throw new ConflictError("The message belongs to an incident under legal hold; lift the hold first.");
     if (op === "create" && after?.stage === null)
       throw new BugError("Notifications must be created by the notification service.");
     if (op === "delete" && before && !isFinal(before) && !(isHeld(before) && actor.kind === "system")) {

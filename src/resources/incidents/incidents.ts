@@ -12,7 +12,7 @@ import { INCIDENT_ROSTERING_FIELD } from "./rostering-fields.ts";
 export default defineResource({
   name: "incidents",
   doc: "An event or drill, with all notifications sent for it.",
-  paths: [{ at: "incidents", methods: ["get", "post", "delete"] }],
+  paths: [{ at: "incidents" }],
   idParam: "incidentId",
   scope: "domain",
   replicate: "D",
@@ -24,6 +24,10 @@ export default defineResource({
       max: 140,
     }),
     drill: boolean("Drill: every notification sent for it is marked as a drill.", { createOnly: true, default: false }),
+    legalHold: boolean(
+      "Legal hold: nothing that belongs to the incident is removed, by retention or by hand, until it is lifted.",
+      { default: false },
+    ),
     startedById: ref("User who started it.", "users", { readOnly: true, embed: "startedBy" }),
     scenarioId: ref("Scenario that started it.", "scenarios", { readOnly: true, embed: "scenario" }),
     notificationId: uuid("Notification that started it.", { readOnly: true }),

@@ -4,7 +4,7 @@ import { defineResource } from "../../schema/resource.ts";
 /** Operations of audit entries: the three writes, logins, denied requests, what was read, and changes of trust. */
 export const AUDIT_OPS = [
   ...(["create", "update", "delete", "log-in", "log-in-refused", "refused", "trust-change", "read"] as const),
-  ...(["log-in-throttled", "credential-refused", "audit-sealed"] as const),
+  ...(["log-in-throttled", "credential-refused", "audit-sealed", "history-removed"] as const),
 ] as const;
 
 /** Selects entries that the alarm detectors read, of which there are few. */

@@ -23,6 +23,7 @@ import { queue } from "../../../src/notifications/engine/stages/queue.ts";
 import { resolve } from "../../../src/notifications/engine/stages/resolve.ts";
 import type { SendOptions } from "../../../src/notifications/notification-service.ts";
 import { NOTIFICATION_TABLES } from "../../../src/notifications/schema.ts";
+import { OPERATION_STATE } from "../../../src/ops/operation-state.ts";
 import deviceGroups from "../../../src/resources/devices/device-groups.ts";
 import devices from "../../../src/resources/devices/devices.ts";
 import endpoints from "../../../src/resources/devices/endpoints.ts";
@@ -103,6 +104,7 @@ export async function openBroadcasts(
       ...ALARM_TABLES,
       ...CALL_MANAGER_TABLES,
       ...BELL_TABLES,
+      OPERATION_STATE,
     ],
     clock: realClock ?? clock,
     events,

@@ -56,6 +56,10 @@ describe("settings file", () => {
       },
       quietTests: { schedule: "30 3 * * *", provenWithinHours: 48 },
       backups: { folder: null, schedule: "30 2 * * *", keepDays: 7, keepWeeks: 4, recipients: [] },
+      retention: {
+        ...{ schedule: "15 4 * * *", messages: 90, bells: 90, emergencies: 3_650, incidents: 3_650 },
+        ...{ answers: 1_095, positions: 30 },
+      },
       cloud: { address: null, authority: null, heartbeatSeconds: 20, proxy: null },
       failover: { listen: null, peers: [] },
       audit: { authority: null, file: null, syslog: null },
