@@ -127,7 +127,7 @@ describe("a filter", () => {
   it("narrows with others, of which one fails, and ignores ids that it was not asked about", async () => {
     fixture.needs.filters = filtersWith(
       (request, name) => {
-        if (name === "broken") return { problem: "no" };
+        if (name === "broken") return { problem: asGiven("no") };
         const found = byIdentifier(name === "one" ? "SEP1" : "SEP2")(request) as { excluded: string[] };
         return { excluded: [...found.excluded, "0190b7c2-7f3a-7000-8000-000000000001"] };
       },
