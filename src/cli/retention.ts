@@ -44,7 +44,8 @@ async function runCommand(dataDir: string, order: string): Promise<unknown> {
 
 const period = (days: number | null): string => (days === null ? "for ever" : `${days} days`);
 
-function describeReport({ schedule, due, answersDays, positionsDays, heldNotifications, lastRun }: RetentionReport) {
+function describeReport(report: RetentionReport) {
+  const { schedule, due, answersDays, positionsDays, heldNotifications, waitsUntil, lastRun } = report;
   return [
     ...due.map(
       ({ kind, days, notifications, deliveries, recipients, oldestAt }) =>
@@ -55,6 +56,11 @@ function describeReport({ schedule, due, answersDays, positionsDays, heldNotific
     `${"positions".padEnd(12)} kept ${period(positionsDays)}`,
     `Held by a legal hold or an open incident: ${heldNotifications} messages`,
     schedule === null ? "Removed on request only." : `Removed at ${schedule} (cron, local time).`,
+    ...(waitsUntil === null
+      ? []
+      : [
+          `Nothing is removed before ${new Date(waitsUntil).toISOString()}. Check the date of the machine and what is due.`,
+        ]),
     ...(lastRun ? [`Last run ${new Date(lastRun.at).toISOString()}: ${describeRun(lastRun)}`] : []),
   ];
 }

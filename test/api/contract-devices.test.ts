@@ -157,7 +157,7 @@ const ENDPOINTS: readonly Row[] = [
 
 const DEVICES: readonly Row[] = [
   [
-    "deviceIdentifier, description and type required; type phones, speakers, plugins, idns; nothing serves it: 400 type",
+    "deviceIdentifier, description and type required; type phones, speakers, plugins, idns, each with identifiers that are served",
     async () => {
       const { body } = await call("POST", `${self}/devices`, {});
       expect((body.errors as { field: string }[]).map(({ field }) => field)).toEqual([
@@ -167,7 +167,7 @@ const DEVICES: readonly Row[] = [
       ]);
       const device = { deviceIdentifier: "x1", description: "d", type: "pagers" };
       expect(await refusal("POST", `${self}/devices`, device)).toBe("400 invalid-value type");
-      expect(await refusal("POST", `${self}/devices`, { ...device, type: "idns" })).toBe("400 invalid-value type");
+      expect(await refusal("POST", `${self}/devices`, { ...device, type: "idns" })).toBe("400 invalid-value deviceIdentifier");
     },
   ],
   [
@@ -197,7 +197,7 @@ const DEVICES: readonly Row[] = [
       expect((await call("PUT", `${self}/devices/${id}`, { deviceIdentifier: "zone:new" })).body.icopId).toBe(
         "zone:new",
       );
-      expect(await refusal("PUT", `${self}/devices/${id}`, { type: "idns" })).toBe("400 invalid-value type");
+      expect(await refusal("PUT", `${self}/devices/${id}`, { type: "idns" })).toBe("400 invalid-value deviceIdentifier");
       await call("DELETE", `${self}/devices/${id}`);
     },
   ],

@@ -31,15 +31,19 @@ const RETENTION = {
   due: computed("What the next removal removes, by kind of message.", "array", { of: DUE }),
   answersDays: integer("Days that answers of single people are kept; null for ever."),
   positionsDays: integer("Days that positions are kept; null for ever."),
+  waitsUntil: timestamp(
+    "Until when the schedule removes nothing, so that a wrong date can be corrected: after a pause of 31 days, and at first.",
+  ),
   heldNotifications: count("Messages past their retention that a legal hold or an open incident keeps."),
 };
 
 async function presentReport(deps: ApiDeps): Promise<object> {
-  const { isRunning, lastRun, due, ...report } = await deps.maintenance.retention.report();
+  const { isRunning, lastRun, due, waitsUntil, ...report } = await deps.maintenance.retention.report();
   const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
   return {
     ...report,
     running: isRunning,
+    waitsUntil: iso(waitsUntil),
     lastRun: lastRun && { ...lastRun, at: iso(lastRun.at) },
     due: due.map((each) => ({ ...each, oldestAt: iso(each.oldestAt) })),
   };

@@ -58,6 +58,8 @@ export interface RetentionReport {
   /** Days that answers and positions are kept, whatever the kind; null for ever. */
   answersDays: number | null;
   positionsDays: number | null;
+  /** Epoch ms until which the daily job removes nothing; null: it does not wait. */
+  waitsUntil: number | null;
   /** Notifications past their retention that a legal hold or an open incident keeps. */
   heldNotifications: number;
 }
@@ -74,7 +76,19 @@ export interface HistoryRetention {
   report(): Promise<RetentionReport>;
 }
 
+const DAY_MS = 86_400_000;
 const STATE_KEY = "history-retention";
+const WAIT_KEY = "history-retention-wait";
+/** The daily job was not due for longer only if the machine was off, is new to this job, or has the wrong date. */
+const LONGEST_PAUSE_MS = 31 * DAY_MS;
+/** How long people have to look at what is due, or to set the clock right. */
+const WAIT_MS = 7 * DAY_MS;
+
+/** When the daily job was due last, and until when it removes nothing. */
+interface Wait {
+  dueAt: number;
+  until: number | null;
+}
 const NOTHING: RemovedRows = { deliveries: 0, recipients: 0, activities: 0, answers: 0, positions: 0 };
 
 /** @source docs/decisions/0761-retention-of-history.md */
@@ -129,11 +143,30 @@ export function createHistoryRetention(deps: HistoryRetentionDeps): HistoryReten
     );
   }
 
+  /**
+   * What a wrong date makes due cannot be brought back: after a long pause, and before the first removal, the job waits.
+   */
+  async function beginUnlessWaiting(): Promise<void> {
+    const now = clock.now();
+    const last = readOperationState<Wait>(store, WAIT_KEY);
+    const isAfterPause = last === null || now - last.dueAt > LONGEST_PAUSE_MS;
+    const isWaiting = last !== null && last.until !== null && now < last.until && now >= last.dueAt;
+    const until = isAfterPause ? now + WAIT_MS : isWaiting ? last.until : null;
+    await store.write((tx) => writeOperationState(tx, WAIT_KEY, { dueAt: now, until } satisfies Wait));
+    if (until === null) begin();
+    else
+      log.warn(
+        { event: "history.removal_waits", until },
+        "old history is not removed yet: check the date and what is due",
+      );
+  }
+
   return {
     run,
     begin,
     start() {
-      if (settings.schedule !== null) unschedule = deps.schedule(settings.schedule, () => running ?? begin());
+      if (settings.schedule !== null)
+        unschedule = deps.schedule(settings.schedule, () => running ?? beginUnlessWaiting());
     },
     async stop() {
       unschedule();
@@ -162,13 +195,12 @@ export function createHistoryRetention(deps: HistoryRetentionDeps): HistoryReten
         due: [...due.values()],
         answersDays: retentionDays(settings.answers),
         positionsDays: retentionDays(settings.positions),
+        waitsUntil: readOperationState<Wait>(store, WAIT_KEY)?.until ?? null,
         heldNotifications,
       };
     },
   };
 }
-
-const DAY_MS = 86_400_000;
 
 function emptyKind(kind: HistoryKind, days: number | null): DueHistory {
   return { kind, days, notifications: 0, deliveries: 0, recipients: 0, oldestAt: null };

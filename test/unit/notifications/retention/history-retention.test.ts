@@ -224,7 +224,11 @@ describe("retention of history", () => {
     const job = retention({ schedule: "15 4 * * *" });
     job.start();
     await scene.clock.advance(21 * 3_600_000);
+    await expect.poll(async () => (await job.report()).waitsUntil).toBe(Date.parse("2026-01-20T04:15:00Z"));
+    expect(count("deliveries")).toBe(phones.length);
+    for (let days = 0; days < 7; days++) await scene.clock.advance(DAY_MS);
     await expect.poll(() => count("deliveries")).toBe(0);
+    expect((await job.report()).waitsUntil).toBeNull();
     await expect.poll(async () => (await job.report()).isRunning).toBe(false);
     const running = job.run();
     await expect(job.run()).rejects.toThrow("already being removed");
@@ -234,5 +238,23 @@ describe("retention of history", () => {
     const waiting = scene.clock.pendingTimers();
     await scene.clock.advance(DAY_MS);
     expect(scene.clock.pendingTimers()).toBeLessThanOrEqual(waiting);
+  });
+
+  it("waits a week after a jump of the clock, and goes on at once when the clock is right again", async () => {
+    const job = retention({ schedule: "15 4 * * *" });
+    job.start();
+    for (let days = 0; days < 9; days++) await scene.clock.advance(DAY_MS);
+    await expect.poll(async () => (await job.report()).lastRun).not.toBeNull();
+    await message(10);
+    const right = scene.clock.now();
+    scene.clock.stepWallClock(4_000 * DAY_MS);
+    await scene.clock.advance(DAY_MS);
+    await expect.poll(async () => (await job.report()).waitsUntil).toBeGreaterThan(right + 4_000 * DAY_MS);
+    expect(count("deliveries")).toBe(phones.length);
+    scene.clock.stepWallClock(-4_001 * DAY_MS);
+    await scene.clock.advance(DAY_MS);
+    await expect.poll(async () => (await job.report()).waitsUntil).toBeNull();
+    expect(count("deliveries")).toBe(phones.length);
+    await job.stop();
   });
 });
