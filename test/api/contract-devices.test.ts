@@ -167,7 +167,9 @@ const DEVICES: readonly Row[] = [
       ]);
       const device = { deviceIdentifier: "x1", description: "d", type: "pagers" };
       expect(await refusal("POST", `${self}/devices`, device)).toBe("400 invalid-value type");
-      expect(await refusal("POST", `${self}/devices`, { ...device, type: "idns" })).toBe("400 invalid-value deviceIdentifier");
+      expect(await refusal("POST", `${self}/devices`, { ...device, type: "idns" })).toBe(
+        "400 invalid-value deviceIdentifier",
+      );
     },
   ],
   [
@@ -197,7 +199,9 @@ const DEVICES: readonly Row[] = [
       expect((await call("PUT", `${self}/devices/${id}`, { deviceIdentifier: "zone:new" })).body.icopId).toBe(
         "zone:new",
       );
-      expect(await refusal("PUT", `${self}/devices/${id}`, { type: "idns" })).toBe("400 invalid-value deviceIdentifier");
+      expect(await refusal("PUT", `${self}/devices/${id}`, { type: "idns" })).toBe(
+        "400 invalid-value deviceIdentifier",
+      );
       await call("DELETE", `${self}/devices/${id}`);
     },
   ],

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { invalidValue } from "../../lib/errors.ts";
@@ -62,8 +62,11 @@ async function createPluginFolder(folder: string): Promise<void> {
     throw invalidValue("folder", "The folder name must consist of lower-case letters, digits and hyphens.");
   if (existsSync(folder) && readdirSync(folder).length > 0) throw invalidValue("folder", "The folder must be empty.");
   mkdirSync(folder, { recursive: true });
-  for (const [file, text] of Object.entries(pluginTemplate(name)))
-    writeFileSync(join(folder, file), text, { mode: 0o644 });
+  for (const [file, text] of Object.entries(pluginTemplate(name))) {
+    const path = join(folder, file);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text, { mode: 0o644 });
+  }
 }
 
 /** Checks the plugin at `source` and passes the result to `use` before the temporary files are removed. */

@@ -23,7 +23,7 @@ function edit(folder: string, file: string, from: string | RegExp, to: string): 
   writeFileSync(join(folder, file), changed);
 }
 
-const STEPS = ["plugin.json", "claims", "sources", "configuration", "README.md", "start and stop"];
+const STEPS = ["plugin.json", "claims", "sources", "sentences", "configuration", "README.md", "start and stop"];
 
 describe("plugin new and check", () => {
   it("creates a plugin that passes all checks, and rejects a folder that is not empty or has an invalid name", async () => {
