@@ -1,8 +1,7 @@
-import { type DeliveryItem, recipientLanguage } from "#plugin-api";
+import type { DeliveryItem } from "#plugin-api";
 
 /** Maximum size of a message. @source Firebase Cloud Messaging documentation, message limits */
 const MAX_BYTES = 4_000;
-const DRILL = { en: "Drill", de: "Übung" } as const;
 /** Time to live on the service in s, for messages that do not expire. */
 const DEFAULT_TTL_S = { emergency: 4 * 3_600, routine: 24 * 3_600 } as const;
 
@@ -16,7 +15,7 @@ export function fcmMessage(item: DeliveryItem, now: number): string {
       message: {
         token: item.device.deviceIdentifier,
         notification: {
-          title: drill ? `${DRILL[recipientLanguage(item, DRILL, "en")]}: ${text.subject}` : text.subject,
+          title: text.subject,
           body,
         },
         // FCM data values must be strings.

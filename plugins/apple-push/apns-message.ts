@@ -1,8 +1,7 @@
-import { type DeliveryItem, recipientLanguage } from "#plugin-api";
+import type { DeliveryItem } from "#plugin-api";
 
 /** Maximum size of a payload. @source APNs, 413 PayloadTooLarge */
 const MAX_BYTES = 4_096;
-const DRILL = { en: "Drill", de: "Übung" } as const;
 /** Time to live on the service in s, for messages that do not expire. */
 const DEFAULT_TTL_S = { emergency: 4 * 3_600, routine: 24 * 3_600 } as const;
 
@@ -15,7 +14,7 @@ export function apnsPayload(item: DeliveryItem, criticalAlerts: boolean): string
     JSON.stringify({
       aps: {
         alert: {
-          title: drill ? `${DRILL[recipientLanguage(item, DRILL, "en")]}: ${text.subject}` : text.subject,
+          title: text.subject,
           body,
         },
         sound: isCritical ? { critical: 1, name: "default", volume: 1 } : "default",

@@ -44,7 +44,7 @@ describe("android-push", () => {
     const text = { subject: "Fire", body: "ä€😀".repeat(2_000), short: "" };
     push.deliver(
       pushTo(1, { class: "emergency", text, recipient, expiresAt: Date.now() + 600_000 }),
-      pushTo(2, { drill: true }),
+      pushTo(2, { drill: true, text: { subject: "DRILL: Test", body: "", short: "" } }),
     );
     await Promise.all([push.outcome(1, "accepted"), push.outcome(2, "accepted")]);
     const [urgent, drill] = [1, 2].map((id) =>
@@ -57,7 +57,7 @@ describe("android-push", () => {
     });
     expect(urgent.bytes).toBeLessThanOrEqual(4_000);
     expect(Number.parseInt(urgent.message.android.ttl, 10)).toBeGreaterThan(590);
-    expect(drill.message).toMatchObject({ notification: { title: "Drill: Test" }, android: { ttl: "86400s" } });
+    expect(drill.message).toMatchObject({ notification: { title: "DRILL: Test" }, android: { ttl: "86400s" } });
     expect(Object.values(drill.message.data).every((value) => typeof value === "string")).toBe(true);
     expect(service.tokens()).toBe(1);
     service.revoke();

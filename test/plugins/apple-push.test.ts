@@ -41,7 +41,11 @@ describe("apple-push", () => {
     const text = { subject: "Fire", body: "ä€😀".repeat(2_000), short: "" };
     const emergency = { class: "emergency", text, recipient } as const;
     const until = Date.now() + 600_000;
-    push.deliver(pushTo(1, { ...emergency, expiresAt: until }), pushTo(2, { ...emergency, drill: true }), pushTo(3));
+    push.deliver(
+      pushTo(1, { ...emergency, expiresAt: until }),
+      pushTo(2, { ...emergency, drill: true, text: { ...text, subject: "DRILL: Fire" } }),
+      pushTo(3),
+    );
     await Promise.all([1, 2, 3].map((id) => push.outcome(id, "accepted")));
     const [urgent, drill, routine] = [1, 2, 3].map((id) =>
       service.sent.find(({ deviceToken }) => Number.parseInt(deviceToken, 16) === id),
@@ -60,7 +64,7 @@ describe("apple-push", () => {
       "apns-collapse-id": pushTo(1).notificationId,
     });
     expect(drill.payload.aps).toMatchObject({ sound: "default", "interruption-level": "time-sensitive" });
-    expect(drill.payload.aps.alert.title).toBe("Drill: Fire");
+    expect(drill.payload.aps.alert.title).toBe("DRILL: Fire");
     expect(routine.payload.aps["interruption-level"]).toBe("active");
     expect(new Set(service.sent.map(({ headers }) => headers.authorization)).size).toBe(1);
     expect(service.connections()).toBe(1);

@@ -39,7 +39,6 @@ const scope = globalThis as unknown as WorkerScope;
 const RECEIPT = "/x/web-push/receipt";
 /** Browsers show no more. */
 const MAX_ACTIONS = 2;
-const DRILL = scope.navigator.languages[0]?.startsWith("de") ? "Übung" : "Drill";
 
 scope.addEventListener("install", (event) => event.waitUntil(scope.skipWaiting()));
 scope.addEventListener("activate", (event) => event.waitUntil(scope.clients.claim()));
@@ -57,14 +56,14 @@ scope.addEventListener("notificationclick", (event) => {
 });
 
 async function show(message: Message): Promise<void> {
-  const { id, subject, body, drill, emergency, options, sentAt } = message;
+  const { id, subject, body, emergency, options, sentAt } = message;
   const more = {
     actions: options.slice(0, MAX_ACTIONS).map((option) => ({ action: option, title: option })),
     renotify: true,
     timestamp: sentAt,
     vibrate: emergency ? [400, 200, 400, 200, 400] : [200],
   };
-  await scope.registration.showNotification(drill ? `${DRILL}: ${subject}` : subject, {
+  await scope.registration.showNotification(subject, {
     ...more,
     body,
     tag: id,
