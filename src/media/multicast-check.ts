@@ -63,26 +63,26 @@ function bind(socket: Socket, port: number, group: string): Promise<void> {
 }
 
 /** False after a timeout; rejects with the system's error when a packet is refused. */
-function isReceived(sender: Socket, receiver: Socket, clock: Clock): Promise<boolean> {
+async function isReceived(sender: Socket, receiver: Socket, clock: Clock): Promise<boolean> {
   const payload = randomBytes(12);
-  return new Promise<boolean>((resolve, reject) => {
-    const send = (): void => sender.send(payload, (error) => error && reject(error));
-    const timer = clock.after(TIMEOUT_MS, () => resolve(false), { background: true });
-    const repeat = clock.every(RESEND_MS, send);
-    const end = (): void => {
-      timer.cancel();
-      repeat.cancel();
-    };
-    for (const socket of [sender, receiver])
-      socket.on("error", (error) => {
-        end();
-        reject(error);
+  let stopTimers = (): void => undefined;
+  try {
+    return await new Promise<boolean>((resolve, reject) => {
+      const send = (): void => sender.send(payload, (error) => error && reject(error));
+      const timer = clock.after(TIMEOUT_MS, () => resolve(false), { background: true });
+      const repeat = clock.every(RESEND_MS, send);
+      stopTimers = () => {
+        timer.cancel();
+        repeat.cancel();
+      };
+      for (const socket of [sender, receiver]) socket.on("error", reject);
+      receiver.on("message", (bytes) => {
+        if (bytes.equals(payload)) resolve(true);
       });
-    receiver.on("message", (bytes) => {
-      if (!bytes.equals(payload)) return;
-      end();
-      resolve(true);
+      send();
     });
-    send();
-  });
+  } finally {
+    // Sending on a socket that is closed would throw.
+    stopTimers();
+  }
 }
