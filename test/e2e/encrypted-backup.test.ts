@@ -26,7 +26,7 @@ it("encrypts, verifies and restores by the commands of the handbook, with two id
   writeFileSync(config, "network: {multicastInterface: 127.0.0.1}\n");
   const before = await startTestDaemon({ settings: readFileSync(config, "utf8") });
   const { dataDir } = before;
-  await before.call("POST", "/users", { name: "Ada Lovelace" });
+  await before.call("POST", "/users", { name: "Ada Lovelace", email: "ada@example.org" });
   const plain = await run("backup", "--data", dataDir, "--to", desk);
   await before.stop();
 
@@ -36,7 +36,7 @@ it("encrypts, verifies and restores by the commands of the handbook, with two id
   expect(loadSettings(config).backups.recipients).toHaveLength(2);
 
   const daemon = await startTestDaemon({ settings: readFileSync(config, "utf8"), after: before });
-  await daemon.call("POST", "/users", { name: "Grace Hopper" });
+  await daemon.call("POST", "/users", { name: "Grace Hopper", email: "grace@example.org" });
   const file = await run("backup", "--data", dataDir);
   const shown = (await daemon.call<Backups>("GET", "/backups")).body;
   expect(shown).toMatchObject({ encrypted: true, backups: [{ encrypted: true }] });

@@ -110,7 +110,7 @@ describe("a new appliance in an empty folder", () => {
     const made = await fetch(`${daemon.url}/api/v1/users`, {
       method: "POST",
       headers: { cookie, origin: daemon.url, "x-carillon-console": "1", "content-type": "application/json" },
-      body: JSON.stringify({ name: "Teacher" }),
+      body: JSON.stringify({ name: "Teacher", email: "teacher@example.org" }),
     });
     const { id } = (await made.json()) as { id: string };
     while (!told.some((change) => change.id === id)) await once(socket, "message");

@@ -115,7 +115,7 @@ it("exits with 74 when the disk fails while writing, and has all acknowledged wr
     const answer = await fetch(`${url}/api/v1/users`, {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ name: `User ${round}` }),
+      body: JSON.stringify({ name: `User ${round}`, email: `user-${round}@example.org` }),
     }).catch(() => null);
     if (answer?.status === 200) kept.push(((await answer.json()) as { id: string }).id);
     else refusal = answer?.status ?? 1;

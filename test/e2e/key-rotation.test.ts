@@ -26,7 +26,7 @@ it("replaces the secret key by the commands of the handbook, with backups from b
   const first = await startTestDaemon();
   const { dataDir } = first;
   const rotate = ["key", "rotate", "--data", dataDir, "--old-key-to", oldKey];
-  await first.call("POST", "/users", { name: "Ada Lovelace" });
+  await first.call("POST", "/users", { name: "Ada Lovelace", email: "ada@example.org" });
   const earlier = await run("backup", "--data", dataDir, "--to", safe);
   const refused = await runCommand(rotate);
   expect(refused.exitCode).not.toBe(EXIT.ok);

@@ -96,7 +96,9 @@ export async function injectDiskFailures(
     const daemon = await serveAppliance(dataDir, [], env);
     const answered: AcknowledgedCreate[] = [];
     const make = async (at: number, isMessage: boolean): Promise<void> => {
-      const row = isMessage ? { subject: `Message ${at}`, deviceGroupIds: [groupId] } : { name: `Row ${at}` };
+      const row = isMessage
+        ? { subject: `Message ${at}`, deviceGroupIds: [groupId] }
+        : { name: `Row ${at}`, type: "anonymous" };
       const resource = isMessage ? "notifications" : "users";
       const { id } = await create(daemon, token, row, resource);
       if (id) answered.push({ resource, id, logBytes: statSync(log).size });

@@ -31,7 +31,7 @@ export async function exhaustOpenFiles(say: (progress: string) => void): Promise
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", connection: "close" };
     const create = async (name: string): Promise<string | null> => {
       const signal = AbortSignal.timeout(5_000);
-      const sent = { method: "POST", headers, body: JSON.stringify({ name }), signal };
+      const sent = { method: "POST", headers, body: JSON.stringify({ name, type: "anonymous" }), signal };
       const answer = await fetch(`${daemon.url}/api/v1/users`, sent).catch(() => null);
       return answer?.status === 200 ? ((await answer.json()) as { id: string }).id : null;
     };
