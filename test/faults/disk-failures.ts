@@ -204,10 +204,10 @@ async function failSync(
 ): Promise<Pick<DiskRun, "failedStatus" | "takenAfterwards" | "endedMs" | "exitCode">> {
   writeFileSync(fails, "");
   const began = performance.now();
-  const { status: failedStatus } = await create(daemon, token, { name: "Failed" });
+  const { status: failedStatus } = await create(daemon, token, { name: "Failed", type: "anonymous" });
   let takenAfterwards = failedStatus === 200 ? 1 : 0;
   while (daemon.child.exitCode === null && daemon.child.signalCode === null && performance.now() - began < 10_000) {
-    if ((await create(daemon, token, { name: "Later" })).status === 200) takenAfterwards += 1;
+    if ((await create(daemon, token, { name: "Later", type: "anonymous" })).status === 200) takenAfterwards += 1;
     await pause(20);
   }
   const endedMs = Math.round(performance.now() - began);
