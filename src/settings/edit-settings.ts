@@ -1,14 +1,4 @@
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { chmodSync, chownSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { isSeq, parseDocument } from "yaml";
 import { UpstreamError } from "../lib/errors.ts";
 import { parseSettings } from "./load-settings.ts";
@@ -36,13 +26,7 @@ export function addToSettingsList(path: string, setting: readonly string[], valu
 function replaceFile(path: string, text: string): void {
   const { mode, uid, gid } = statSync(path);
   const temporary = `${path}.new`;
-  const file = openSync(temporary, "w", 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  writeFileSync(temporary, text, { mode: 0o600, flush: true });
   chownSync(temporary, uid, gid);
   chmodSync(temporary, mode & 0o777);
   renameSync(temporary, path);

@@ -9,7 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import type Database from "better-sqlite3";
@@ -33,13 +33,7 @@ export function writeNextKey(dataDir: string): Buffer {
   const path = join(dataDir, NEXT_KEY_NAME);
   const { uid, gid } = statSync(join(dataDir, KEY_NAME));
   rmSync(path, { force: true });
-  const file = openSync(path, "wx", 0o600);
-  try {
-    writeSync(file, key);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  writeFileSync(path, key, { flag: "wx", mode: 0o600, flush: true });
   chownSync(path, uid, gid);
   syncFolder(dataDir);
   return key;

@@ -104,8 +104,8 @@ async function writeEncrypted(
 }
 
 /**
- * Unpacks a backup into the empty folder `into` and verifies every file. A damaged backup is no exception but reported in
- * `faults`. `identities` decrypt an encrypted one; without any, only what is readable is checked, and nothing is unpacked.
+ * Unpacks a backup into the empty folder `into` and verifies every file. Damage is reported in `faults`, not thrown.
+ * `identities` decrypt an encrypted backup; without them it is not unpacked, and only its label and structure are checked.
  */
 export async function unpackBackup(
   path: string,
