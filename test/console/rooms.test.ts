@@ -140,7 +140,7 @@ describe("the console", () => {
   });
 
   it("works by keyboard alone: from the navigation to a new list", async () => {
-    const { page, open } = await loggedIn();
+    const { page, open, idle } = await loggedIn();
     await open("/lists");
     await page.keyboard.press("Control+k");
     await page.waitForSelector("[role=combobox]:focus");
@@ -148,8 +148,9 @@ describe("the console", () => {
     await page.keyboard.press("Enter");
     await page.waitForURL(/people/);
     await page.waitForSelector("[role=combobox]", { state: "detached" });
-    await page.getByRole("link", { name: "Lists" }).focus();
-    await page.keyboard.press("Enter");
+    // The tabs of the section are drawn with its page, whose code is loaded first.
+    await idle();
+    await page.getByRole("link", { name: "Lists" }).press("Enter");
     await page.waitForURL(/lists/);
     await page.getByRole("button", { name: "New list" }).focus();
     await page.keyboard.press("Enter");

@@ -62,8 +62,13 @@ async function send(deviceGroupIds: readonly string[], more: object = {}) {
   const id = await create("/notifications", { subject: "Staff meeting", body: "Room 4", deviceGroupIds, ...more });
   const read = async () => (await daemon.call<{ data: Row[] }>("GET", `/notifications/${id}/devices`)).body.data;
   const isOpen = ({ level }: Row): boolean => level === "planned" || level === "sent";
-  await expect.poll(async () => (await read()).filter(isOpen).length + Number((await read()).length === 0)).toBe(0);
-  return Object.fromEntries((await read()).map(({ name, level, reason }) => [name, [level, reason]]));
+  let rows: Row[] = [];
+  const hasEnded = async (): Promise<boolean> => {
+    rows = await read();
+    return rows.length > 0 && !rows.some(isOpen);
+  };
+  await expect.poll(hasEnded).toBe(true);
+  return Object.fromEntries(rows.map(({ name, level, reason }) => [name, [level, reason]]));
 }
 
 describe("devices of type idns and plugins", () => {
