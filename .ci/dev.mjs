@@ -4,10 +4,12 @@
  * `npm run dev -- --listen 127.0.0.1:8090 --console-port 5180 --folder FOLDER` for a second one beside it.
  */
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, watch, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { env, execPath, exit, stdout } from "node:process";
 import { parseArgs } from "node:util";
+import { copyManifests } from "./setup/build.mjs";
+import { bundle } from "./setup/bundle.mjs";
 import { onFittingNode } from "./setup/runtime.mjs";
 import { root } from "./setup/tree.mjs";
 import { setUp } from "./setup.mjs";
@@ -25,6 +27,8 @@ const ADMIN = { email: "admin@example.org", password: "timetable-dev" };
 const data = join(options.folder, "data");
 const tokenFile = join(options.folder, "token");
 const settings = join(options.folder, "carillon.yaml");
+/** A bundle without packages, quickly made; below the tree, so that its packages are found. */
+const OUT = ".dev/dist";
 /** Several files are saved at once by editors and by git. */
 const SETTLE_MS = 100;
 
@@ -34,6 +38,10 @@ const say = (line) => void stdout.write(`dev: ${line}\n`);
 await onFittingNode();
 if (setUp()) exit(1);
 mkdirSync(options.folder, { recursive: true });
+if (!(await bundleSources())) exit(1);
+// What the daemon serves of the tree lies where the bundle looks for it.
+link("docs", "docs");
+link("dist/console", "dist/console");
 if (!existsSync(settings)) writeFileSync(settings, "network:\n  multicastInterface: 127.0.0.1\n");
 const isNew = !existsSync(join(data, "carillon.db"));
 if (isNew) await initialize();
@@ -54,6 +62,27 @@ for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"])) {
   });
 }
 
+/** False when a source can't be read; the reason is told. */
+async function bundleSources() {
+  try {
+    await bundle(root, "main", { out: OUT, packages: false });
+    copyManifests(root, OUT);
+    return true;
+  } catch (error) {
+    say(/** @type {Error} */ (error).message);
+    return false;
+  }
+}
+
+/**
+ * @param {string} target
+ * @param {string} name
+ */
+function link(target, name) {
+  const place = join(root, ".dev", name);
+  if (!existsSync(place)) symlinkSync(join(root, target), place);
+}
+
 async function initialize() {
   const args = ["init", "--data", data, "--admin-email", ADMIN.email, "--json"];
   const made = await output(args, { ...env, CARILLON_ADMIN_PASSWORD: ADMIN.password });
@@ -70,7 +99,7 @@ async function seed() {
 /** Resolves when the daemon serves requests. */
 function startDaemon() {
   const args = ["serve", "--data", data, "--listen", new URL(DAEMON).host, "--config", settings];
-  const child = spawn(execPath, ["--enable-source-maps", join(root, "dist/src/main.js"), ...args], {
+  const child = spawn(execPath, ["--enable-source-maps", join(root, OUT, "src/main.js"), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   daemon = child;
@@ -108,9 +137,7 @@ function watchSources() {
 
 async function restart() {
   const began = performance.now();
-  const bundle = [join(import.meta.dirname, "setup/bundle.mjs"), root, "main"];
-  const built = await run(bundle);
-  if (built !== 0) return say("there are errors in the sources; waiting for a change");
+  if (!(await bundleSources())) return say("there are errors in the sources; waiting for a change");
   await stopDaemon();
   await startDaemon();
   say(`restarted after ${((performance.now() - began) / 1_000).toFixed(1)} s`);
@@ -140,19 +167,13 @@ async function serveConsole() {
   await server.listen();
 }
 
-/** @param {string[]} args */
-function run(args) {
-  const child = spawn(execPath, args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
-  return new Promise((done) => child.once("exit", done));
-}
-
 /**
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} environment
  * @returns {Promise<string>}
  */
 function output(args, environment) {
-  const child = spawn(execPath, [join(root, "dist/src/main.js"), ...args], {
+  const child = spawn(execPath, [join(root, OUT, "src/main.js"), ...args], {
     env: environment,
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -117,18 +117,22 @@ function isReadByHost(file) {
   return /\/(plugin|sentences\/[\w-]+)\.json$/.test(file);
 }
 
-/** Also forgets plugins that are gone. @param {string} root */
-function copyManifests(root) {
+/**
+ * Copies what the host reads of plugins into `out`, and forgets plugins that are gone.
+ * @param {string} root
+ * @param {string} [out]
+ */
+export function copyManifests(root, out = "dist") {
   const names = filesBelow(join(root, "plugins"))
     .filter(isReadByHost)
     .map((file) => relative(root, file));
-  for (const old of filesBelow(join(root, "dist/plugins"))) {
-    const name = relative(join(root, "dist"), old);
+  for (const old of filesBelow(join(root, out, "plugins"))) {
+    const name = relative(join(root, out), old);
     if (isReadByHost(name) && !names.includes(name)) rmSync(old);
   }
   for (const name of names) {
-    mkdirSync(dirname(join(root, "dist", name)), { recursive: true });
-    copyFileSync(join(root, name), join(root, "dist", name));
+    mkdirSync(dirname(join(root, out, name)), { recursive: true });
+    copyFileSync(join(root, name), join(root, out, name));
   }
 }
 

@@ -89,17 +89,19 @@ function oneByteText() {
 }
 
 /**
- * Writes the bundle and its list of files, and removes what the one before wrote and this one did not.
+ * Writes the bundle and its list of files, and removes what the one before wrote and this one did not. Without packages,
+ * these are loaded from node_modules: a bundle in a fifth of the time, which starts slower.
  * @param {string} root
  * @param {"main" | "harness"} part
+ * @param {{out?: string, packages?: boolean}} [options]
  */
-async function bundle(root, part) {
+export async function bundle(root, part, { out = "dist", packages = true } = {}) {
   const { folders, entry, chunks } = PARTS[part];
   const sources = folders.flatMap((folder) => filesBelow(join(root, folder))).map((file) => relative(root, file));
   const entries = sources.filter((file) => entry.test(file));
   if (entries.length === 0) return;
   const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const bundled = new Set(Object.keys(dependencies).filter((name) => !LEFT_OUT.includes(name)));
+  const bundled = new Set(packages ? Object.keys(dependencies).filter((name) => !LEFT_OUT.includes(name)) : []);
   const build = await rolldown({
     cwd: root,
     input: Object.fromEntries(entries.map((file) => [file.replace(/\.ts$/, ""), join(root, file)])),
@@ -118,7 +120,7 @@ async function bundle(root, part) {
     },
   });
   const { output } = await build.write({
-    dir: join(root, "dist"),
+    dir: join(root, out),
     format: "esm",
     sourcemap: true,
     // Names and lines are what a stack needs; the text itself would triple what a start reads.
@@ -133,21 +135,22 @@ async function bundle(root, part) {
   });
   await build.close();
   forget(
-    join(root, "dist", `.${part}-files.json`),
-    root,
+    join(root, out),
+    `.${part}-files.json`,
     output.map(({ fileName }) => fileName),
   );
 }
 
 /**
- * @param {string} list
- * @param {string} root
+ * @param {string} folder
+ * @param {string} name
  * @param {string[]} written
  */
-function forget(list, root, written) {
+function forget(folder, name, written) {
+  const list = join(folder, name);
   const before = existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : [];
-  for (const file of before) if (!written.includes(file)) rmSync(join(root, "dist", file), { force: true });
-  mkdirSync(dirname(list), { recursive: true });
+  for (const file of before) if (!written.includes(file)) rmSync(join(folder, file), { force: true });
+  mkdirSync(folder, { recursive: true });
   writeFileSync(list, JSON.stringify(written));
 }
 
