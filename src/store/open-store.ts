@@ -35,6 +35,7 @@ import { hashGivenSecrets } from "./secret-hashes.ts";
 import { createSecrets, keyFingerprint, loadSecretKey } from "./secrets.ts";
 import type { SharedLog } from "./shared-log.ts";
 import { BATCH_TABLE, createStagedBatches } from "./staged-batches.ts";
+import { createTableStatistics } from "./statistics.ts";
 import type {
   ActorContext,
   ChangeCapture,
@@ -49,6 +50,9 @@ import { buildTables } from "./tables.ts";
 import { createWalCheckpointer } from "./wal-checkpoint.ts";
 import { type Durability, WriteQueue } from "./write-queue.ts";
 import { closedTransaction, createWriter } from "./writer.ts";
+
+/** A stop waits no longer than this for the statistics of tables. */
+const CLOSE_BUDGET_MS = 50;
 
 /** Options of a store. */
 export interface StoreOptions {
@@ -132,6 +136,7 @@ export function openStore(options: StoreOptions): Store {
   const replica = options.shared ? openReplica(options.shared, writer.resetCaches) : null;
   const checkpoint = createWalCheckpointer(db);
   const onlineBackup = createOnlineBackup(db, checkpoint);
+  const statistics = createTableStatistics(db, clock);
   const queue = new WriteQueue({
     db,
     clock,
@@ -213,6 +218,18 @@ export function openStore(options: StoreOptions): Store {
     return queue.write(run, committed, lane, durability);
   }
 
+  /** Without statistics SQLite chooses indexes by rules of thumb: a failure is logged, and no more. */
+  const statisticsFailed = (error: unknown): string[] => {
+    options.log.warn({ event: "store.statistics_failed", err: error }, "the statistics of tables could not be renewed");
+    return [];
+  };
+  const refreshStatistics = async (): Promise<string[]> => {
+    if (options.isFollower) return [];
+    const analyzeInQueue = (analyze: () => void) => queue.write(analyze, () => undefined, "normal", "deferred");
+    return statistics.refresh(analyzeInQueue).catch(statisticsFailed);
+  };
+  events.on("batch.published", () => void refreshStatistics());
+
   const batches = createStagedBatches({
     db,
     tables,
@@ -275,6 +292,7 @@ export function openStore(options: StoreOptions): Store {
       return count;
     },
     whenSettled: () => queue.settled(),
+    refreshStatistics,
     shared: replica && {
       position: replica.images.position,
       all: replica.images.all,
@@ -285,6 +303,13 @@ export function openStore(options: StoreOptions): Store {
     },
     async close() {
       await queue.stop();
+      if (!options.isFollower) {
+        try {
+          statistics.refreshNow(CLOSE_BUDGET_MS);
+        } catch (error) {
+          statisticsFailed(error);
+        }
+      }
       db.close();
       onlineBackup.close();
     },

@@ -397,6 +397,11 @@ export interface Store extends StoreReader {
    * still has the old key: it must have no other users, and be closed.
    */
   rotateKey(key: Buffer, by: ActorContext): Promise<number>;
+  /**
+   * Renews the statistics by which SQLite chooses indexes, of large tables whose size has changed about tenfold; also done
+   * after each published batch and at the close. Resolves with the names of the tables; a failure is logged.
+   */
+  refreshStatistics(): Promise<string[]>;
   /** Resolves when no visible write can still be rolled back; immediately without a shared log. */
   whenSettled(): Promise<void>;
   /** The replica of rows shared with other processes; null without a shared log. */

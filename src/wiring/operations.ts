@@ -82,6 +82,8 @@ export interface Operations {
   stop(): Promise<void>;
 }
 
+/** Every hour: it takes milliseconds unless tables have grown. */
+const STATISTICS_SCHEDULE = "41 * * * *";
 /** More than anybody reads at once. */
 const MAX_LISTED_RUNS = 1_000;
 
@@ -109,6 +111,7 @@ export function createOperations(deps: OperationsDeps): Operations {
   });
   let watchdog: ReturnType<typeof createWatchdog> | null = null;
   let running: Parameters<Operations["start"]>[0] | null = null;
+  let stopStatistics = (): void => undefined;
   const state = (): DaemonState => {
     const { status = "GREEN", reasons = [] } = running?.report() ?? {};
     const current = running && { listen: running.listen, network: deps.network() };
@@ -205,6 +208,7 @@ export function createOperations(deps: OperationsDeps): Operations {
       heartbeat.start();
       await backups.start();
       retention.start();
+      stopStatistics = deps.schedule(STATISTICS_SCHEDULE, () => void store.refreshStatistics());
       await endpointCommands.start();
     },
     notifyReady() {
@@ -220,6 +224,7 @@ export function createOperations(deps: OperationsDeps): Operations {
       watchdog?.stop();
       licence.stop();
       heartbeat.stop();
+      stopStatistics();
       await runs.stop();
       await Promise.all([backups.stop(), endpointCommands.stop(), retention.stop()]);
     },
