@@ -144,7 +144,8 @@ export interface StopRequest {
 /**
  * Details of an outcome. `reason` is text for people (`defineSentences`). `retryable` asks the host to retry. `last`: no further outcome
  * will follow; the delivery ends at this level. `gone`: the device no longer exists; the person's device is deactivated
- * with this reason. `afterwards`: late proof about a completed handover, such as a display receipt; raises the level at
+ * with this reason. `passing`: with `retryable`, what failed is expected to pass, such as a busy server or a mailbox that asks
+ * to come again; the host tries for as long as the message lives, with growing pauses. `afterwards`: late proof about a completed handover, such as a display receipt; raises the level at
  * any time. `returned`: an accepted message bounced; the delivery fails at any time. `noNetwork`: nothing could leave the
  * appliance; the host retries when the network changes, as long as the message lives. `textOnly`: the device shows the
  * text of a message with audio and does not play the audio. `unsupported`: the device has no means to present this item,
@@ -155,6 +156,7 @@ export interface StopRequest {
 export interface OutcomeDetails {
   reason?: string;
   retryable?: boolean;
+  passing?: boolean;
   /** Earliest retry in ms; the host's own backoff if omitted. */
   retryAfterMs?: number;
   last?: boolean;

@@ -42,7 +42,8 @@ const DOWN_BACKOFF_MS = 5_000;
 
 /**
  * Creates an outbox that reports the outcome of each item and the server's health on change. While the server is down,
- * queued items fail at once instead of each waiting for its own timeout; the host retries them.
+ * queued items fail at once instead of each waiting for its own timeout; the host retries them for as long as their message
+ * lives.
  */
 export function createOutbox({ clock, outcome, status, concurrency, undeliverableReason, send }: OutboxDeps): Outbox {
   let waiting: DeliveryItem[] = [];
@@ -64,7 +65,8 @@ export function createOutbox({ clock, outcome, status, concurrency, undeliverabl
       outcome(deliveryId, level, details);
     } else {
       const { taken: _, down, ...details } = result;
-      outcome(deliveryId, "failed", { ...details, ...(down && { channelDown: true }) });
+      const passing = result.retryable && { passing: true };
+      outcome(deliveryId, "failed", { ...details, ...passing, ...(down && { channelDown: true }) });
     }
   };
 

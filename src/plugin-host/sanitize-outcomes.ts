@@ -8,6 +8,7 @@ const LEVELS = new Set(["sent", "accepted", "playing", "heard", "confirmed", "fa
 
 const FLAGS = [
   "retryable",
+  "passing",
   "last",
   "afterwards",
   "gone",

@@ -3,6 +3,7 @@
  * until they are used up or the message is no longer useful.
  */
 
+import { backoffMs } from "../../lib/backoff.ts";
 import { asGiven, type Sentence, sentence } from "../../lib/sentences/sentences.ts";
 import type { OutcomeDetails, OutcomeLevel } from "../../plugin-api/index.ts";
 import { isMissedAudio, MISSED_AUDIO_REASONS } from "../../resources/notifications/missed-audio.ts";
@@ -25,6 +26,12 @@ const MAX_REASON_LENGTH = 500;
 
 /** Retry backoff by class of the message. @source docs/decisions/0101-delivery-engine.md, Retries */
 const RETRY_AFTER_MS = { emergency: [1_000, 3_000, 10_000, 30_000], routine: [1_000, 3_000] } as const;
+
+/** What is expected to pass is tried on: each pause is twice the one before, up to these. */
+const MAX_PAUSE_MS = { emergency: 30_000, routine: 60_000 } as const;
+
+/** Pauses differ by up to a quarter, so that what failed together is not tried again together. */
+const JITTER_STEPS = 64;
 
 /** Retry without a network change, which may have been missed. */
 const RETRY_WITHOUT_NETWORK_MS = 10_000;
@@ -135,9 +142,19 @@ export function retryDelayMs(
   if (isReached(delivery)) return null;
   if (details.noNetwork) return moment.now < moment.notAfter ? RETRY_WITHOUT_NETWORK_MS : null;
   if (!details.retryable) return null;
-  const delays = RETRY_AFTER_MS[delivery.priority === 0 ? "emergency" : "routine"];
-  const delay = delays[delivery.attempt - delivery.earlierAttempts - 1];
-  if (delay === undefined) return null;
+  const delay = pauseMs(delivery, details.passing === true);
+  if (delay === null) return null;
   const wait = Math.max(delay, details.retryAfterMs ?? 0);
   return moment.now + wait < moment.notAfter ? wait : null;
+}
+
+/** Pause after the attempts so far; null when there are no more. */
+function pauseMs({ priority, attempt, earlierAttempts, pk }: Delivery, isPassing: boolean): number | null {
+  const urgency = priority === 0 ? "emergency" : "routine";
+  const delays = RETRY_AFTER_MS[urgency];
+  const failures = attempt - earlierAttempts;
+  const listed = delays[failures - 1];
+  if (listed !== undefined || !isPassing) return listed ?? null;
+  const pause = backoffMs(failures - delays.length + 1, delays.at(-1) ?? 0, MAX_PAUSE_MS[urgency]);
+  return Math.round(pause * (1 + (pk % JITTER_STEPS) / (4 * JITTER_STEPS)));
 }

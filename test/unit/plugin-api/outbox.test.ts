@@ -13,7 +13,8 @@ function makeOutbox(concurrency: number) {
     clock,
     concurrency,
     undeliverableReason: ({ device }) => (device.deviceIdentifier === "nobody" ? "nobody is there" : null),
-    outcome: (id, level, { reason } = {}) => void outcomes.push(`${id} ${level}${reason ? ` ${reason}` : ""}`),
+    outcome: (id, level, { reason, passing } = {}) =>
+      void outcomes.push(`${id} ${level}${reason ? ` ${reason}` : ""}${passing ? ", passing" : ""}`),
     status: (state) => void states.push(state),
     send({ deliveryId }) {
       handed.push(deliveryId);
@@ -55,7 +56,7 @@ describe("an outbox", () => {
     await answer(1, DOWN);
     outbox.add([itemOf(3)]);
     expect(handed).toEqual([1]);
-    expect(outcomes).toEqual(["1 failed no connection", "2 failed no connection", "3 failed no connection"]);
+    expect(outcomes).toEqual([1, 2, 3].map((id) => `${id} failed no connection, passing`));
     expect(outbox.isWell).toBe(false);
     await clock.advance(5_000);
     outbox.add([itemOf(4), itemOf(5)]);

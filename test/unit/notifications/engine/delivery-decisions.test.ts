@@ -128,11 +128,17 @@ describe("a delivery", () => {
     ["tries of earlier runs do not count", { attempt: 5, earlierAttempts: 4 }, {}, 1_000],
     ["not when the channel says it is no use", {}, { retryable: false }, null],
     ["not when it would be too late", {}, { notAfter: 1_500 }, null],
+    ["on and on what will pass", { attempt: 3, pk: 64 }, { passing: true }, 6_000],
+    ["after growing pauses", { attempt: 5, pk: 64 }, { passing: true }, 24_000],
+    ["after a minute at most", { attempt: 30, pk: 64 }, { passing: true }, 60_000],
+    ["every half minute for an emergency", { attempt: 30, priority: 0, pk: 64 }, { passing: true }, 30_000],
+    ["not all at the same time", { attempt: 30, priority: 0, pk: 32 }, { passing: true }, 33_750],
+    ["not what will pass too late", { attempt: 30, pk: 64 }, { passing: true, notAfter: 60_000 }, null],
     ["not what was reached", { level: "accepted" }, {}, null],
     ["as often as it takes without a network", { attempt: 9 }, { retryable: false, noNetwork: true }, 10_000],
     ["not without a network when it would be too late", {}, { noNetwork: true, notAfter: 1_000 }, null],
   ] as const)("is tried again: %s", (_title, values, more, expected) => {
-    const { retryable, noNetwork, notAfter } = { retryable: true, noNetwork: false, notAfter: 1e6, ...more };
-    expect(retryDelayMs(delivery(values), { retryable, noNetwork }, { now: 1_000, notAfter })).toBe(expected);
+    const { notAfter, ...details } = { retryable: true, notAfter: 1e6, ...more };
+    expect(retryDelayMs(delivery(values), details, { now: 1_000, notAfter })).toBe(expected);
   });
 });

@@ -48,7 +48,13 @@ async function sendText(): Promise<string> {
   return id;
 }
 
-const failing = (details: { channelDown?: boolean; retryable: boolean; reason?: string; times?: number }) => {
+const failing = (details: {
+  channelDown?: boolean;
+  retryable: boolean;
+  passing?: boolean;
+  reason?: string;
+  times?: number;
+}) => {
   for (const number of ["+15550100", "+15550101"]) stories.manners(number, { fails: { reason: REFUSED, ...details } });
 };
 
@@ -109,5 +115,33 @@ describe("the failure code of an extension", () => {
     const id = await stories.air.send(message);
     await stories.air.untilSettled(id);
     expect(failures(id)).toEqual([]);
+  });
+});
+
+describe("a server that is away", () => {
+  it("gets the message once it is back, as long as the message lives, and the reason is told meanwhile", async () => {
+    failing({ channelDown: true, retryable: true, passing: true, times: 6 });
+    const id = await stories.air.send({ subject: "Snow day", userIds: [person] });
+    await stories.fixture.clock.advance(50_000);
+    expect(stories.air.rows(id)).toMatchObject([1, 2].map(() => ({ level: "planned", reason: REFUSED })));
+    expect(failures(id)).toEqual([{ type: "sms-failed", details: { extensionId: sms, reason: REFUSED } }]);
+    await stories.air.untilSettled(id, 120_000);
+    expect(stories.air.ledger(id)).toEqual({ "+15550100": "accepted", "+15550101": "accepted" });
+  });
+
+  it("is given up when the message is of no more use", async () => {
+    failing({ channelDown: true, retryable: true, passing: true });
+    const id = await stories.air.send({ subject: "Snow day", userIds: [person] });
+    await stories.air.untilSettled(id, 125_000);
+    expect(stories.air.rows(id)).toMatchObject([1, 2].map(() => ({ level: "failed", reason: REFUSED, attempt: 7 })));
+  });
+
+  it("is asked for a quarter of an hour about an emergency", async () => {
+    failing({ channelDown: true, retryable: true, passing: true });
+    const id = await stories.air.send({ subject: "Lockdown", userIds: [person], priority: "critical" });
+    await stories.fixture.clock.advance(14 * 60_000);
+    expect(stories.air.rows(id)).toMatchObject([1, 2].map(() => ({ level: "planned", reason: REFUSED })));
+    await stories.air.untilSettled(id, 90_000);
+    expect(stories.air.rows(id)).toMatchObject([1, 2].map(() => ({ level: "failed", reason: REFUSED })));
   });
 });
