@@ -1,8 +1,13 @@
-import { integer, json, option, secret, text } from "#plugin-api";
+import { integer, json, list, option, secret, text } from "#plugin-api";
 
 /** Configuration of the email plugin. */
 export default {
   host: text("Host name of the mail server, such as smtp.example.org.", { max: 255 }),
+  fallbackHosts: list(
+    "Host names of further mail servers, asked in this order while those before cannot be reached. Port, encryption and log-in are the same.",
+    text("Host name.", { max: 255 }),
+    { maxItems: 4 },
+  ),
   port: integer("Port of the mail server: 587 for submission, 465 with `tls`, 25 within an organisation.", {
     min: 1,
     max: 65_535,
@@ -17,7 +22,9 @@ export default {
     max: 65_536,
   }),
   username: text("User name at the mail server. Empty: no authentication.", { max: 255 }),
-  password: secret("Password at the mail server.", { boundTo: ["host", "port", "security", "username"] }),
+  password: secret("Password at the mail server.", {
+    boundTo: ["host", "fallbackHosts", "port", "security", "username"],
+  }),
   from: text("Sender address.", { max: 254 }),
   fromName: text("Sender name.", { max: 140, default: "Carillon" }),
   replyTo: text("Reply address. Default: the sender address.", { max: 254 }),

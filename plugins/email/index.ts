@@ -1,4 +1,11 @@
-import { type ConfigOf, createOutbox, definePlugin, failForMissingConfig, type PluginContext } from "#plugin-api";
+import {
+  type Clock,
+  type ConfigOf,
+  createOutbox,
+  definePlugin,
+  failForMissingConfig,
+  type PluginContext,
+} from "#plugin-api";
 import { isAddressOrNetwork } from "../mail-input/smtp-server.ts";
 import { type BounceAddresses, openBounceReceiver } from "./bounces.ts";
 import config from "./config.ts";
@@ -14,7 +21,7 @@ export default definePlugin({
   config,
   async activate(ctx) {
     const { from, fromName, replyTo, language } = ctx.config;
-    const server = createSmtpClient(ctx.config);
+    const server = createSmtpClient(ctx.config, ctx.clock);
     if (server === null || from === null || !isMailAddress(from)) {
       const missing = server === null ? sentence("host-missing") : sentence("from-missing");
       return failForMissingConfig(ctx, missing);
@@ -59,11 +66,12 @@ async function openBounces(
   }
 }
 
-function createSmtpClient(given: ConfigOf<typeof config>): SmtpClient | null {
-  const { host, from, dkimSelector, dkimPrivateKey } = given;
+function createSmtpClient(given: ConfigOf<typeof config>, clock: Clock): SmtpClient | null {
+  const { host, fallbackHosts, from, dkimSelector, dkimPrivateKey } = given;
   if (!host) return null;
   const domainName = from?.slice(from.lastIndexOf("@") + 1) ?? "";
   const dkim =
     dkimSelector && dkimPrivateKey ? { domainName, keySelector: dkimSelector, privateKey: dkimPrivateKey } : null;
-  return openSmtpClient({ ...given, host, dkim });
+  const hosts = [...new Set([host, ...(fallbackHosts ?? [])])];
+  return openSmtpClient({ ...given, hosts, dkim }, clock);
 }

@@ -34,7 +34,7 @@ export function isMailAddress(text: string): boolean {
  * Composes the mail of one delivery: plain text, and HTML without remote content, with the picture inline. The
  * Message-ID is the same for the same delivery, so that a mailbox shows a repeated mail once. `returnTo`: the return
  * path, default the sender.
- * @source RFC 5322 §3.6.4; RFC 3834 §5
+ * @source RFC 5322 §3.6.4; RFC 3834 §5; RFC 8058 §3.1; RFC 3461 §4
  */
 export function composeMail(item: DeliveryItem, given: MailSender, returnTo: string | null): SendMailOptions {
   const sender = { ...given, language: recipientLanguage(item, TEXTS, given.language) };
@@ -46,6 +46,10 @@ export function composeMail(item: DeliveryItem, given: MailSender, returnTo: str
     to: { address: item.device.deviceIdentifier, name },
     ...(replyTo === null ? {} : { replyTo }),
     ...(returnTo === null ? {} : { envelope: { from: returnTo, to: item.device.deviceIdentifier } }),
+    // Servers that know no notifications of this kind are not asked; they tell of failures anyway.
+    ...(returnTo === null ? {} : { dsn: failureNotice(item) }),
+    // One click in the mail program opts out; it asks at the link without opening the page.
+    ...(item.recipient?.declineUrl ? { list: { unsubscribe: { url: item.recipient.declineUrl } } } : {}),
     messageId: `<${item.notificationId}.${item.device.id}${item.repeat ? `.${item.repeat}` : ""}@${domain}>`,
     subject: item.text.subject,
     text: plainText(item, sender),
@@ -54,8 +58,19 @@ export function composeMail(item: DeliveryItem, given: MailSender, returnTo: str
       ? {}
       : { attachments: [{ path: item.imagePath, cid: PICTURE, contentDisposition: "inline" }] }),
     ...(item.class === "emergency" ? { priority: "high" } : {}),
-    headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" },
+    headers: {
+      "Auto-Submitted": "auto-generated",
+      "X-Auto-Response-Suppress": "All",
+      ...(item.recipient?.declineUrl?.startsWith("https:")
+        ? { "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" }
+        : {}),
+    },
   };
+}
+
+/** Only failures are worth a mail, with the headers of the one that failed. */
+function failureNotice({ deliveryId, device }: DeliveryItem): NonNullable<SendMailOptions["dsn"]> {
+  return { id: `${deliveryId}`, return: "headers", notify: ["failure"], recipient: device.deviceIdentifier };
 }
 
 function plainText({ text, drill, recipient }: DeliveryItem, { language, fromName }: MailSender): string {

@@ -1,9 +1,10 @@
 import { createTransport, type SendMailOptions } from "nodemailer";
-import type { SendResult } from "#plugin-api";
+import type { Clock, SendResult } from "#plugin-api";
 import { sentence } from "./sentences.ts";
 
 export interface SmtpSettings {
-  host: string;
+  /** At least one; the others are asked in this order while those before cannot be reached. */
+  hosts: readonly string[];
   port: number;
   security: "starttls" | "tls" | "none";
   /** PEM; null for the system's CAs. */
@@ -15,7 +16,7 @@ export interface SmtpSettings {
   dkim: { domainName: string; keySelector: string; privateKey: string } | null;
 }
 
-/** A pooled connection to the mail server. */
+/** Pooled connections to the mail servers. */
 export interface SmtpClient {
   /** Never rejects. `accepted` is the most a mail server can prove: it will deliver the mail or bounce it. */
   send(mail: SendMailOptions): Promise<SendResult>;
@@ -26,6 +27,8 @@ export interface SmtpClient {
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const RESPONSE_TIMEOUT_MS = 20_000;
+/** While the first server is away, mails go to another one at once; after this time it is asked again. */
+const PREFERENCE_MS = 60_000;
 
 /** Errors before the server received the mail. @source nodemailer documentation, error codes */
 const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
@@ -41,9 +44,43 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
 };
 
 /** Creates the client; it connects on demand. */
-export function openSmtpClient(address: SmtpSettings): SmtpClient {
-  const { host, port, security, certificateAuthority, username, password, connections, dkim } = address;
-  const transport = createTransport({
+export function openSmtpClient(address: SmtpSettings, clock: Pick<Clock, "monotonicMs">): SmtpClient {
+  const servers = address.hosts.map((host) => ({ host, transport: openTransport(host, address) }));
+  let preferred = { index: 0, until: 0 };
+  const attempt = async (operation: (transport: Transport) => Promise<unknown>): Promise<SendResult> => {
+    const first = clock.monotonicMs() < preferred.until ? preferred.index : 0;
+    const order = [...servers.slice(first), ...servers.slice(0, first)];
+    let refused: SendResult | null = null;
+    for (const { host, transport } of order) {
+      const result = await operation(transport).then(
+        (): SendResult => ({ taken: true, level: "accepted" }),
+        (error: unknown) => refusedResult(error, host),
+      );
+      const isAway = !result.taken && result.down;
+      if (!isAway) {
+        const index = servers.findIndex((server) => server.host === host);
+        // The time runs from the first mail that took the other way.
+        if (index !== first) preferred = { index, until: clock.monotonicMs() + PREFERENCE_MS };
+        return result;
+      }
+      refused ??= result;
+    }
+    return refused as SendResult;
+  };
+  return {
+    send: (mail) => attempt((transport) => transport.sendMail(mail)),
+    verify: () => attempt((transport) => transport.verify()),
+    close: () => {
+      for (const { transport } of servers) transport.close();
+    },
+  };
+}
+
+type Transport = ReturnType<typeof openTransport>;
+
+function openTransport(host: string, settings: SmtpSettings) {
+  const { port, security, certificateAuthority, username, password, connections, dkim } = settings;
+  return createTransport({
     pool: true,
     maxConnections: connections,
     maxMessages: 1_000,
@@ -60,19 +97,6 @@ export function openSmtpClient(address: SmtpSettings): SmtpClient {
     socketTimeout: RESPONSE_TIMEOUT_MS,
     disableUrlAccess: true,
   });
-  const attempt = async (operation: () => Promise<unknown>): Promise<SendResult> => {
-    try {
-      await operation();
-      return { taken: true, level: "accepted" };
-    } catch (error) {
-      return refusedResult(error, host);
-    }
-  };
-  return {
-    send: (mail) => attempt(() => transport.sendMail(mail)),
-    verify: () => attempt(() => transport.verify()),
-    close: () => transport.close(),
-  };
 }
 
 interface SmtpError {

@@ -5,6 +5,7 @@ import { createTransport } from "nodemailer";
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/email/index.ts";
 import { isMailAddress } from "../../plugins/email/mail.ts";
+import { openSmtpClient } from "../../plugins/email/smtp-client.ts";
 import { createCertificateAuthority, issueServerCertificate } from "../../src/ops/tls/certificate-authority.ts";
 import type { DeliveryItem } from "../../src/plugin-api/index.ts";
 import { unusedPort } from "../support/free-port.ts";
@@ -18,8 +19,8 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-async function open(rules?: MailServerRules): Promise<TestMailServer> {
-  const server = await openTestMailServer(rules);
+async function open(rules?: MailServerRules, place?: { host: string; port: number }): Promise<TestMailServer> {
+  const server = await openTestMailServer(rules, place);
   closing.push(server.close);
   return server;
 }
@@ -27,6 +28,7 @@ async function open(rules?: MailServerRules): Promise<TestMailServer> {
 /** As the host hands it over: with all defaults. */
 const USUAL = {
   host: "127.0.0.1",
+  fallbackHosts: null,
   security: "none",
   certificateAuthority: null,
   username: null,
@@ -89,6 +91,9 @@ describe("e-mail", () => {
     expect(mail?.html).toContain("&lt;b&gt;&quot;Help&quot;&lt;/b&gt;");
     expect(mail?.attachments).toMatchObject([{ contentId: "<picture>", disposition: "inline", mimeType: "image/png" }]);
     expect(mail?.raw).toMatch(/^Auto-Submitted: auto-generated\r$/m);
+    const headerOf = (name: string) => mail?.headers.find(({ key }) => key === name)?.value;
+    expect(headerOf("list-unsubscribe")).toBe(`<${declineUrl}>`);
+    expect(headerOf("list-unsubscribe-post")).toBe("List-Unsubscribe=One-Click");
     expect(mail?.raw).toMatch(/^Importance: high\r$/im);
     expect(mail?.messageId).toBe(
       "<0190a1b2-0000-7000-8000-000000000001.0198f3a0-0000-7000-8000-000000000001@school.example.org>",
@@ -139,6 +144,53 @@ describe("e-mail", () => {
     const details = { reason: expect.stringContaining("connection failed"), retryable: true };
     for (const each of failed) expect(each).toMatchObject({ details });
     expect(email.statuses.at(-1)).toMatchObject({ state: "down" });
+  });
+
+  it("offers no one-click opt-out over HTTP, and none where a message may not be declined", async () => {
+    const server = await open();
+    const email = await run({ port: server.port });
+    const recipient = { id: "0198f3a0-0000-7000-8000-0000000000aa", name: "Ada", answers: null };
+    email.deliver(
+      mailTo(1, "ada@example.org", { recipient: { ...recipient, declineUrl: "http://10.0.0.1/decline/0c1d" } }),
+      mailTo(2, "bob@example.org"),
+    );
+    await Promise.all([1, 2].map((each) => email.outcome(each, "accepted")));
+    const listHeaders = (address: string) =>
+      server.mails
+        .find(({ envelope }) => envelope.to.includes(address))
+        ?.headers.filter(({ key }) => key.startsWith("list-"));
+    expect(listHeaders("ada@example.org")).toMatchObject([{ value: "<http://10.0.0.1/decline/0c1d>" }]);
+    expect(listHeaders("bob@example.org")).toEqual([]);
+  });
+
+  it("goes to the next server while the one before is away, and back after a minute", async () => {
+    const second = await open();
+    const { port } = second;
+    const settings = { ...USUAL, security: "none", port, hosts: ["127.0.0.2", "127.0.0.3", "127.0.0.1"] } as const;
+    let now = 0;
+    const client = openSmtpClient({ ...settings, dkim: null }, { monotonicMs: () => now });
+    closing.push(async () => client.close());
+    const send = () => client.send({ from: USUAL.from, to: "ada@example.org", text: "Snow day" });
+    expect(await send()).toEqual({ taken: true, level: "accepted" });
+    const first = await open({}, { host: "127.0.0.2", port });
+    now = 59_999;
+    expect(await send()).toMatchObject({ taken: true });
+    expect([first.mails.length, second.mails.length]).toEqual([0, 2]);
+    now = 60_000;
+    expect(await send()).toMatchObject({ taken: true });
+    expect([first.mails.length, second.mails.length]).toEqual([1, 2]);
+  });
+
+  it("names the first server when none can be reached, and asks no other after a refusal", async () => {
+    const server = await open({ refuse: () => ({ code: 550, words: "no such user" }) });
+    const email = await run({ fallbackHosts: ["127.0.0.2"], port: server.port });
+    email.deliver(mailTo(1, "gone@example.org"));
+    expect(await email.outcome(1, "failed")).toMatchObject({ details: { retryable: false } });
+    await server.close();
+    const lost = await run({ fallbackHosts: ["127.0.0.2"], port: server.port });
+    lost.deliver(mailTo(2, "ada@example.org"));
+    const { details } = await lost.outcome(2, "failed");
+    expect(details).toMatchObject({ reason: expect.stringContaining("mail server 127.0.0.1:"), passing: true });
   });
 
   it("sends by priority and skips cancelled mails", async () => {
@@ -284,6 +336,15 @@ describe("bounces", () => {
     ]);
     expect(failures.every(({ details }) => details.returned && details.retryable === false)).toBe(true);
     transport.close();
+  });
+
+  it("are asked for where the server reports failures", async () => {
+    const server = await open({ hideDSN: false });
+    const returnPort = await unusedPort();
+    const email = await run({ port: server.port, returnDomain: "back.example.org", returnPort });
+    email.deliver(mailTo(7, "ada@example.org"));
+    await email.outcome(7, "accepted");
+    expect(server.mails[0]?.dsn).toMatchObject({ ret: "HDRS", envid: "7" });
   });
 
   it("go to the sender if the port cannot be opened, which is reported", async () => {

@@ -7,6 +7,8 @@ export interface ReadMail extends Email {
   raw: string;
   /** Who it was handed over for. */
   envelope: { from: string; to: string[] };
+  /** What was asked about failure reports. */
+  dsn: unknown;
 }
 
 /** A real mail server on loopback. */
@@ -23,8 +25,11 @@ export interface MailServerRules extends SMTPServerOptions {
   refuse?(address: string): { code: number; words: string } | "never" | null;
 }
 
-/** Starts a mail server on a free port, without TLS and log-in unless told. */
-export async function openTestMailServer({ refuse, ...options }: MailServerRules = {}): Promise<TestMailServer> {
+/** Starts a mail server, on a free port of loopback unless told, without TLS and log-in unless told. */
+export async function openTestMailServer(
+  { refuse, ...options }: MailServerRules = {},
+  { host, port } = { host: "127.0.0.1", port: 0 },
+): Promise<TestMailServer> {
   const mails: ReadMail[] = [];
   let waiting: (() => void)[] = [];
   const server = new SMTPServer({
@@ -46,7 +51,8 @@ export async function openTestMailServer({ refuse, ...options }: MailServerRules
         const { mailFrom, rcptTo } = envelope;
         const from = mailFrom ? mailFrom.address : "";
         const to = rcptTo.map(({ address }) => address);
-        mails.push({ ...(await PostalMime.parse(raw)), raw: raw.toString(), envelope: { from, to } });
+        const { dsn } = envelope as { dsn?: unknown };
+        mails.push({ ...(await PostalMime.parse(raw)), raw: raw.toString(), envelope: { from, to }, dsn });
         done();
         for (const look of [...waiting]) look();
       });
@@ -54,7 +60,7 @@ export async function openTestMailServer({ refuse, ...options }: MailServerRules
   });
   // What a test cuts off is not its concern.
   server.on("error", () => undefined);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(port, host, resolve));
   return {
     port: (server.server.address() as AddressInfo).port,
     mails,
