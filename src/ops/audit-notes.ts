@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, readSync, renameSync, writeSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Clock, Timer } from "../lib/clock.ts";
+import { replaceFile } from "../lib/durable-file.ts";
 import type { Log } from "../lib/log.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import { parseAuditNote } from "../store/audit-chain.ts";
@@ -88,7 +89,7 @@ export function createAuditNotes({ store, clock, log, dataDir, backupFolder }: A
     last = end;
     log.info({ event: "audit.end", number: end.number, hash: end.hash, at: end.at, mac: end.mac }, "end of the audit");
     try {
-      writeDurably(file, JSON.stringify(end));
+      replaceFile(file, JSON.stringify(end));
     } catch (error) {
       log.error({ event: "audit.end_not_kept", err: error }, "failed to keep the end of the audit");
     }
@@ -231,15 +232,4 @@ function parseJson(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-function writeDurably(path: string, text: string): void {
-  const file = openSync(`${path}.new`, "w", 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(`${path}.new`, path);
 }

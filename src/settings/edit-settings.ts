@@ -1,5 +1,6 @@
-import { chmodSync, chownSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, readFileSync, statSync } from "node:fs";
 import { isSeq, parseDocument } from "yaml";
+import { replaceFile } from "../lib/durable-file.ts";
 import { UpstreamError } from "../lib/errors.ts";
 import { parseSettings } from "./load-settings.ts";
 
@@ -20,14 +21,6 @@ export function addToSettingsList(path: string, setting: readonly string[], valu
   else document.setIn(setting, document.createNode([value]));
   const changed = document.toString({ lineWidth: 0 });
   parseSettings(changed);
-  replaceFile(path, changed);
-}
-
-function replaceFile(path: string, text: string): void {
   const { mode, uid, gid } = statSync(path);
-  const temporary = `${path}.new`;
-  writeFileSync(temporary, text, { mode: 0o600, flush: true });
-  chownSync(temporary, uid, gid);
-  chmodSync(temporary, mode & 0o777);
-  renameSync(temporary, path);
+  replaceFile(path, changed, { mode: mode & 0o777, prepare: (temporary) => chownSync(temporary, uid, gid) });
 }

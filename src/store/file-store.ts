@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync, readdirSync, rmSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { syncFolder } from "../lib/durable-file.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
 import type { StoredFile } from "../schema/field.ts";
@@ -150,11 +151,7 @@ async function writeTemporaryFile(
 async function moveIntoPlace(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   await rename(from, to);
-  for (const path of [dirname(to), dirname(dirname(to))]) {
-    const directory = await open(path, "r");
-    await directory.sync();
-    await directory.close();
-  }
+  for (const folder of [dirname(to), dirname(dirname(to))]) await syncFolder(folder);
 }
 
 /** The client's file name for display: no path, no control characters, at most 255 characters. */

@@ -1,18 +1,8 @@
 import { randomBytes } from "node:crypto";
-import {
-  chownSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chownSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type Database from "better-sqlite3";
+import { syncFolderNow } from "../lib/durable-file.ts";
 import auditEntries from "../resources/security/audit-entries.ts";
 import { readKeyFingerprint, replaceKeyFingerprint } from "./key-fingerprint.ts";
 import { createSecrets, KEY_BYTES, KEY_NAME, keyFingerprint } from "./secrets.ts";
@@ -35,14 +25,14 @@ export function writeNextKey(dataDir: string): Buffer {
   rmSync(path, { force: true });
   writeFileSync(path, key, { flag: "wx", mode: 0o600, flush: true });
   chownSync(path, uid, gid);
-  syncFolder(dataDir);
+  syncFolderNow(dataDir);
   return key;
 }
 
 /** Replaces the key by the next one, with which the database is sealed. */
 export function adoptNextKey(dataDir: string): void {
   renameSync(join(dataDir, NEXT_KEY_NAME), join(dataDir, KEY_NAME));
-  syncFolder(dataDir);
+  syncFolderNow(dataDir);
 }
 
 /**
@@ -126,13 +116,4 @@ function textColumns(db: Database.Database): Map<string, string[]> {
       (columns.all(name) as { name: string; type: string }[]).filter(isText).map((column) => column.name),
     ]),
   );
-}
-
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, "r");
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
 }

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { syncFolderNow } from "../lib/durable-file.ts";
 import { BugError, UpstreamError } from "../lib/errors.ts";
 import type { Secrets } from "./store.ts";
 
@@ -45,10 +46,8 @@ function missingKeyError(path: string, dataDir: string): UpstreamError {
 }
 
 function createKeyFile(path: string): void {
-  const file = openSync(path, "wx", 0o600);
-  writeSync(file, randomBytes(KEY_BYTES));
-  fsyncSync(file);
-  closeSync(file);
+  writeFileSync(path, randomBytes(KEY_BYTES), { flag: "wx", mode: 0o600, flush: true });
+  syncFolderNow(dirname(path));
 }
 
 /** Reads a key file. Throws UpstreamError when the size is wrong, Node's error when it cannot be read. */

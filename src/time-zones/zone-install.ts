@@ -1,21 +1,12 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { promisify } from "node:util";
 import { extract, type ReadEntry } from "tar";
+import { replaceFile } from "../lib/durable-file.ts";
 import { CallerError, invalidValue } from "../lib/errors.ts";
 import { verifySignedDocument } from "../lib/signed-document.ts";
 import { TzifError } from "./tzif.ts";
@@ -84,14 +75,7 @@ export function installZones(folder: string, document: ZoneDocument, now: number
   const text = JSON.stringify({ ...document, installedAt: new Date(now).toISOString() } satisfies ZoneDocument);
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   const target = zoneDocumentFile(folder);
-  const file = openSync(`${target}.new`, "w", 0o644);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(`${target}.new`, target);
+  replaceFile(target, text, { mode: 0o644 });
 }
 
 async function readArchive(path: string): Promise<ZoneDocument> {

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { replaceFile } from "../lib/durable-file.ts";
 
 /** Journal of a restore in progress; it exists until the restore is complete. */
 const JOURNAL = "restoring.json";
@@ -52,7 +53,5 @@ function moveFiles(names: readonly string[], from: string, to: string): void {
 }
 
 function writeJournal(dataDir: string, state: RestoreReplacement & { cleared: boolean }): void {
-  const temporary = join(dataDir, `${JOURNAL}.temporary`);
-  writeFileSync(temporary, JSON.stringify(state), { mode: 0o600, flush: true });
-  renameSync(temporary, join(dataDir, JOURNAL));
+  replaceFile(join(dataDir, JOURNAL), JSON.stringify(state));
 }

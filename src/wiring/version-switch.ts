@@ -1,5 +1,6 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { replaceFile } from "../lib/durable-file.ts";
 import type { DaemonState } from "../ops/diagnostics.ts";
 
 /** A switch to another version whose health is not confirmed yet. */
@@ -20,9 +21,7 @@ const FILE_NAME = "switching.json";
 
 /** Records a pending switch beside the versions, where only root can write; it survives a crash of the machine. */
 export function recordVersionSwitch(root: string, pending: PendingVersionSwitch): void {
-  const temporary = join(root, `${FILE_NAME}.temporary`);
-  writeFileSync(temporary, JSON.stringify(pending), { mode: 0o600, flush: true });
-  renameSync(temporary, join(root, FILE_NAME));
+  replaceFile(join(root, FILE_NAME), JSON.stringify(pending));
 }
 
 /** The pending switch to this upgrade; null if there is none. */

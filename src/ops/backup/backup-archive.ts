@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
-import { mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { create, extract, type ReadEntry } from "tar";
+import { syncFolder } from "../../lib/durable-file.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import { withoutHardLinks } from "../../lib/tar-hard-links.ts";
 import { type DatabaseSummary, inspectDatabase } from "../../store/database-inspection.ts";
@@ -243,12 +244,6 @@ async function hashFile(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);
   return hash.digest("hex");
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  await handle.sync();
-  await handle.close();
 }
 
 export function removeFolder(folder: string): Promise<void> {

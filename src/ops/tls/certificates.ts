@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, wri
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
+import { syncFolderNow } from "../../lib/durable-file.ts";
 import { CallerError, UpstreamError } from "../../lib/errors.ts";
 import { copyOwner } from "../../lib/file-ownership.ts";
 import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
@@ -180,5 +181,6 @@ function writePair(dataDir: string, which: keyof typeof FILES, pair: Certificate
     const path = join(folder, FILES[which][part]);
     renameSync(`${path}.new`, path);
   }
+  syncFolderNow(folder);
   copyOwner(folder, dataDir);
 }

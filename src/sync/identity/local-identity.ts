@@ -1,6 +1,7 @@
 import { createPrivateKey, sign, verify, X509Certificate } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { replaceFile } from "../../lib/durable-file.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import { copyOwner } from "../../lib/file-ownership.ts";
 import { type Sentence, sentence } from "../../lib/sentences/sentences.ts";
@@ -129,11 +130,7 @@ function saveIdentity(dataDir: string, hub: string, key: string, answer: IssuedI
   const { certificate, authority, token } = answer;
   const path = pathIn(dataDir);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileSync(`${path}.new`, JSON.stringify({ hub, token, key, certificate, authority }), {
-    mode: 0o600,
-    flush: true,
-  });
-  renameSync(`${path}.new`, path);
+  replaceFile(path, JSON.stringify({ hub, token, key, certificate, authority }));
   copyOwner(dirname(path), dataDir);
   return readLocalIdentity(dataDir) as LocalIdentity;
 }

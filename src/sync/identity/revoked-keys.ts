@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { replaceFile } from "../../lib/durable-file.ts";
 import { copyOwner } from "../../lib/file-ownership.ts";
 
 /** Revoked keys of the organisation as last sent by the cloud; also available while there is no link. */
@@ -19,8 +20,7 @@ export function createRevokedKeys(dataDir: string): RevokedKeys {
       if (keys.length === known.size && keys.every((key) => known.has(key))) return false;
       known = new Set(keys);
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      writeFileSync(`${path}.new`, JSON.stringify(keys), { mode: 0o600 });
-      renameSync(`${path}.new`, path);
+      replaceFile(path, JSON.stringify(keys));
       copyOwner(dirname(path), dataDir);
       return true;
     },

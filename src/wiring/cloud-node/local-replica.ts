@@ -1,7 +1,8 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TenantDatabase } from "../../ha/tenant-database.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { replaceFile } from "../../lib/durable-file.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import { createEvents } from "../../lib/events.ts";
 import type { Log } from "../../lib/log.ts";
@@ -213,14 +214,7 @@ async function initializeCluster(tenant: TenantDatabase, replica: SharedCopy, op
 
 /** Records the history of the replica; flushed to disk when it returns. */
 export function writeHistoryId(dataDir: string, history: string): void {
-  const path = join(dataDir, HISTORY_ID_FILE);
-  const file = openSync(path, "w", 0o600);
-  try {
-    writeFileSync(file, history);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  replaceFile(join(dataDir, HISTORY_ID_FILE), history);
 }
 
 function readHistoryId(dataDir: string): string | null {
