@@ -12,7 +12,7 @@ import { viteImportGlobPlugin } from "rolldown/experimental";
 import { filesBelow, say } from "./tree.mjs";
 
 /** Native code, or run-time files of their own: these stay in node_modules. */
-const LEFT_OUT = ["better-sqlite3", "@node-rs/argon2", "rolldown"];
+export const LEFT_OUT = ["better-sqlite3", "@node-rs/argon2", "rolldown"];
 
 /**
  * What is started by name: each becomes a file of its own at the place of its source. `chunks` holds what they share.

@@ -37,7 +37,7 @@ export function systemdService(dataDir: string, unit: string): ServiceControl {
         "The secret key can't be read; without it a rollback is impossible, so the upgrade was not started.",
       );
     },
-    needsNewerVersion: async () => needsNewerVersion(dataDir),
+    needsNewerVersion: async (version) => needsNewerVersion(dataDir, version),
     async restore(file) {
       await restoreBackup({ file, dataDir, clock: systemClock, ...(credential && { credential }) });
     },

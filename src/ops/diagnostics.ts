@@ -10,6 +10,7 @@ import { formatListenAddress, networkBounds, parseListenAddress } from "../setti
 import type { Settings } from "../settings/schema.ts";
 import { compareSources } from "../time-zones/disagreements.ts";
 import { installedZonesFolder, isOutdated, openZoneData, UPDATE_HINT } from "../time-zones/zone-data.ts";
+import { isNodeUnsupported, nodeEndOfLife } from "./node-support.ts";
 
 /** Result of one check; `next` says how to fix it. */
 export interface DiagnosticFinding {
@@ -63,7 +64,7 @@ const problem = (state: "warning" | "fault", check: string, found: string, next:
 export async function runDiagnostics(deps: DiagnosticsDeps): Promise<DiagnosticFinding[]> {
   const { dataDir, settings, daemonState, version } = deps;
   return [
-    nodeFinding(),
+    nodeFinding(process.versions.node, deps.clock),
     ...dataFolderFindings(dataDir),
     ...(await diskFindings(dataDir)),
     multicastFinding(daemonState?.network?.multicast ?? (await checkHere(settings))),
@@ -83,9 +84,14 @@ export async function runDiagnostics(deps: DiagnosticsDeps): Promise<DiagnosticF
   ];
 }
 
-function nodeFinding(): DiagnosticFinding {
-  if (nodeVersionError(process.versions.node) === null) return good("Node", process.versions.node);
-  return problem("fault", "Node", `${process.versions.node} is too old`, "Install Node 24.");
+/** Whether `version` of Node runs Carillon and still gets security fixes. */
+export function nodeFinding(version: string, clock: Clock): DiagnosticFinding {
+  if (nodeVersionError(version) !== null) return problem("fault", "Node", `${version} is too old`, "Install Node 24.");
+  const end = nodeEndOfLife(version);
+  if (!isNodeUnsupported(version, clock.now()))
+    return good("Node", end === null ? version : `${version}, security fixes until ${end}`);
+  const next = "Upgrade Carillon, whose packages have their own Node, or the Node of this machine.";
+  return problem("warning", "Node", `${version} has had no security fixes since ${end}`, next);
 }
 
 function dataFolderFindings(dataDir: string): DiagnosticFinding[] {

@@ -48,6 +48,7 @@ import { missedBellReasons } from "../ops/health/missed-bells.ts";
 import { queueHealthReasons } from "../ops/health/queue-lengths.ts";
 import { createQuietTests } from "../ops/health/quiet-tests.ts";
 import { createLoopGuard } from "../ops/loop-guard.ts";
+import { nodeSupportReasons } from "../ops/node-support.ts";
 import type { SettingsFile } from "../ops/settings-report.ts";
 import { createEmergencyReadiness, type EmergencyReadinessMonitor } from "../readiness/readiness.ts";
 import { createScenarios } from "../scenarios/scenarios.ts";
@@ -319,6 +320,7 @@ async function startModules(
     () => ringPlans?.healthSource() ?? [],
     () => readiness?.healthReasons() ?? [],
     () => zoneDataReasons(zoneData, clock.now()),
+    () => nodeSupportReasons(process.versions.node, clock.now()),
     () => zoneChanges.healthReasons(),
     calendars.healthReasons,
     loopGuard.healthReasons,

@@ -12,8 +12,11 @@ import {
   pendingUpgradeRequest,
   upgradeFilePath,
 } from "../ops/upgrade/upgrade-request.ts";
+import { packagedVersion, placePackagedVersion } from "./packaged-version.ts";
 import {
   clearVersionSwitch,
+  confirmedVersionSwitch,
+  confirmVersionSwitch,
   type PendingVersionSwitch,
   pendingVersionSwitch,
   recordVersionSwitch,
@@ -32,8 +35,8 @@ export interface ServiceControl {
   state(): Promise<DaemonState | null>;
   /** Takes a backup through the running daemon; returns its path. */
   backup(): Promise<string>;
-  /** True when only a newer version than the previous one can use the data; the daemon must be stopped. */
-  needsNewerVersion(): Promise<boolean>;
+  /** True when only a newer version than `version` can use the data; the daemon must be stopped. */
+  needsNewerVersion(version: string): Promise<boolean>;
   /** Restores a backup; the daemon must be stopped. */
   restore(file: string): Promise<void>;
 }
@@ -68,7 +71,78 @@ const STABLE_FOR_MS = 10_000;
  * for one that is not newer, UpstreamError if the old version does not become healthy again.
  */
 export async function installUpgrade(options: UpgradeOptions): Promise<UpgradeResult> {
-  const { file, root, keys, service, say } = options;
+  const { file, root, keys } = options;
+  return switchVersion(options, async (check) => unpackUpgrade(file, join(root, "versions"), keys, check));
+}
+
+/**
+ * Switches to the version that a package has installed in `folder`, as `installUpgrade` does; the package manager has
+ * verified it. Nothing happens where that version is current, as when a package is installed again. Throws what
+ * `installUpgrade` throws.
+ */
+export async function installPackagedVersion(
+  folder: string,
+  options: Omit<UpgradeOptions, "file">,
+): Promise<UpgradeResult> {
+  const [version, current] = [packagedVersion(folder), join(options.root, "current")];
+  if (existsSync(current) && basename(readlinkSync(current)) === version)
+    return { from: version, to: version, rolledBack: false };
+  return switchVersion({ ...options, file: folder }, async (check) =>
+    placePackagedVersion(folder, options.root, check),
+  );
+}
+
+/**
+ * Makes the version in `folder` current without looking at a daemon, which must not run: for the first installation, and
+ * where an administrator has stopped the service. Returns the version.
+ */
+export function placeVersion(folder: string, root: string): string {
+  const version = placePackagedVersion(folder, root, () => undefined);
+  replaceSymlink(join(root, "current"), join("versions", version));
+  clearVersionSwitch(root);
+  return version;
+}
+
+/**
+ * Undoes the last upgrade: the version before it runs again, on the data as they are now. If it can't use them, they are
+ * replaced by the backup from before the upgrade, but only with `discardChanges`; a backup of the present data is taken
+ * first. Throws ConflictError if there is no upgrade to undo, or if changes would be lost.
+ */
+export async function undoUpgrade(
+  options: Omit<UpgradeOptions, "file" | "keys"> & { discardChanges: boolean },
+): Promise<UpgradeResult> {
+  const { root, service, discardChanges, say } = options;
+  const current = join(root, "current");
+  const last = confirmedVersionSwitch(root);
+  if (last === null || readlinkSync(current) !== join("versions", last.to) || !existsSync(join(root, last.old)))
+    throw new ConflictError("There is no upgrade to undo: the version before the current one is not kept.");
+  const before = await service.state();
+  if (before) say(`backup of the present data written to ${await service.backup()}`);
+  await service.stop();
+  const isRestored = await service.needsNewerVersion(last.from);
+  if (isRestored && !discardChanges) {
+    await service.start();
+    throw new ConflictError(
+      `${last.from} can't use the data that ${last.to} has migrated; nothing was changed. With --discard-changes they are replaced by the backup from before the upgrade, ${last.backup}, and everything entered since then is gone.`,
+    );
+  }
+  replaceSymlink(current, last.old);
+  clearVersionSwitch(root);
+  if (isRestored) {
+    await service.restore(last.backup);
+    say("restored the data of the backup from before the upgrade");
+  }
+  await service.start();
+  if (await becomesHealthy(options, last.from, last.status)) return { from: last.to, to: last.from, rolledBack: false };
+  throw rollbackFailedError(last.from, last.backup);
+}
+
+/** `place` puts the new version beside the running one, after `check` of its number, and returns the number. */
+async function switchVersion(
+  options: UpgradeOptions,
+  place: (check: (version: string) => void) => Promise<string>,
+): Promise<UpgradeResult> {
+  const { file, root, service, say } = options;
   const current = join(root, "current");
   const before = await service.state();
   if (!before)
@@ -78,7 +152,7 @@ export async function installUpgrade(options: UpgradeOptions): Promise<UpgradeRe
   if (!existsSync(current)) throw notReadyError(`${current} is missing: ${LAYOUT_HELP}`);
   await service.requireSupervised();
   const old = readlinkSync(current);
-  const to = await unpackUpgrade(file, join(root, "versions"), keys, (version) => {
+  const to = await place((version) => {
     // The reported version must not allow a downgrade below the version that root has installed.
     if (isNewerVersion(version, before.version) && !isNewerVersion(basename(old), version)) return;
     throw new ConflictError(`${version} is not newer than the running version ${before.version}; nothing was changed.`);
@@ -108,12 +182,12 @@ async function verifyOrRollBack(
   const { from, to, old, backup, status } = pending;
   if (await becomesHealthy(options, to, status)) {
     removeOldVersions(join(root, "versions"), [to, basename(old)]);
-    clearVersionSwitch(root);
+    confirmVersionSwitch(root);
     return { from, to, rolledBack: false };
   }
   say(`${to} did not become healthy; rolling back to ${from}`);
   replaceSymlink(join(root, "current"), old);
-  await rollBack(service, backup, say);
+  await rollBack(service, from, backup, say);
   const isBack = await becomesHealthy(options, from, status);
   clearVersionSwitch(root);
   if (isBack) return { from, to, rolledBack: true };
@@ -165,9 +239,14 @@ async function waitForState({
   return pollUntil(clock, () => service.state().catch(() => null), STARTUP_WAIT);
 }
 
-async function rollBack(service: ServiceControl, backup: string, say: UpgradeOptions["say"]): Promise<void> {
+async function rollBack(
+  service: ServiceControl,
+  version: string,
+  backup: string,
+  say: UpgradeOptions["say"],
+): Promise<void> {
   await service.stop();
-  if (await service.needsNewerVersion()) {
+  if (await service.needsNewerVersion(version)) {
     await service.restore(backup);
     say("restored the data of the backup");
   }

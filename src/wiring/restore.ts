@@ -167,13 +167,13 @@ function stageSecretKey(options: RestoreOptions, manifest: BackupManifest, stage
   if (given !== null) copyFileSync(given, join(stage, SECRET_KEY));
 }
 
-/** True when this version can't use the data in `dataDir`: a newer version wrote them, or they are damaged. No process may use them. */
-export function needsNewerVersion(dataDir: string): boolean {
+/** True when `product`, a version, can't use the data in `dataDir`: a newer one wrote them, or they are damaged. No process may use them. */
+export function needsNewerVersion(dataDir: string, product = productVersion()): boolean {
   try {
     const db = openDatabase(dataDir);
     const version = readDataVersion(db);
     db.close();
-    return version !== null && isNewerVersion(version, productVersion());
+    return version !== null && isNewerVersion(version, product);
   } catch {
     return true;
   }

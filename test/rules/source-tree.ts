@@ -7,7 +7,7 @@ export type SourceTree = ReadonlyMap<string, string>;
 /** The repository's folder. */
 export const ROOT = resolve(import.meta.dirname, "../..");
 
-const IGNORED_FOLDERS = new Set(["node_modules", "dist", ".git", ".setup", "data", "coverage"]);
+const IGNORED_FOLDERS = new Set(["node_modules", "dist", "dist-packages", ".git", ".setup", "data", "coverage"]);
 
 /** Reads the files below `folders` (relative; "." is the whole repository) whose path `wanted` accepts. */
 export function readSourceTree(folders: readonly string[], wanted: (path: string) => boolean): SourceTree {

@@ -37,6 +37,7 @@ const COMMANDS = [
   "key export",
   "key rotate",
   "upgrade",
+  "upgrade-rollback",
   "upgrade-offer",
   "upgrade-key",
   "upgrade-pack",
