@@ -17,7 +17,7 @@ const LINKED = {
     connectedAt: AT,
   },
   ...{ reason: null, certificateUntil: LATER, unsentRows: 0, unsentSince: null, lagSeconds: 0, stagedRows: 0 },
-  ...{ resyncing: false, refusedRows: 0, refused: [], secretTasks: [] },
+  ...{ resyncing: false, refusedRows: 0, refused: [], secretTasks: [], initialSync: null },
   position: { applied: 41_800, received: 41_800, written: 912, taken: 912 },
 };
 const CUT_OFF = {
