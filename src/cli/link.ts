@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type Command, Option } from "commander";
+import type { ApplianceStatus } from "../cloud-link/appliance-status.ts";
 import type { NamedSecretTask } from "../cloud-link/secret-tasks.ts";
 import type { LinkReport } from "../cloud-link/site-link.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
@@ -112,9 +113,11 @@ function addStatus(link: Command, terminal: Terminal): void {
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon link status --data data")
     .action(async ({ data, json }: { data: string; json?: true }) => {
-      const found = (await runCommand(data, "link.status", {})) as ApplianceLinkStatus | { connected: string[] };
+      const found = (await runCommand(data, "link.status", {})) as
+        | ApplianceLinkStatus
+        | { connected: string[]; appliances: ApplianceStatus[] };
       if (json) return terminal.out(JSON.stringify(found));
-      const lines = "connected" in found ? found.connected.map((id) => `linked  ${id}`) : await formatStatus(found);
+      const lines = "connected" in found ? found.appliances.flatMap(formatAppliance) : await formatStatus(found);
       for (const line of lines) terminal.out(line);
     });
 }
@@ -136,6 +139,21 @@ function addInitialSync(link: Command, terminal: Terminal): void {
       const { rows } = (await runCommand(data, "link.initial-sync", { action })) as { rows: number };
       terminal.out(action === "retry" ? `Sent ${rows} rows again.` : "The first sync is finished.");
     });
+}
+
+/** An appliance as the cloud knows it; counts of what is not zero. */
+function formatAppliance(appliance: ApplianceStatus): string[] {
+  const { endpointId, name, link, since, unsentRows, unsentSince, rowsBehind, waitingRows, waits } = appliance;
+  const from = (at: number | null): string => (at === null ? "" : ` since ${new Date(at).toISOString()}`);
+  const counts = [
+    ...(unsentRows ? [`${unsentRows} rows to send${from(unsentSince)}`] : []),
+    ...(rowsBehind ? [`${rowsBehind} rows of the cloud to come`] : []),
+    ...(waitingRows ? [`${waitingRows} rows wait here`] : []),
+  ];
+  return [
+    `${link.padEnd(8)}${name ?? "(no name)"}  ${endpointId}${from(since)}${counts.length > 0 ? `: ${counts.join(", ")}` : ""}`,
+    ...waits.map(({ type, id, reason }) => `  waits: ${type} ${id}: ${reason}`),
+  ];
 }
 
 type ApplianceLinkStatus = LinkReport & { secretTasks: NamedSecretTask[] };

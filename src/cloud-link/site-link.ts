@@ -493,7 +493,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       const currentIdentity = runner.readSync(() => getRecord(SYNC_STATE, "link")) && readLocalIdentity(dataDir);
       const route = { ...deps.route, clock, authority: authority ?? deps.route.authority, resolved };
       await enrolAppliance(dataDir, { hub, code, endpoint }, async (asked) => {
-        enrolled = await requestEnrolment(hub, asked, route);
+        enrolled = await requestEnrolment(hub, currentIdentity ? asked : { ...asked, mode }, route);
         if (!currentIdentity && mode === "adopt" && enrolled.mayAdopt === false)
           throw new ConflictError("The organisation already has appliances; use mode `join` with a new code.");
         if (!currentIdentity || currentIdentity.authority === enrolled.authority) return enrolled;

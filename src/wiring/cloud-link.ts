@@ -220,8 +220,8 @@ function createHubSide(link: HubLink, adminService: LinkAdminService): CloudLink
         await link.revoke(endpoint);
         return null;
       },
-      /** `{}` -> ids of the linked appliances. */
-      "link.status": async () => ({ connected: link.connected() }),
+      /** `{}` -> ids of the linked appliances, and the state of all. */
+      "link.status": async () => ({ connected: link.connected(), appliances: await adminService.appliances() }),
     },
   };
 }

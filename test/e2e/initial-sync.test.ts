@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { runCarillon } from "../support/carillon-process.ts";
 import { pollUntil } from "../support/cuttable-proxy.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 
@@ -108,6 +109,20 @@ describe("the first sync of an appliance", () => {
     ]);
     const wait = 'the cloud to take over buildings "North wing", which refers to sites "Annex"';
     expect(differs?.waitsFor).toBe(wait);
+    const { appliances } = (await hub.call<{ appliances: Record<string, unknown>[] }>("GET", "/link/appliances")).body;
+    const reason = `\`siteId\` refers to sites/${annex}, which does not exist in the cloud.`;
+    const waits = [{ resource: "buildings", rowId: wing, reason }];
+    expect(appliances.find(({ endpointId }) => endpointId === site.first.endpointId)).toMatchObject({
+      ...{ waitingRows: 1, waits },
+    });
+    const [here, there] = await Promise.all(
+      [site, hub].map(({ dataDir }) => runCarillon(["link", "status", "--data", dataDir])),
+    );
+    expect(here?.stdout).toContain(`differs: sites "Annex" ${annex}: only-here: The row conflicts`);
+    expect(there?.stdout).toMatch(
+      new RegExp(`^linked  .+  ${site.first.endpointId} since .+: .*1 rows wait here`, "m"),
+    );
+    expect(there?.stdout).toContain(`waits: buildings ${wing}: ${reason}`);
     // Neither was deleted here.
     for (const [path, name] of [
       [`/sites/${annex}`, "Annex"],

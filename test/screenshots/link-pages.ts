@@ -29,7 +29,7 @@ const HUB = { ...LINKED, role: "hub", hub: null, state: "none", position: null }
 const APPLIANCE = {
   ...{ endpointId: NORTH, name: "North school", link: "linked", since: AT, heardAt: AT, version: "0.1.0" },
   ...{ certificateUntil: LATER, position: 41_800, head: 41_800, rowsBehind: 0, behindSince: null, openCommands: 0 },
-  ...{ waitingRows: 0, unsentRows: 0, unsentSince: null, alarms: [] },
+  ...{ waitingRows: 0, waits: [], unsentRows: 0, unsentSince: null, alarms: [] },
   health: { status: "GREEN", reasons: [], at: AT },
 };
 const AWAY = {

@@ -104,6 +104,7 @@ export interface ApplianceRow {
   unsentSince: string | null;
   openCommands: number;
   waitingRows: number;
+  waits: readonly { resource: string; rowId: string; reason: string }[];
   health: { status: "GREEN" | "YELLOW" | "RED"; reasons: readonly string[]; at: string } | null;
   alarms: readonly { alarmId: string; type: string; since: string; reasons: readonly string[] }[];
 }
