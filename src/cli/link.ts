@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import type { ApplianceStatus } from "../cloud-link/appliance-status.ts";
 import type { NamedSecretTask } from "../cloud-link/secret-tasks.ts";
 import type { LinkReport } from "../cloud-link/site-link.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
+import type { InitialSyncReport } from "../sync/site/initial-sync-report.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
 import { requireDatabase } from "../wiring/require-database.ts";
 
@@ -36,6 +38,7 @@ export function addLink(program: Command, terminal: Terminal): void {
   addCode(link, terminal);
   addEnrol(link, terminal);
   addStatus(link, terminal);
+  addInitialSync(link, terminal);
   link
     .command("revoke")
     .description(
@@ -110,18 +113,54 @@ function addStatus(link: Command, terminal: Terminal): void {
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon link status --data data")
     .action(async ({ data, json }: { data: string; json?: true }) => {
-      const found = (await runCommand(data, "link.status", {})) as ApplianceLinkStatus | { connected: string[] };
+      const found = (await runCommand(data, "link.status", {})) as
+        | ApplianceLinkStatus
+        | { connected: string[]; appliances: ApplianceStatus[] };
       if (json) return terminal.out(JSON.stringify(found));
-      const lines = "connected" in found ? found.connected.map((id) => `linked  ${id}`) : await formatStatus(found);
+      const lines = "connected" in found ? found.appliances.flatMap(formatAppliance) : await formatStatus(found);
       for (const line of lines) terminal.out(line);
     });
+}
+
+function addInitialSync(link: Command, terminal: Terminal): void {
+  link
+    .command("first-sync")
+    .description(
+      "At an appliance whose first sync did not complete because rows differ from the cloud: decide about these rows, which `link status` lists.",
+    )
+    .requiredOption("--data <dir>", "data directory of the appliance")
+    .addOption(
+      new Option("--action <action>", "retry: send the rows again; accept: finish, the rows stay as they are")
+        .choices(["retry", "accept"])
+        .makeOptionMandatory(),
+    )
+    .addHelpText("after", "\nExample:\n  carillon link first-sync --data data --action retry")
+    .action(async ({ data, action }: { data: string; action: string }) => {
+      const { rows } = (await runCommand(data, "link.initial-sync", { action })) as { rows: number };
+      terminal.out(action === "retry" ? `Sent ${rows} rows again.` : "The first sync is finished.");
+    });
+}
+
+/** An appliance as the cloud knows it; counts of what is not zero. */
+function formatAppliance(appliance: ApplianceStatus): string[] {
+  const { endpointId, name, link, since, unsentRows, unsentSince, rowsBehind, waitingRows, waits } = appliance;
+  const from = (at: number | null): string => (at === null ? "" : ` since ${new Date(at).toISOString()}`);
+  const counts = [
+    ...(unsentRows ? [`${unsentRows} rows to send${from(unsentSince)}`] : []),
+    ...(rowsBehind ? [`${rowsBehind} rows of the cloud to come`] : []),
+    ...(waitingRows ? [`${waitingRows} rows wait here`] : []),
+  ];
+  return [
+    `${link.padEnd(8)}${name ?? "(no name)"}  ${endpointId}${from(since)}${counts.length > 0 ? `: ${counts.join(", ")}` : ""}`,
+    ...waits.map(({ type, id, reason }) => `  waits: ${type} ${id}: ${reason}`),
+  ];
 }
 
 type ApplianceLinkStatus = LinkReport & { secretTasks: NamedSecretTask[] };
 
 async function formatStatus(status: ApplianceLinkStatus): Promise<string[]> {
   const { secretTaskText } = await import("../cloud-link/secret-tasks.ts");
-  const { hub, link, applied, queued, parked, certificateUntil, secretTasks } = status;
+  const { hub, link, applied, queued, parked, certificateUntil, initialSync, secretTasks } = status;
   if (hub === null) return ["The appliance is not linked."];
   const since = link ? ` since ${new Date(link.since).toISOString()}` : "";
   return [
@@ -131,7 +170,31 @@ async function formatStatus(status: ApplianceLinkStatus): Promise<string[]> {
     `queued       ${queued}`,
     `rejected     ${parked}`,
     `certificate  until ${certificateUntil === null ? "-" : new Date(certificateUntil).toISOString()}`,
+    ...(initialSync ? formatInitialSync(initialSync) : []),
     ...secretTasks.map((task) => `secret       ${secretTaskText(task)}`),
+  ];
+}
+
+/** Counts of each type before and after, and the rows that differ. */
+function formatInitialSync(report: InitialSyncReport): string[] {
+  const { mode, state, waitsFor, checkedAt, types, differences, more } = report;
+  const checked = checkedAt === null ? "" : `, compared ${new Date(checkedAt).toISOString()}`;
+  const waits = waitsFor === null ? "" : `, waits for ${waitsFor}`;
+  const counts = types.flatMap(({ type, before, cloudBefore, here, cloud, isEqual }) => {
+    if (isEqual && state === "complete" && before.count === 0) return [];
+    const was = `before ${before.count} here, ${cloudBefore?.count ?? "?"} in the cloud`;
+    const is = `now ${here?.count ?? "?"} here, ${cloud?.count ?? "?"} in the cloud`;
+    return [`  ${type}: ${was}; ${is}${here && !isEqual ? "; not equal" : ""}`];
+  });
+  const rows = differences.map(({ type, id, name, kind, fields, reason }) => {
+    const what = [kind, ...(fields.length > 0 ? [`(${fields.join(", ")})`] : [])].join(" ");
+    return `  differs: ${type} ${name === null ? id : `"${name}" ${id}`}: ${what}${reason === null ? "" : `: ${reason}`}`;
+  });
+  return [
+    `first sync   ${mode}: ${state}${checked}${waits}`,
+    ...counts,
+    ...rows,
+    ...(more > 0 ? [`  and ${more} more`] : []),
   ];
 }
 

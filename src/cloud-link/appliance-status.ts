@@ -11,6 +11,7 @@ import {
   ISSUED_COMMANDS,
   LINK_RECORDS,
   SITE_RECORDS,
+  WAITING_EDITS,
   WAITING_ROWS,
 } from "../sync/hub/tables.ts";
 import { APPLIANCE_IDENTITIES } from "../sync/identity/enrolment-records.ts";
@@ -55,8 +56,9 @@ export interface ApplianceStatus {
   behindSince: number | null;
   /** Commands without an outcome. */
   openCommands: number;
-  /** Rows of the appliance that wait here for rows that they refer to. */
+  /** Rows and edits of the appliance that wait here for rows that they refer to, and the first of them. */
   waitingRows: number;
+  waits: readonly { type: string; id: string; reason: string }[];
   /** Last reported health; null if none was reported yet. */
   health: { status: "GREEN" | "YELLOW" | "RED"; reasons: readonly string[]; at: number } | null;
   /** Last reported size of its outbox, up to 10,000, and when the oldest record was written. */
@@ -162,13 +164,21 @@ function createLagReader(reader: StoreReader): (id: string) => ReplicationLag {
   };
 }
 
-function countWaiting(id: string, reader: StoreReader): Pick<ApplianceStatus, "openCommands" | "waitingRows"> {
+const MAX_LISTED = 20;
+
+function countWaiting(
+  id: string,
+  reader: StoreReader,
+): Pick<ApplianceStatus, "openCommands" | "waitingRows" | "waits"> {
   const count = (sql: string): number => reader.one<{ n: number }>(`SELECT COUNT(*) AS n FROM ${sql}`, id)?.n ?? 0;
+  const rows = `${WAITING_ROWS.name} w JOIN ${SITE_RECORDS.name} s ON s.type = w.type AND s.id = w.id WHERE s.endpoint = ?`;
+  const edits = `${WAITING_EDITS.name} w WHERE w.endpoint = ?`;
+  const list = (from: string): { type: string; id: string; reason: string }[] =>
+    reader.all(`SELECT w.type AS type, w.id AS id, w.reason AS reason FROM ${from} LIMIT ${MAX_LISTED}`, id);
   return {
     openCommands: count(`${ISSUED_COMMANDS.name} WHERE endpoint = ? AND open = 1`),
-    waitingRows: count(
-      `${WAITING_ROWS.name} w JOIN ${SITE_RECORDS.name} s ON s.type = w.type AND s.id = w.id WHERE s.endpoint = ?`,
-    ),
+    waitingRows: count(rows) + count(edits),
+    waits: [...list(rows), ...list(edits)].slice(0, MAX_LISTED),
   };
 }
 

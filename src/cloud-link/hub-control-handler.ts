@@ -17,6 +17,8 @@ export interface HubControlHandlerDeps {
   request(endpoint: string, asked: ControlRequest & { kind: "request" }): Promise<RowBody>;
   /** Verifies a password; returns a `proof`. Throws CallerError. */
   logIn(endpoint: string, asked: ControlRequest & { kind: "log-in" }): Promise<RowBody>;
+  /** What the cloud has of a type, for an appliance to compare. */
+  inventory(endpoint: string, asked: ControlRequest & { kind: "inventory" }): Promise<RowBody>;
   onFault(error: unknown): void;
 }
 
@@ -31,6 +33,7 @@ export function createHubControlHandler({
   request,
   logIn,
   head,
+  inventory,
   onFault,
 }: HubControlHandlerDeps) {
   const open = new WeakMap<LinkedSite, number>();
@@ -45,6 +48,7 @@ export function createHubControlHandler({
       });
       return { ...answer, head: at };
     }
+    if (of.kind === "inventory") return inventory(endpoint, of);
     if (of.kind === "log-in") return logIn(endpoint, of);
     return { ...(await enrolment.renew(endpoint, keyHash, of.request)) };
   }

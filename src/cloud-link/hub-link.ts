@@ -8,6 +8,7 @@ import { UpstreamError } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
+import { createSemaphore } from "../lib/semaphore.ts";
 import type { DeliveryProviders } from "../notifications/engine/delivery-providers.ts";
 import type { NotificationService } from "../notifications/notification-service.ts";
 import type { HeldAuditNotes } from "../ops/audit-notes.ts";
@@ -27,6 +28,7 @@ import { createHubSync, type HubSync } from "../sync/hub/hub-sync.ts";
 import { createPresenceStore, type PresenceStore } from "../sync/hub/presence-store.ts";
 import { publishWrittenRows, readFeedHead } from "../sync/hub/publish.ts";
 import { createRemoteCommandSender } from "../sync/hub/remote-command-sender.ts";
+import { listBucketRows, readRowCounts, readRowInventory } from "../sync/hub/row-inventory.ts";
 import {
   ADOPTIONS,
   APPLIANCE_DOMAINS,
@@ -116,6 +118,9 @@ export interface HubLink {
 const ROWS_PER_TRANSACTION = 50;
 const MAX_CONFLICTS = 1_000;
 const LEADERSHIP_CHECK_MS = 1_000;
+/** Comparisons of whole types that appliances ask for: at once, and waiting. */
+const MAX_INVENTORIES = 2;
+const MAX_WAITING_INVENTORIES = 200;
 
 export function createHubLink(deps: HubLinkDeps): HubLink {
   const { dataDir, store, catalogue, clock, events, log, by, recording } = deps;
@@ -143,6 +148,7 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
   const common = { store, clock, events, by, endpointId: deps.endpointId, offered, onFault };
   const remoteCommands = createRemoteCommandSender({ ...common, runner, hub });
   const upgrades = createStagedRollouts({ ...common, connected });
+  const runInventory = createSemaphore(MAX_INVENTORIES, MAX_WAITING_INVENTORIES);
   let enrolment: EnrolmentService | null = null;
   let acceptor: Acceptor | null = null;
   let groups: FailoverGroups | null = null;
@@ -204,6 +210,15 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
 
   function domainsOf(endpoint: string): readonly string[] | null {
     return runner.readSync(() => getRecord(APPLIANCE_DOMAINS, endpoint))?.domainIds ?? null;
+  }
+
+  async function readInventory(
+    endpoint: string,
+    { bucket, ...asked }: Parameters<HubControlHandlerDeps["inventory"]>[1],
+  ): Promise<RowBody> {
+    const of = { store: runner, clock, types };
+    if (bucket !== null) return { rows: await listBucketRows(of, endpoint, { ...asked, bucket }) };
+    return { ...(await readRowInventory(of, endpoint, asked)) };
   }
 
   const readFeedSequence = async (): Promise<number> => (await runner.transact(readFeedHead)).seq;
@@ -270,6 +285,7 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
         head: readFeedSequence,
         request: (endpoint, asked) => deps.request({ endpoint, domainIds: domainsOf(endpoint) }, asked),
         logIn: deps.logIn,
+        inventory: (endpoint, asked) => runInventory(() => readInventory(endpoint, asked)),
         onFault,
       });
       acceptor = createAcceptor({
@@ -280,7 +296,10 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
           // The holder of an older key is not this appliance any more.
           acceptor?.disconnect(asked.endpoint);
           await sendRevokedKeys(acceptor?.connected() ?? []);
-          return { ...answer, ground: readOrganisationBaseline(store) };
+          return {
+            ...answer,
+            ground: { ...readOrganisationBaseline(store), counts: runner.readSync(() => readRowCounts(types)) },
+          };
         },
         identify: (shown) =>
           runner.transact(() =>

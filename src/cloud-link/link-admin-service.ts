@@ -42,6 +42,10 @@ export interface LinkAdminService {
   enrol(given: EnrolmentOptions): Promise<{ endpoint: string }>;
   /** Restarts the daemon. */
   leave(): Promise<void>;
+  /** Sends the rows of the first sync again that the cloud refused; returns their number. */
+  retryInitialSync(): Promise<number>;
+  /** Ends the first sync although rows differ. */
+  acceptInitialSync(): Promise<void>;
   /** The newest conflicts that are visible, newest first, and how many more there are. */
   conflicts(scope: AccessScope): { shown: ConflictView[]; more: number };
   acceptSiteValue(conflictId: string, by: ActorContext): Promise<void>;
@@ -122,6 +126,8 @@ export function createLinkAdminService(deps: LinkAdminServiceDeps): LinkAdminSer
       await requireSite().leave();
       clock.defer(deps.restart);
     },
+    retryInitialSync: async () => requireSite().retryInitialSync(),
+    acceptInitialSync: async () => requireSite().acceptInitialSync(),
     conflicts(scope) {
       const all = runner.readSync(() => (hub ? newestConflicts() : newestLocalConflicts(endpointId())));
       const shown = all.slice(0, MAX_CONFLICTS).flatMap((lost) => viewConflict(lost, scope, seen) ?? []);

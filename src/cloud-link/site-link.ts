@@ -28,12 +28,14 @@ import {
 } from "../sync/identity/local-identity.ts";
 import { createRevokedKeys, type RevokedKeys } from "../sync/identity/revoked-keys.ts";
 import { createInitialSync } from "../sync/initial-sync/initial-sync.ts";
+import { createInitialSyncProof, type InitialSyncProof } from "../sync/initial-sync/initial-sync-proof.ts";
 import type { EnrolMode } from "../sync/initial-sync/organisation-baseline.ts";
 import { type Lease, SYNC_LIMITS } from "../sync/protocol/frames.ts";
 import { productReplicatedTypes } from "../sync/protocol/product-replicated-types.ts";
 import { createCommandExecutor } from "../sync/remote-delivery/command-executor.ts";
 import { createCheckpointWaiters } from "../sync/site/checkpoint-waiters.ts";
 import { createHubControlClient } from "../sync/site/hub-control-client.ts";
+import { type InitialSyncReport, readInitialSyncReport } from "../sync/site/initial-sync-report.ts";
 import { linkHealthReasons } from "../sync/site/link-health.ts";
 import { readQueueStatus } from "../sync/site/queue-status.ts";
 import { SECRET_MARKS_TABLE } from "../sync/site/secret-marks.ts";
@@ -118,6 +120,8 @@ export interface LinkReport {
   parked: number;
   /** End of the appliance's certificate; epoch ms. */
   certificateUntil: number | null;
+  /** What the first sync brought; null before it, and on appliances that were linked by an earlier release. */
+  initialSync: InitialSyncReport | null;
 }
 
 /** Parameters of an enrolment. */
@@ -151,6 +155,13 @@ export interface SiteLink {
   enrol(given: EnrolmentOptions): Promise<{ endpoint: string }>;
   /** Makes the appliance standalone and deletes the link with its unsent records; the daemon must be restarted then. */
   leave(): Promise<void>;
+  /**
+   * Sends the rows again that the cloud refused in the first sync; returns their number. Throws ConflictError unless rows
+   * differ.
+   */
+  retryInitialSync(): Promise<number>;
+  /** Ends the first sync although rows differ; they stay as they are. Throws ConflictError unless rows differ. */
+  acceptInitialSync(): Promise<void>;
   /** The identity of this appliance; null if it was never enrolled. */
   identity(): LocalIdentity | null;
   revoked: Pick<RevokedKeys, "has">;
@@ -184,6 +195,9 @@ const CREDENTIAL_ALARM = { alarm: "token_expiration", code: "link" } as const;
 const RENEWAL_CHECK_MS = 3600_000;
 /** Delay of the certificate renewal after connecting. @source docs/decisions/0300-sync-limits.md */
 const SETTLED_MS = 5_000;
+/** Longest wait for the cloud to compare one type, and how often an open first sync is compared without changes. */
+const INVENTORY_TIMEOUT_MS = 120_000;
+const PROOF_INTERVAL_MS = 60_000;
 
 /** Does nothing on an appliance that was never enrolled. */
 export function createSiteLink(deps: SiteLinkDeps): SiteLink {
@@ -208,6 +222,12 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
   });
   let credentialProblem: string | null | undefined;
   let hasInitialSyncFailed = false;
+  let proof: InitialSyncProof | null = null;
+  const readReport = (): InitialSyncReport | null => runner.readSync(readInitialSyncReport);
+  const requireProof = (): InitialSyncProof => {
+    if (proof && readReport()?.state === "differs") return proof;
+    throw new ConflictError("No rows of the first sync differ.");
+  };
 
   /** Called before interrupted work is resumed: its results are recorded, too. */
   function startRecording(): void {
@@ -242,6 +262,16 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     );
   }
 
+  function reportInitialSync({ state, differences, more }: InitialSyncReport): void {
+    if (state === "complete") {
+      log.info({ event: "initial_sync.proven" }, "initial sync complete: both sides have the same rows");
+      return;
+    }
+    if (state !== "differs") return;
+    const rows = differences.map(({ type, id, kind, reason }) => ({ type, id, kind, reason }));
+    log.error({ event: "initial_sync.differs", rows, more }, "initial sync not complete: rows differ from the cloud");
+  }
+
   async function startSync(): Promise<void> {
     const onFault = (error: unknown): void =>
       log.error({ event: "sync.failed", err: error }, "sync with the cloud failed");
@@ -271,6 +301,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       onCheckpoint(applied) {
         log.debug({ event: "sync.checkpoint_applied", applied }, "in sync with the cloud");
         checkpointWaiters.reached(applied);
+        proof?.check();
       },
       onMismatch(different, again) {
         log.warn(
@@ -286,6 +317,13 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     await own.start();
     const ledgerSync = createDeferredLedgerSync({ store, clock, runner, types, onFault, wake: own.wake });
     const stopLedgerSync = ledgerSync.follow(events);
+    const ownProof = createInitialSyncProof({
+      ...{ store: runner, reader: store, catalogue, types, clock, newId, onFault },
+      ask: async (request) =>
+        dialer?.state().state === "connected" ? controlClient.request(request, INVENTORY_TIMEOUT_MS) : null,
+      onChanged: reportInitialSync,
+    });
+    proof = ownProof;
     const stopWaking = events.on("replication.change-recorded", own.wake);
     const controlClient = createHubControlClient({
       ...{ dataDir, clock, log, revoked, identity: () => identity as LocalIdentity },
@@ -339,13 +377,15 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       onStateChanged({ state }) {
         events.emit("link.changed", { endpointId: deps.endpointId() });
         reportCredentialHealth();
-        if (state !== "connected") return;
+        if (state !== "connected") return controlClient.disconnected();
         clock.defer(status.report);
+        ownProof.check();
         const end = deps.auditNotes?.current();
         if (end) sendAuditEnd(end);
         clock.after(SETTLED_MS, () => void controlClient.renew(), { background: true });
       },
     });
+    const proofTimer = clock.every(PROOF_INTERVAL_MS, ownProof.check);
     const renewal = clock.every(RENEWAL_CHECK_MS, () => {
       reportCredentialHealth();
       void controlClient.renew();
@@ -357,6 +397,8 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       stopLedgerSync();
       stopWaking();
       renewal.cancel();
+      proofTimer.cancel();
+      ownProof.stop();
       status.stop();
       controlClient.stop();
     };
@@ -426,8 +468,11 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
         queued: queue?.unsent ?? 0,
         parked: queue?.refused ?? 0,
         certificateUntil: identity?.facts.validTo ?? null,
+        initialSync: state ? readReport() : null,
       };
     },
+    retryInitialSync: () => requireProof().retry(),
+    acceptInitialSync: () => requireProof().accept(),
     secretTasks: () => (identity === null ? [] : listOwnSecretTasks(store, catalogue, deps.endpointId())),
     healthReasons() {
       if (!identity) return [];
@@ -436,6 +481,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
         identity,
         state: dialer?.state() ?? null,
         initialSync: initialSyncState,
+        report: readReport(),
         now: clock.now(),
       });
       return [...ofLink, ...secretHealthReasons(listOwnSecretTasks(store, catalogue, deps.endpointId()))];
@@ -447,7 +493,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       const currentIdentity = runner.readSync(() => getRecord(SYNC_STATE, "link")) && readLocalIdentity(dataDir);
       const route = { ...deps.route, clock, authority: authority ?? deps.route.authority, resolved };
       await enrolAppliance(dataDir, { hub, code, endpoint }, async (asked) => {
-        enrolled = await requestEnrolment(hub, asked, route);
+        enrolled = await requestEnrolment(hub, currentIdentity ? asked : { ...asked, mode }, route);
         if (!currentIdentity && mode === "adopt" && enrolled.mayAdopt === false)
           throw new ConflictError("The organisation already has appliances; use mode `join` with a new code.");
         if (!currentIdentity || currentIdentity.authority === enrolled.authority) return enrolled;

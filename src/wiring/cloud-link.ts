@@ -143,6 +143,13 @@ export function createCloudLink(deps: CloudLinkDeps): CloudLink {
         clock.defer(restart);
         return enrolled;
       },
+      /** `{action: "retry" | "accept"}` -> `{rows}`: how many rows were sent again. */
+      "link.initial-sync": async ({ action }) => {
+        if (action === "retry") return { rows: await site.retryInitialSync() };
+        if (action !== "accept") throw invalidValue("action", "Must be retry or accept.");
+        await site.acceptInitialSync();
+        return { rows: 0 };
+      },
       /** `{}` -> null; the daemon restarts. */
       "link.leave": async () => {
         await site.leave();
@@ -168,7 +175,7 @@ function readAuthority(path: string): string {
 
 /** Control commands that only one side of a link supports. */
 const CLOUD_COMMANDS = ["link.code", "link.revoke"];
-const APPLIANCE_COMMANDS = ["link.enrol", "link.leave"];
+const APPLIANCE_COMMANDS = ["link.enrol", "link.initial-sync", "link.leave"];
 
 function rejectedCommands(names: readonly string[], message: string): Readonly<Record<string, ControlCommand>> {
   const reject: ControlCommand = () => Promise.reject(new CallerError("not-found", message));
@@ -176,7 +183,16 @@ function rejectedCommands(names: readonly string[], message: string): Readonly<R
 }
 
 function createHubSide(link: HubLink, adminService: LinkAdminService): CloudLink {
-  const noLink = { hub: null, mode: "solo", link: null, applied: null, queued: 0, parked: 0, certificateUntil: null };
+  const noLink = {
+    hub: null,
+    mode: "solo",
+    link: null,
+    applied: null,
+    queued: 0,
+    parked: 0,
+    certificateUntil: null,
+    initialSync: null,
+  };
   return {
     healthSource: () => [],
     acceptConnection: link.accept,
@@ -204,8 +220,8 @@ function createHubSide(link: HubLink, adminService: LinkAdminService): CloudLink
         await link.revoke(endpoint);
         return null;
       },
-      /** `{}` -> ids of the linked appliances. */
-      "link.status": async () => ({ connected: link.connected() }),
+      /** `{}` -> ids of the linked appliances, and the state of all. */
+      "link.status": async () => ({ connected: link.connected(), appliances: await adminService.appliances() }),
     },
   };
 }

@@ -17,7 +17,7 @@ const LINKED = {
     connectedAt: AT,
   },
   ...{ reason: null, certificateUntil: LATER, unsentRows: 0, unsentSince: null, lagSeconds: 0, stagedRows: 0 },
-  ...{ resyncing: false, refusedRows: 0, refused: [], secretTasks: [] },
+  ...{ resyncing: false, refusedRows: 0, refused: [], secretTasks: [], initialSync: null },
   position: { applied: 41_800, received: 41_800, written: 912, taken: 912 },
 };
 const CUT_OFF = {
@@ -29,7 +29,7 @@ const HUB = { ...LINKED, role: "hub", hub: null, state: "none", position: null }
 const APPLIANCE = {
   ...{ endpointId: NORTH, name: "North school", link: "linked", since: AT, heardAt: AT, version: "0.1.0" },
   ...{ certificateUntil: LATER, position: 41_800, head: 41_800, rowsBehind: 0, behindSince: null, openCommands: 0 },
-  ...{ waitingRows: 0, unsentRows: 0, unsentSince: null, alarms: [] },
+  ...{ waitingRows: 0, waits: [], unsentRows: 0, unsentSince: null, alarms: [] },
   health: { status: "GREEN", reasons: [], at: AT },
 };
 const AWAY = {

@@ -50,7 +50,14 @@ const APPLIANCE = {
   ),
   unsentSince: timestamp("When the oldest of these was written."),
   openCommands: integer("Messages and commands without a reported outcome.", { required: true }),
-  waitingRows: integer("Rows from it that wait for referenced rows.", { required: true }),
+  waitingRows: integer("Rows from it that wait in the cloud, mostly for rows that they refer to.", { required: true }),
+  waits: computed("The first 20 of these.", "array", {
+    of: {
+      resource: text("Resource type of the row.", { required: true }),
+      rowId: text("Id of the row.", { required: true }),
+      reason: text("What it waits for.", { required: true, max: 10_000 }),
+    },
+  }),
   health: computed("Last reported health; null if none was reported yet.", "object", {
     of: {
       status: option("Health status.", ["GREEN", "YELLOW", "RED"], { required: true }),
@@ -174,13 +181,14 @@ export const applianceActions: readonly Action[] = [
   },
 ];
 
-function presentAppliance({ health, alarms, ...rest }: ApplianceStatus): object {
+function presentAppliance({ health, alarms, waits, ...rest }: ApplianceStatus): object {
   const { since, heardAt, certificateUntil, behindSince, unsentSince } = rest;
   const times = { since, heardAt, certificateUntil, behindSince, unsentSince };
   return {
     ...rest,
     ...Object.fromEntries(Object.entries(times).map(([name, at]) => [name, iso(at)])),
     health: health && { ...health, at: iso(health.at) },
+    waits: waits.map(({ type, id, reason }) => ({ resource: type, rowId: id, reason })),
     alarms: alarms.map((alarm) => ({ ...alarm, since: iso(alarm.since) })),
   };
 }

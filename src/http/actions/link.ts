@@ -1,6 +1,7 @@
 import type { LinkOverview } from "../../cloud-link/link-admin-service.ts";
 import { invalidValue } from "../../lib/errors.ts";
 import { boolean, computed, type Field, integer, option, text, timestamp, uuid } from "../../schema/field.ts";
+import type { InitialSyncDifference, InitialSyncReport } from "../../sync/site/initial-sync-report.ts";
 import { type Action, type ApiRequest, jsonResponse } from "../action.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
@@ -24,6 +25,46 @@ const SECRET_TASK = {
   }),
   isNeeded: boolean("This appliance uses it: its health is yellow until it is entered.", { required: true }),
 };
+
+const ROW_COUNT = { required: true, ...LARGE };
+
+const INITIAL_SYNC = {
+  mode: option("How the appliance entered the organisation.", ["adopt", "join"], { required: true }),
+  state: option(
+    "running: not all rows were compared yet; differs: not finished, because rows differ; complete: both sides have the same rows; accepted: an administrator finished it although rows differed.",
+    ["running", "differs", "complete", "accepted"],
+    { required: true },
+  ),
+  startedAt: timestamp("When it began.", { required: true }),
+  checkedAt: timestamp("When both sides were compared last."),
+  finishedAt: timestamp("When it was finished."),
+  waitsFor: text("What it waits for while it runs.", LONG_TEXT),
+  types: computed("Rows by type, before and after.", "array", {
+    of: {
+      resource: text("Resource type.", { required: true }),
+      before: integer("Rows of this appliance before.", ROW_COUNT),
+      cloudBefore: integer("Rows of the cloud before; null if it did not say.", LARGE),
+      here: integer("Rows that both sides share, here, when they were compared last.", LARGE),
+      cloud: integer("The same in the cloud.", LARGE),
+      isEqual: boolean("Both have the same rows with the same contents.", { required: true }),
+    },
+  }),
+  differences: computed("The first 50 rows that differ.", "array", {
+    of: {
+      resource: text("Resource type of the row.", { required: true }),
+      rowId: text("Id of the row.", { required: true }),
+      name: text("Name of the row.", LONG_TEXT),
+      kind: option(
+        "only-here: the cloud does not have it; only-cloud: it is missing here; unequal: fields differ; lost: this appliance had it before.",
+        ["only-here", "only-cloud", "unequal", "lost"],
+        { required: true },
+      ),
+      fields: computed("Fields that differ.", "array", { of: text("Name of a field.") }),
+      reason: text("Reason, if it is known.", LONG_TEXT),
+    },
+  }),
+  more: integer("How many more rows differ, at least.", ROW_COUNT),
+} satisfies Record<string, Field>;
 
 const STATE = {
   role: option("hub: the cloud; appliance: one of its appliances.", ["hub", "appliance"], { required: true }),
@@ -55,6 +96,11 @@ const STATE = {
     "array",
     { of: SECRET_TASK },
   ),
+  initialSync: computed(
+    "Result of the first sync; null before it, at the cloud, and if the appliance was linked by an earlier release. Differing rows are listed if the caller may read them.",
+    "object",
+    { of: INITIAL_SYNC, nullable: true },
+  ),
   position: computed("Positions in the change feeds; null without a cloud.", "object", {
     of: {
       applied: integer("Position in the cloud's feed up to which rows are applied.", { required: true, ...LARGE }),
@@ -76,6 +122,17 @@ const ENROLMENT = {
   authority: text("CA certificate of the cloud, PEM; public CAs are known.", { max: 65_536 }),
 };
 const validateEnrolment = compileBodyValidator(ENROLMENT);
+
+const INITIAL_SYNC_DECISION = {
+  action: option(
+    "retry: send the rows that the cloud refused again; accept: finish, the rows stay as they are.",
+    ["retry", "accept"],
+    {
+      required: true,
+    },
+  ),
+};
+const validateDecision = compileBodyValidator(INITIAL_SYNC_DECISION);
 
 /** State, enrolment and removal of the cloud link. */
 export const linkActions: readonly Action[] = [
@@ -119,6 +176,23 @@ export const linkActions: readonly Action[] = [
       return { status: 204, body: null };
     },
   },
+  {
+    method: "post",
+    at: "link/initial-sync",
+    permission: "super",
+    doc: "Decides about the rows that differ after the first sync, which does not finish before. Refused with 409 unless rows differ.",
+    response: {
+      kind: "members",
+      fields: { rows: integer("Rows that were sent again.", { required: true, ...LARGE }) },
+    },
+    accepts: INITIAL_SYNC_DECISION,
+    async handle({ body, deps }) {
+      const { action } = validateDecision(body) as { action: "retry" | "accept" };
+      if (action === "retry") return jsonResponse({ rows: await deps.link.retryInitialSync() });
+      await deps.link.acceptInitialSync();
+      return jsonResponse({ rows: 0 });
+    },
+  },
 ];
 
 function presentLinkState({ deps, by }: ApiRequest): object {
@@ -137,7 +211,28 @@ function presentLinkState({ deps, by }: ApiRequest): object {
     ...{ stagedRows: queue?.staged ?? 0, resyncing: isResyncing, refusedRows: queue?.refused ?? 0 },
     refused: refused.map(({ type, id, reason }) => ({ resource: type, rowId: id, reason })),
     secretTasks: visibleTasks.map(({ type, id, ...task }) => ({ resource: type, rowId: id, ...task })),
+    initialSync: report?.initialSync ? presentInitialSync(report.initialSync, { deps, by }) : null,
     position: position && presentPosition(position),
+  };
+}
+
+function presentInitialSync(
+  { types, differences, startedAt, checkedAt, finishedAt, ...report }: InitialSyncReport,
+  { deps, by }: Pick<ApiRequest, "deps" | "by">,
+): object {
+  // Of a row that is missing here only the id is known.
+  const isVisible = ({ type, id, kind }: InitialSyncDifference): boolean =>
+    kind === "lost" || kind === "only-cloud" || deps.store.get(deps.catalogue.byName(type), id, by.scope) !== null;
+  return {
+    ...report,
+    ...{ startedAt: iso(startedAt), checkedAt: iso(checkedAt), finishedAt: iso(finishedAt) },
+    types: types.map(({ type, before, cloudBefore, here, cloud, isEqual }) => ({
+      ...{ resource: type, before: before.count, cloudBefore: cloudBefore?.count ?? null },
+      ...{ here: here?.count ?? null, cloud: cloud?.count ?? null, isEqual },
+    })),
+    differences: differences
+      .filter(isVisible)
+      .map(({ type, id, ...difference }) => ({ resource: type, rowId: id, ...difference })),
   };
 }
 

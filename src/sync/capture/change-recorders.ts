@@ -9,6 +9,7 @@ import { isReplicated, replicatedBody } from "../protocol/replicated-body.ts";
 import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
 import { withSecretMarks } from "../protocol/secret-marks.ts";
 import { isSiteEditable } from "../protocol/site-edit-permissions.ts";
+import { releaseFromInitialSync } from "../site/initial-sync-report.ts";
 import { recordLocalWrite } from "../site/local-writes.ts";
 import { APPLIED_VERSIONS, LOCAL_EDITS } from "../site/tables.ts";
 import type { SqliteProgramRunner } from "../storage/sqlite-program-runner.ts";
@@ -74,6 +75,7 @@ export function createSiteChangeRecorder({
     // History is never deleted in the cloud.
     if (written.resource.replicate === "D" && !change.after) return;
     const isConfiguration = cls === "A" || cls === "B";
+    if (isConfiguration && !change.after) work.runWithin(tx, releaseFromInitialSync(change.type, change.id));
     if (isConfiguration && isInitialSyncPending?.()) return;
     work.runWithin(tx, record(change, isConfiguration, by.actor.userId ?? by.actor.name));
     emitAfterCommit(tx);

@@ -196,9 +196,18 @@ function* writeSiteRow(row: Omit<WaitingRow, "reason">, types: ReplicatedTypes):
   else
     yield* putRecord(WAITING_ROWS, {
       ...row,
-      reason: applied === "wait" ? "A row that it refers to does not exist here." : applied.refused,
+      reason: applied === "wait" ? yield* explainWait(row, types) : applied.refused,
     });
   return applied === "done";
+}
+
+function* explainWait(
+  { type, id, body }: Pick<WaitingRow, "type" | "id" | "body">,
+  types: ReplicatedTypes,
+): TransactionProgram<string> {
+  if (!body) return "Other rows in the cloud still refer to the row.";
+  const [missing] = yield* findMissingReferences({ type, id, body }, types);
+  return missing ? referenceReason(missing) : "The row conflicts with another row of the cloud.";
 }
 
 /** @source docs/decisions/0300-sync-limits.md */

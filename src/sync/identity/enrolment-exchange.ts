@@ -53,11 +53,11 @@ export function serveEnrolment(socket: WebSocket, enrol: EnrolmentHandler, clock
 
 function parseRequest(text: string): EnrolmentRequest {
   const asked = JSON.parse(text) as Partial<EnrolmentRequest> | null;
-  const { code, endpoint, request } = asked ?? {};
+  const { code, endpoint, request, mode } = asked ?? {};
   if (typeof code !== "string" || typeof endpoint !== "string" || typeof request !== "string") {
     throw new CallerError("invalid-value", "`code`, `endpoint` and `request` must be strings.");
   }
-  return { code, endpoint, request };
+  return { code, endpoint, request, mode: mode === "adopt" || mode === "join" ? mode : undefined };
 }
 
 /** How an appliance that is not enrolled reaches the cloud; see HubAddress. */

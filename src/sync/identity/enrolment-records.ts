@@ -178,6 +178,11 @@ export function* redeemEnrolmentCode(
   return null;
 }
 
+/** Whether the appliance may adopt the organisation: it has begun to, or there is no other one. */
+export function* mayAdopt(endpoint: string): TransactionProgram<boolean> {
+  return (yield* getRecord(ADOPTIONS, endpoint)) !== null || (yield* isFirstAppliance(endpoint));
+}
+
 /** Whether the organisation has no other appliance, so that this one's rows may become its rows. */
 function* isFirstAppliance(endpoint: string): TransactionProgram<boolean> {
   const known = [...(yield* scanRecords(APPLIANCE_IDENTITIES)), ...(yield* scanRecords(LINK_RECORDS))];

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { CallerError } from "../../lib/errors.ts";
 import type { CertificateAndKey } from "../../ops/tls/certificate-authority.ts";
 import { ADOPTIONS } from "../hub/tables.ts";
+import type { EnrolMode } from "../initial-sync/organisation-baseline.ts";
 import { getRecord, type TransactionStore } from "../storage/transaction-program.ts";
 import { readEndpointCertificate } from "./certificate-info.ts";
 import {
@@ -11,6 +12,7 @@ import {
   createEnrolmentCode,
   formatEnrolmentCode,
   type IdentityClaim,
+  mayAdopt,
   redeemEnrolmentCode,
   renewIdentity,
 } from "./enrolment-records.ts";
@@ -20,6 +22,8 @@ export interface EnrolmentRequest {
   code: string;
   endpoint: string;
   request: string;
+  /** How it enters the organisation; not sent by earlier releases, nor by an appliance that continues its link. */
+  mode?: EnrolMode | undefined;
 }
 
 /** An issued identity: certificate and CA certificate (PEM), and the bearer token for use behind a TLS proxy. */
@@ -55,6 +59,9 @@ const REFUSALS: Readonly<Record<CodeRefusal, string>> = {
   expired: "The enrolment code has expired.",
   "other-endpoint": "The enrolment code is for another appliance.",
 };
+const ADOPTED_BEFORE =
+  "The organisation already has appliances, and only the first one can bring its rows. Nothing was changed: use mode `join` with the same code.";
+
 function assertAccepted(refusal: CodeRefusal | null): void {
   if (refusal) throw new CallerError("invalid-value", REFUSALS[refusal]);
 }
@@ -79,9 +86,11 @@ export function createEnrolmentService({ store, authority, now }: EnrolmentServi
       const code = formatEnrolmentCode(randomBytes(12));
       return { code, ...(await store.transact(() => createEnrolmentCode(code, binding, now()))) };
     },
-    async enrol({ code, endpoint, request }) {
+    async enrol({ code, endpoint, request, mode }) {
       // Nothing is signed without a valid code.
       assertAccepted(await store.read(() => checkEnrolmentCode(code, endpoint, now())));
+      if (mode === "adopt" && !(await store.read(() => mayAdopt(endpoint))))
+        throw new CallerError("invalid-value", ADOPTED_BEFORE);
       const { answer, ...asking } = await sign(request, endpoint);
       assertAccepted(await store.transact(() => redeemEnrolmentCode(code, asking, now())));
       return { ...answer, mayAdopt: (await store.read(() => getRecord(ADOPTIONS, endpoint))) !== null };

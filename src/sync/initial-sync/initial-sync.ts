@@ -7,12 +7,25 @@ import type { InternalTable, Store, StoreReader, Transaction } from "../../store
 import { applyEdit } from "../protocol/field-merge.ts";
 import { isReplicated, replicatedBody } from "../protocol/replicated-body.ts";
 import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
+import { rowVersionHash, sumDigests } from "../protocol/row-digests.ts";
+import {
+  INITIAL_SYNC_REPORT,
+  INITIAL_SYNC_ROWS,
+  type InitialSyncReport,
+  readInitialSyncReport,
+} from "../site/initial-sync-report.ts";
 import { recordLocalWrite } from "../site/local-writes.ts";
 import { startStateResend } from "../site/state-resend.ts";
 import { readSyncState } from "../site/sync-state.ts";
 import { LOCAL_EDITS } from "../site/tables.ts";
 import type { SqliteProgramRunner } from "../storage/sqlite-program-runner.ts";
-import { type RowBody, scanRecords, type TransactionProgram } from "../storage/transaction-program.ts";
+import {
+  deleteRecord,
+  putRecord,
+  type RowBody,
+  scanRecords,
+  type TransactionProgram,
+} from "../storage/transaction-program.ts";
 import {
   alignAdministratorIds,
   alignPeopleIds,
@@ -62,6 +75,8 @@ interface InitialSyncJob {
   after: number;
   /** Changes were processed up to this number. */
   seen: number;
+  /** Where the list of the own rows continues; null once it is complete. Jobs of earlier releases have none. */
+  listing?: { kind: number; after: number } | null;
 }
 
 type BaselinePart = Partial<Pick<OrganisationBaseline, "people" | "administrators">>;
@@ -97,7 +112,9 @@ export function createInitialSync(deps: InitialSyncDeps): InitialSync {
     const until = clock.monotonicMs() + BATCH_MS;
     const isOver = runner.runWithin(
       tx,
-      processRows(tx, job, () => clock.monotonicMs() > until),
+      job.listing
+        ? listOwnRows(tx, job, () => clock.monotonicMs() > until)
+        : processRows(tx, job, () => clock.monotonicMs() > until),
     );
     if (isOver) discard(tx);
     else saveJob(tx, job);
@@ -109,6 +126,33 @@ export function createInitialSync(deps: InitialSyncDeps): InitialSync {
     saveSharedIds(tx, alignPeopleIds(tx, people));
     const known = administrators.filter(([, userId]) => isSharedId(tx, userId));
     saveSharedIds(tx, alignAdministratorIds(tx, known));
+  }
+
+  /** Notes which rows must not be lost, before anything is changed. False: the rows are processed next. */
+  function* listOwnRows(tx: Transaction, job: InitialSyncJob, isLate: () => boolean): TransactionProgram<false> {
+    const listing = { ...(job.listing ?? { kind: 0, after: 0 }) };
+    const counted = new Map<string, { count: number; sum: number }>();
+    for (let kind = kinds[listing.kind]; kind !== undefined && !isLate(); kind = kinds[listing.kind]) {
+      const found = tx.all<{ pk: number; id: string }>(
+        `SELECT pk, id FROM ${tableName(catalogue.byName(kind))} WHERE pk > ? ORDER BY pk LIMIT ${ROWS_PER_READ}`,
+        listing.after,
+      );
+      for (const { id } of isBrought(kind) ? found : []) {
+        yield* putRecord(INITIAL_SYNC_ROWS, { type: kind, id });
+        const sum = rowVersionHash(kind, id, 0);
+        counted.set(kind, sumDigests(counted.get(kind) ?? { count: 0, sum: 0 }, { count: 1, sum }));
+      }
+      const isLast = found.length < ROWS_PER_READ;
+      Object.assign(listing, isLast ? { kind: listing.kind + 1, after: 0 } : { after: found.at(-1)?.pk ?? 0 });
+    }
+    const report = yield* readInitialSyncReport();
+    const of = (report?.types ?? []).map((each) => ({
+      ...each,
+      before: sumDigests(each.before, counted.get(each.type) ?? { count: 0, sum: 0 }),
+    }));
+    if (report) yield* putRecord(INITIAL_SYNC_REPORT, { id: "report", isOpen: 1, report: { ...report, types: of } });
+    job.listing = kinds[listing.kind] === undefined ? null : listing;
+    return false;
   }
 
   /** Changes of processed rows come first, so that later rows do not refer to anything unsent. */
@@ -191,8 +235,7 @@ export function createInitialSync(deps: InitialSyncDeps): InitialSync {
   function* sendRow(tx: Transaction, type: string, id: string): TransactionProgram<void> {
     const resource = catalogue.byName(type);
     const row = tx.get(resource, id) as RowBody | null;
-    // Tokens that were made here are valid only here.
-    if (type === userTokens.name || (row && !isReplicated(resource, row))) return;
+    if (!isBrought(type) || (row && !isReplicated(resource, row))) return;
     yield* sendBody(type, id, row && replicatedBody(resource, row));
   }
 
@@ -210,6 +253,9 @@ export function createInitialSync(deps: InitialSyncDeps): InitialSync {
   function* sendBody(type: string, id: string, after: RowBody | null): TransactionProgram<void> {
     const before = yield* readSentBody(type, id);
     if (!before && !after) return;
+    // Rows that were made since the list was written are part of it, too.
+    if (after) yield* putRecord(INITIAL_SYNC_ROWS, { type, id });
+    else yield* deleteRecord(INITIAL_SYNC_ROWS, type, id);
     yield* recordLocalWrite({ before, after, type, id, actor: "enrolment", at: clock.now(), newId }, types);
   }
 
@@ -240,7 +286,9 @@ export function createInitialSync(deps: InitialSyncDeps): InitialSync {
         first(tx);
         saveSharedIds(tx, alignSingletonIds(tx, baseline));
         const seen = tx.one<{ seq: number | null }>("SELECT max(seq) AS seq FROM changes")?.seq ?? 0;
-        saveJob(tx, { mode, kind: 0, after: 0, seen });
+        saveJob(tx, { mode, kind: 0, after: 0, seen, listing: { kind: 0, after: 0 } });
+        const report = newReport(mode, baseline, kinds, clock.now());
+        runner.runWithin(tx, putRecord(INITIAL_SYNC_REPORT, { id: "report", isOpen: 1, report }));
       });
       isPending = true;
     },
@@ -259,6 +307,26 @@ export function createInitialSync(deps: InitialSyncDeps): InitialSync {
 
 /** Longest chain of references between new rows. @source docs/decisions/0300-sync-limits.md */
 const MAX_DEPTH = 5;
+
+/** Tokens that were made here are valid only here. */
+const isBrought = (type: string): boolean => type !== userTokens.name;
+
+function newReport(
+  mode: EnrolMode,
+  { counts }: OrganisationBaseline,
+  kinds: readonly string[],
+  startedAt: number,
+): InitialSyncReport {
+  const open = { here: null, cloud: null, isEqual: false };
+  const types = [...kinds].sort().map((type) => ({
+    type,
+    before: { count: 0, sum: 0 },
+    cloudBefore: counts ? (counts[type] ?? { count: 0, sum: 0 }) : null,
+    ...open,
+  }));
+  const end = { checkedAt: null, finishedAt: null, waitsFor: null, differences: [], more: 0 };
+  return { mode, state: "running", startedAt, types, ...end };
+}
 
 function readJob(reader: Pick<StoreReader, "one">): InitialSyncJob | null {
   const found = reader.one<{ body: string }>("SELECT body FROM initial_sync_jobs WHERE at = 0");

@@ -9,6 +9,7 @@ import ttsDefaults from "../../resources/speech/tts-defaults.ts";
 import { tableName } from "../../schema/catalogue.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import type { StoreReader, Transaction } from "../../store/store.ts";
+import type { Digest } from "../protocol/frames.ts";
 
 /**
  * How an appliance enters an organisation: `adopt`: its rows become the organisation's; `join`: it takes the
@@ -26,6 +27,8 @@ export interface OrganisationBaseline {
   people: readonly (readonly [id: string, email: string])[];
   /** Administrators: ids of the memberships and of the users. */
   administrators: readonly (readonly [id: string, userId: string])[];
+  /** Rows of the organisation by resource; not sent by earlier releases. */
+  counts?: Readonly<Record<string, Digest>> | undefined;
 }
 
 /** Rows that exist exactly once on every appliance, with their selectors. */

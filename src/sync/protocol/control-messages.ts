@@ -48,6 +48,8 @@ export type CloudCredential = { token: string } | { proof: string };
 export type ControlRequest =
   /** Asks for a certificate for a new key; `request` is a PEM certificate request. */
   | { kind: "renew"; request: string }
+  /** Asks what the cloud has of a type, compared by these fields; with `bucket` for the rows of that bucket. */
+  | { kind: "inventory"; type: string; fields: readonly string[]; bucket: number | null }
   /** Asks for a proof of a log-in at the appliance, for its forwarded requests. */
   | { kind: "log-in"; email: string; password: string }
   /**

@@ -36,7 +36,7 @@ const DERIVED_FIELDS: ReadonlySet<string> = new Set(["id", "createdAt", "updated
 const WHOLE_ROW = "*";
 
 /** Hash of a JSON value, independent of the order of its members. */
-function valueHash(value: unknown): string {
+export function valueHash(value: unknown): string {
   return createHash("sha256").update(canonicalJson(value)).digest("hex").slice(0, 16);
 }
 

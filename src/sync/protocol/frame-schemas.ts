@@ -155,6 +155,12 @@ const status = z.object({
 const auditNote = z.object({ number: count, hash: sha256, at: z.number().int(), mac: sha256 });
 const controlRequest = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("renew"), request: z.string().min(1).max(10_000) }),
+  z.object({
+    kind: z.literal("inventory"),
+    type: name,
+    fields: z.array(name).max(500),
+    bucket: z.number().int().min(0).max(255).nullable(),
+  }),
   z.object({ kind: z.literal("log-in"), email: z.string().max(254), password: z.string().max(1_024) }),
   z.object({
     kind: z.literal("request"),
@@ -296,6 +302,7 @@ const enrolment = z.object({
       ground: z.object({
         ...{ only: z.record(z.string(), name), shared: z.array(name), people: pairs },
         administrators: z.array(z.tuple([name, name])),
+        counts: z.record(z.string(), digest).optional(),
       }),
     })
     .optional(),

@@ -15,6 +15,7 @@ import {
   type TransactionProgram,
 } from "../storage/transaction-program.ts";
 import { completeResyncCommands } from "./command-inbox.ts";
+import { isHeldByInitialSync, releaseFromInitialSync } from "./initial-sync-report.ts";
 import { applyCloudVersion, resolveEdits } from "./local-edits.ts";
 import { type ActivityContext, incrementTally, recordCheckpointActivities, upsertActivity } from "./sync-activities.ts";
 import { readSyncState } from "./sync-state.ts";
@@ -122,7 +123,10 @@ function* restageShadowedRow(
 ): TransactionProgram<void> {
   // A resync brings every row that still exists.
   if ((body && (yield* readSyncState()).snapshotHead !== null) || (yield* getRecord(STAGED_ROWS, type, id))) return;
-  const seq = (yield* getRecord(APPLIED_VERSIONS, type, id))?.seq ?? 0;
+  const applied = yield* getRecord(APPLIED_VERSIONS, type, id);
+  // The cloud refused a row that this appliance brought: it stays until somebody has decided about it.
+  if (!body && !applied && (yield* isHeldByInitialSync(type, id))) return;
+  const seq = applied?.seq ?? 0;
   yield* stageRows([body ? ["p", type, id, seq, body] : ["d", type, id, seq]], types);
 }
 
@@ -258,11 +262,13 @@ function* applyStagedRow(
   }
   yield* deleteRecord(STAGED_ROWS, type, id);
   const isAlreadyRefused = applied !== "done" && (yield* getRecord(REFUSED_ROWS, type, id))?.seq === seq;
-  yield* recordRefusal({ type, id, seq, body: gone ? null : body }, applied);
+  yield* recordRefusal({ type, id, seq, body: gone ? null : body }, applied, types);
   const done = gone ? "deleted" : (yield* getRecord(APPLIED_VERSIONS, type, id)) ? "changed" : "made";
   if (!isAlreadyRefused) tallies.of = incrementTally(tallies.of, type, applied === "done" ? done : "refused", id);
-  if (gone) yield* deleteRecord(APPLIED_VERSIONS, type, id);
-  else
+  if (gone) {
+    yield* deleteRecord(APPLIED_VERSIONS, type, id);
+    if (applied === "done") yield* releaseFromInitialSync(type, id);
+  } else
     yield* putRecord(APPLIED_VERSIONS, {
       type,
       id,
@@ -304,9 +310,10 @@ function* sweepRemovedRows(link: SyncState, limits: SyncLimits, tallies: { of: T
       yield* putRecord(APPLIED_VERSIONS, { ...row, snapshotGeneration: link.snapshotGeneration + 1 });
       continue;
     }
-    if ((yield* applyCloudVersion(type, id, null)) === "done")
+    if ((yield* applyCloudVersion(type, id, null)) === "done") {
       tallies.of = incrementTally(tallies.of, type, "deleted", id);
-    else
+      yield* releaseFromInitialSync(type, id);
+    } else
       yield* putRecord(STAGED_ROWS, {
         type,
         id,
@@ -322,10 +329,24 @@ function* sweepRemovedRows(link: SyncState, limits: SyncLimits, tallies: { of: T
 }
 
 /** Records a refused row, so that it stays visible to users. */
-function* recordRefusal(row: Omit<RefusedRowRecord, "reason">, applied: ApplyResult): TransactionProgram<void> {
+function* recordRefusal(
+  row: Omit<RefusedRowRecord, "reason">,
+  applied: ApplyResult,
+  types: ReplicatedTypes,
+): TransactionProgram<void> {
   if (applied === "done") return yield* deleteRecord(REFUSED_ROWS, row.type, row.id);
-  const waited = row.body ? "A row that it refers to does not exist here." : "Other rows here still refer to it.";
-  yield* putRecord(REFUSED_ROWS, { ...row, reason: applied === "wait" ? waited : applied.refused });
+  const reason = applied === "wait" ? yield* explainWait(row, types) : applied.refused;
+  yield* putRecord(REFUSED_ROWS, { ...row, reason });
+}
+
+function* explainWait(
+  { type, id, body }: Pick<RefusedRowRecord, "type" | "id" | "body">,
+  types: ReplicatedTypes,
+): TransactionProgram<string> {
+  if (!body) return "Other rows here still refer to it.";
+  const [missing] = yield* findMissingReferences({ type, id, body }, types);
+  if (missing) return `\`${missing.name}\` refers to ${missing.to}/${missing.id}, which does not exist here.`;
+  return "The row conflicts with another row here: a value that must be unique is taken.";
 }
 
 function* finishCheckpoint(journal: ActivityContext, tallies: Tallies): TransactionProgram<void> {
@@ -360,6 +381,7 @@ export function* applyRepair(
   for (const { id } of surplus) {
     yield* applyCloudVersion(type, id, null);
     yield* deleteRecord(APPLIED_VERSIONS, type, id);
+    yield* releaseFromInitialSync(type, id);
     tallies = incrementTally(tallies, type, "deleted", id);
   }
   for (const [, , id, seq, body] of rows) {

@@ -38,6 +38,8 @@ export interface HubControlClient {
   request(request: ControlRequest, timeoutMs?: number): Promise<RowBody | null>;
   /** Renews the certificate if that is due. */
   renew(): Promise<void>;
+  /** The connection is closed: responses to open requests are lost. */
+  disconnected(): void;
   stop(): void;
 }
 
@@ -46,7 +48,12 @@ const REQUEST_TIMEOUT_MS = 15_000;
 
 export function createHubControlClient(deps: HubControlClientDeps): HubControlClient {
   const { clock, log, identity } = deps;
-  const open = new Map<string, { answer(message: HubControlMessage & { t: "answer" }): void; timer: Timer }>();
+  interface OpenRequest {
+    answer(message: HubControlMessage & { t: "answer" }): void;
+    fail(message: string): void;
+    timer: Timer;
+  }
+  const open = new Map<string, OpenRequest>();
   let isRenewing = false;
 
   function request(of: ControlRequest, timeoutMs = REQUEST_TIMEOUT_MS): Promise<RowBody | null> {
@@ -56,12 +63,13 @@ export function createHubControlClient(deps: HubControlClientDeps): HubControlCl
         timer.cancel();
         open.delete(ref);
       };
+      const fail = (message: string): void => {
+        over();
+        reject(new UpstreamError("outcome-unknown", message));
+      };
       const timer = clock.after(
         timeoutMs,
-        () => {
-          over();
-          reject(new UpstreamError("outcome-unknown", "The cloud did not respond; the outcome is unknown."));
-        },
+        () => fail(`The cloud did not respond within ${timeoutMs / 1_000} s; the outcome is unknown.`),
         { background: true },
       );
       const answer = ({ given, refused }: HubControlMessage & { t: "answer" }): void => {
@@ -69,7 +77,7 @@ export function createHubControlClient(deps: HubControlClientDeps): HubControlCl
         if (given) resolve(given);
         else reject(new UpstreamError("upstream", refused ?? "The cloud refused the request."));
       };
-      open.set(ref, { answer, timer });
+      open.set(ref, { answer, fail, timer });
       if (deps.sendControl({ t: "ask", ref, of })) return;
       over();
       resolve(null);
@@ -115,6 +123,10 @@ export function createHubControlClient(deps: HubControlClientDeps): HubControlCl
   return {
     request,
     renew,
+    disconnected() {
+      for (const { fail } of [...open.values()])
+        fail("The link to the cloud closed before the cloud responded; the outcome is unknown.");
+    },
     handle(message, say) {
       switch (message.t) {
         case "challenge": {

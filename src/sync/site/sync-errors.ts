@@ -1,4 +1,5 @@
 import { scanRecords, type TransactionProgram } from "../storage/transaction-program.ts";
+import { readInitialSyncReport } from "./initial-sync-report.ts";
 import { readSyncState } from "./sync-state.ts";
 import { REFUSED_ROWS } from "./tables.ts";
 
@@ -11,6 +12,9 @@ const MISMATCH_REPORT_MS = 3600_000;
 export function* findSyncError(now: number, behindMs: number): TransactionProgram<string | null> {
   const [refused] = yield* scanRecords(REFUSED_ROWS, { limit: 1 });
   if (refused) return `${refused.type} ${refused.id} of the cloud was refused here: ${refused.reason}`;
+  const initialSync = yield* readInitialSyncReport();
+  if (initialSync?.state === "differs")
+    return `The first sync is not complete: ${initialSync.differences.length + initialSync.more} rows differ.`;
   if (behindMs > MAX_BEHIND_MS) return "Connected for ten minutes and still behind the cloud.";
   const { mismatchAt } = yield* readSyncState();
   const differs = mismatchAt !== null && now - mismatchAt < MISMATCH_REPORT_MS;

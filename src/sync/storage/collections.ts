@@ -17,6 +17,7 @@ import {
   WAITING_ROWS,
 } from "../hub/tables.ts";
 import { COMMAND_INBOX } from "../site/command-inbox.ts";
+import { INITIAL_SYNC_REPORT, INITIAL_SYNC_ROWS } from "../site/initial-sync-report.ts";
 import {
   ACKED_POSITIONS,
   APPLIED_VERSIONS,
@@ -43,6 +44,8 @@ export const SITE_COLLECTIONS = [
   COMMAND_INBOX,
   CHANGED_ACTIVITIES,
   SITE_FILE_REQUESTS,
+  INITIAL_SYNC_ROWS,
+  INITIAL_SYNC_REPORT,
 ] as unknown as Collection<never>[];
 
 /** Sync tables of the cloud. */

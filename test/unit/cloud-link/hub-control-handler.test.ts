@@ -20,6 +20,7 @@ function talkOf(needs: Partial<HubControlHandlerDeps>): ReturnType<typeof create
       head: never,
       request: never,
       logIn: never,
+      inventory: never,
     },
     ...{ onFault: never, ...needs },
   });

@@ -90,6 +90,20 @@ describe("enrolment code", () => {
     expect(shows(facts.keyHash)).toBe(ENDPOINT);
   });
 
+  it("is not used up by a second appliance that wants to adopt the organisation, which can join with it", async () => {
+    await enrolled((await hub.createCode({ endpoint: null, domainIds: null })).code);
+    const { code } = await hub.createCode({ endpoint: null, domainIds: null });
+    const ask = (mode: "adopt" | "join", endpoint: string, by: string) =>
+      enrolAppliance(makeTempDir(), { hub: "https://hub.example.org", code: by, endpoint }, (asked) =>
+        hub.enrol({ ...asked, mode }),
+      );
+    await expect(ask("adopt", OTHER, code)).rejects.toThrow("use mode `join` with the same code");
+    expect(shows((await ask("join", OTHER, code)).facts.keyHash)).toBe(OTHER);
+    // The first one, which has not brought its rows yet, may begin once more.
+    const again = await hub.createCode({ endpoint: ENDPOINT, domainIds: null });
+    expect(shows((await ask("adopt", ENDPOINT, again.code)).facts.keyHash)).toBe(ENDPOINT);
+  });
+
   it("counts as used when the response is lost; the next code enrols the appliance", async () => {
     const { code } = await hub.createCode({ endpoint: ENDPOINT, domainIds: null });
     const cut = async (asked: Parameters<EnrolmentService["enrol"]>[0]): Promise<never> => {

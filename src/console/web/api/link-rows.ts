@@ -21,7 +21,35 @@ export interface CloudLink {
   refused: readonly { resource: string; rowId: string; reason: string }[];
   /** Secrets to enter at this appliance. */
   secretTasks: readonly SecretTask[];
+  initialSync: InitialSync | null;
   position: { applied: number; received: number; written: number; taken: number } | null;
+}
+
+/** What the first sync of the appliance with its cloud brought. */
+export interface InitialSync {
+  mode: "adopt" | "join";
+  state: "running" | "differs" | "complete" | "accepted";
+  startedAt: string;
+  checkedAt: string | null;
+  finishedAt: string | null;
+  waitsFor: string | null;
+  types: readonly {
+    resource: string;
+    before: number;
+    cloudBefore: number | null;
+    here: number | null;
+    cloud: number | null;
+    isEqual: boolean;
+  }[];
+  differences: readonly {
+    resource: string;
+    rowId: string;
+    name: string | null;
+    kind: "only-here" | "only-cloud" | "unequal" | "lost";
+    fields: readonly string[];
+    reason: string | null;
+  }[];
+  more: number;
 }
 
 /** A secret that the cloud has and this appliance has not. */
@@ -76,6 +104,7 @@ export interface ApplianceRow {
   unsentSince: string | null;
   openCommands: number;
   waitingRows: number;
+  waits: readonly { resource: string; rowId: string; reason: string }[];
   health: { status: "GREEN" | "YELLOW" | "RED"; reasons: readonly string[]; at: string } | null;
   alarms: readonly { alarmId: string; type: string; since: string; reasons: readonly string[] }[];
 }

@@ -64,6 +64,7 @@ export const ROUTES = {
     methods: ["get", "put", "delete"],
   },
   link: { resource: "link", methods: ["get", "post", "delete"] },
+  "link/initial-sync": { resource: "link", methods: ["post"] },
   "link/conflicts": { resource: "endpoints", methods: ["get"] },
   "link/conflicts/{conflictId}": { resource: "endpoints", methods: ["delete"] },
   "link/conflicts/{conflictId}/use-site-value": { resource: "endpoints", methods: ["post"] },

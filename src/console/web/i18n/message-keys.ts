@@ -45,6 +45,8 @@ export const MESSAGE_FAMILIES = [
   "failover-state",
   "field",
   "filter-type",
+  "first-sync-kind",
+  "first-sync-state",
   "health",
   "icon",
   "outcome",

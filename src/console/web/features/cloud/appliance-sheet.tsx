@@ -116,7 +116,18 @@ function Facts({ row }: { row: ApplianceRow }) {
       <dt>{t("appliances.queue")}</dt>
       <dd>{t("appliances.queue-text", { count: row.openCommands })}</dd>
       <dt>{t("appliances.waiting")}</dt>
-      <dd>{t("appliances.behind-rows", { count: row.waitingRows })}</dd>
+      <dd>
+        {t("appliances.behind-rows", { count: row.waitingRows })}
+        {row.waits.length > 0 && (
+          <ul className="plain lined">
+            {row.waits.map(({ resource, rowId, reason }) => (
+              <li key={`${resource} ${rowId}`}>
+                <strong>{resource}</strong> <small>{rowId}</small>: {reason}
+              </li>
+            ))}
+          </ul>
+        )}
+      </dd>
       <dt>{t("cloud.certificate")}</dt>
       <dd>
         <Timestamp at={row.certificateUntil} />

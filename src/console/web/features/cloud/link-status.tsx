@@ -3,6 +3,7 @@ import type { CloudLink } from "../../api/link-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
+import { InitialSyncSection } from "./initial-sync.tsx";
 
 const TONES = { cloud: "good", lan: "warn", solo: "warn" } as const;
 const STATE_TONES = { none: "", connected: "good", connecting: "", waiting: "warn", refused: "bad" } as const;
@@ -52,6 +53,7 @@ export function LinkStatus({ link }: { link: CloudLink }) {
           <Timestamp at={link.certificateUntil} />
         </dd>
       </dl>
+      {link.initialSync && <InitialSyncSection report={link.initialSync} />}
       <SecretTasks link={link} />
       <Refused link={link} />
     </>
