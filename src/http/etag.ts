@@ -31,7 +31,7 @@ export function assertIfMatch(ifMatch: string, row: Pick<RowBase, "pk" | "update
   // Only the row version counts: the hash part of the ETag may change without a change of the row.
   const versions = ifMatch.split(",").map((version) => unquoted(version).replace(/\.[\w-]*"$/, '"'));
   if (versions.includes("*") || versions.includes(rowVersion(row))) return;
-  throw new ConflictError("The resource has changed since it was read.");
+  throw new ConflictError("The resource has changed since it was read. Read it again and repeat the change.");
 }
 
 function unquoted(tag: string): string {

@@ -1,6 +1,6 @@
 import { type Query, useQuery, useQueryClient } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { CallerError } from "../../lib/errors.ts";
 import { openSocket } from "./api/browser-socket.ts";
 import { type ApiClient, createClient, type Dependent } from "./api/client.ts";
@@ -22,6 +22,7 @@ import { type UserActivity, watchUserActivity } from "./user-activity.ts";
 const LogInPage = lazy(() => import("./features/account/log-in-page.tsx"));
 const FactorSetupPage = lazy(() => import("./features/account/factor-setup-page.tsx"));
 const ConfirmIdentityDialog = lazy(() => import("./features/account/confirm-identity-dialog.tsx"));
+const LogInAgainDialog = lazy(() => import("./features/account/log-in-again-dialog.tsx"));
 const FirstRunPage = lazy(() => import("./features/account/first-run-page.tsx"));
 
 /** The whole console: first run, log-in, or the frame with its pages. */
@@ -48,21 +49,33 @@ export function App() {
   );
   const [confirming, setConfirming] = useState<((isConfirmed: boolean) => void) | null>(null);
   const [confirmIdentity] = useState(() => createSharedQuestion((ask) => setConfirming(() => ask)));
+  /** Who works here: stays when the session expires, until somebody else comes or logs out. */
+  const [user, setUser] = useState<SessionRow | null>(null);
+  /** The session that somebody logged out of: rendered once more, it is not a new one. */
+  const ended = useRef<SessionRow | null | undefined>(null);
+  const isLoggedIn = useRef(false);
+  isLoggedIn.current = user !== null;
+  const waitingForLogIn = useRef<((isSamePerson: boolean) => void) | null>(null);
+  const [logInAgain] = useState(() =>
+    createSharedQuestion((answer) => {
+      waitingForLogIn.current = answer;
+    }),
+  );
+  const [visit, setVisit] = useState(0);
   const client = useMemo(
     () =>
       createClient({
         fetch: (address, init) => fetch(address, init),
         isUnattended: attention.isIdle,
-        onLoggedOut() {
-          storeActingDomain(null);
-          setDomainId(null);
+        onLoggedOut: () => {
           queries.setQueryData(["session"], null);
+          return isLoggedIn.current ? logInAgain() : Promise.resolve(false);
         },
         confirmDetach,
         confirmIdentity,
         domainId,
       }),
-    [queries, attention, confirmDetach, confirmIdentity, domainId],
+    [queries, attention, confirmDetach, confirmIdentity, logInAgain, domainId],
   );
   const actIn = useCallback(
     (next: string | null) => {
@@ -88,15 +101,37 @@ export function App() {
   });
   const setup = useQuery({ queryKey: ["setup"], queryFn: () => client.setup(), enabled: session.data === null });
   const loggedIn = session.data?.mustSetUpSecondFactor === false;
-  const isLoggedOut = session.data === null;
+  if (session.data && loggedIn && session.data !== user && session.data !== ended.current) setUser(session.data);
+  const hasExpired = session.data === null && user !== null;
+  const isLoggedOut = session.data === null && user === null;
   const { resetLanguage } = useTranslation();
   // The log-in page uses the language of the browser again, not that of the previous user.
   useEffect(() => {
     if (isLoggedOut) resetLanguage();
   }, [isLoggedOut, resetLanguage]);
   useLiveFeed({ loggedIn, client, domainId, asIfAlone: attention.inBackground }, setFeed);
-  const router = useMemo(createConsoleRouter, []);
-  const refreshSession = useCallback(() => void queries.resetQueries(), [queries]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another person gets new pages
+  const router = useMemo(createConsoleRouter, [visit]);
+  const refreshSession = useCallback(() => {
+    ended.current = queries.getQueryData<SessionRow | null>(["session"]);
+    setUser(null);
+    storeActingDomain(null);
+    setDomainId(null);
+    waitingForLogIn.current?.(false);
+    void queries.resetQueries();
+  }, [queries]);
+  /** After the session has expired: the same person goes on, for another one the page begins again. */
+  const resume = async (): Promise<void> => {
+    const next = await client.get<SessionRow>("session").catch(noneWhenLoggedOut);
+    if (next?.userId === user?.userId && next?.mustSetUpSecondFactor === false) {
+      queries.setQueryData(["session"], next);
+      waitingForLogIn.current?.(true);
+    } else {
+      history.replaceState(null, "", "/");
+      setVisit((count) => count + 1);
+      refreshSession();
+    }
+  };
   const value = useMemo<Console>(
     () => ({
       client,
@@ -104,23 +139,30 @@ export function App() {
       feed,
       removals,
       refreshSession,
+      userId: user?.userId ?? null,
       notify: (text, undo) => setToast({ text, undo }),
       confirmDetach,
       acting: { domainId, actIn },
     }),
-    [client, feed, removals, refreshSession, confirmDetach, domainId, actIn],
+    [client, feed, removals, refreshSession, user?.userId, confirmDetach, domainId, actIn],
   );
   return (
     <ConsoleProvider value={value}>
       {setup.data && <BrandingColors branding={setup.data.branding} />}
       <Suspense>
         {session.data && loggedIn && <AccountLanguage session={session.data} />}
-        {session.data && loggedIn && <RouterProvider key={domainId} router={router} />}
+        {(loggedIn || hasExpired) && <RouterProvider key={`${visit} ${domainId}`} router={router} />}
         {session.data && !loggedIn && <FactorSetupPage session={session.data} />}
         {!session.data &&
+          !hasExpired &&
           !session.isLoading &&
           (setup.data?.needed ? <FirstRunPage /> : !setup.isLoading && <LogInPage />)}
       </Suspense>
+      {hasExpired && (
+        <Suspense>
+          <LogInAgainDialog user={user} onLoggedIn={resume} onLeave={refreshSession} />
+        </Suspense>
+      )}
       {confirming && session.data && (
         <Suspense>
           <ConfirmIdentityDialog

@@ -15,8 +15,10 @@ export interface Console {
   notify(message: string, undo?: () => void): void;
   /** Asks whether something may be removed or changed although others use it. */
   confirmDetach(dependents: readonly Dependent[], name?: string): Promise<boolean>;
-  /** Reads the session again. */
+  /** Reads the session again, and everything else with it: somebody has logged in or out. */
   refreshSession(): void;
+  /** Who works here, also while the session has expired; null if that is not known. */
+  userId: string | null;
   acting: ActingDomain;
 }
 

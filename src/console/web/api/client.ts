@@ -8,6 +8,12 @@ export interface RowPage<T> {
   data: T[];
 }
 
+/** A row and the version in which it was read; null if the API gives none. */
+export interface VersionedRow<T> {
+  row: T;
+  version: string | null;
+}
+
 /** A row that uses another one: an emergency, an input, bells or something ordinary. */
 export interface Dependent {
   /** Resource name. */
@@ -31,8 +37,8 @@ export interface ClientOptions {
   fetch(address: string, init: RequestInit): Promise<Response>;
   /** True if there was no user input for a while: background requests must not keep the session alive. */
   isUnattended(): boolean;
-  /** The session has ended, or there was none. */
-  onLoggedOut(): void;
+  /** The session has ended, or there was none; true once the same person has logged in again. */
+  onLoggedOut(): Promise<boolean>;
   /** Emergencies or bells use what a change would empty or put out of use: carry it out nevertheless? */
   confirmDetach(dependents: readonly Dependent[]): Promise<boolean>;
   /** The API asks who is there before it carries out a change: false if the user does not say. */
@@ -47,6 +53,8 @@ export interface ClientOptions {
  */
 export interface ApiClient {
   get<T>(route: RouteFor<"get">, params?: RouteParams, query?: RouteQuery): Promise<T>;
+  /** One row with its version, which a change of it may name. */
+  getVersioned<T>(route: RouteFor<"get">, params?: RouteParams): Promise<VersionedRow<T>>;
   /** A file of the API. */
   bytes(route: RouteFor<"get">, params?: RouteParams, query?: RouteQuery): Promise<Blob>;
   post<T>(
@@ -56,7 +64,14 @@ export interface ApiClient {
     headers?: Record<string, string>,
     query?: RouteQuery,
   ): Promise<T>;
-  put<T>(route: RouteFor<"put">, params: RouteParams, body: object, query?: RouteQuery): Promise<T>;
+  /** With `version`, a row that has changed since is left as it is: see `isVersionConflict`. */
+  put<T>(
+    route: RouteFor<"put">,
+    params: RouteParams,
+    body: object,
+    query?: RouteQuery,
+    version?: string | null,
+  ): Promise<T>;
   /** Sends a table or archive as it is, with its name. */
   putFile<T>(route: RouteFor<"put">, params: RouteParams, file: File): Promise<T>;
   /** `leaving`: the request outlives the page that made it. */
@@ -179,45 +194,64 @@ export function createClient(options: ClientOptions): ApiClient {
   const { fetch, isUnattended, onLoggedOut, domainId = null } = options;
   const acting: Record<string, string> = domainId === null ? {} : { "x-service-domain": domainId };
   const withRenewedSession = createSessionRenewal();
+  /** How often the session ended and somebody logged in again. */
+  let logIns = 0;
+  /** Sends a request that was refused for lack of a session once more, if the same person logs in again. */
+  const isLoggedInAgain = async (sentAfter: number): Promise<boolean> => {
+    // It overlapped with the log-in that another request asked for.
+    if (sentAfter < logIns) return true;
+    if (!(await onLoggedOut())) return false;
+    if (sentAfter === logIns) logIns++;
+    return true;
+  };
   const ask = async (
     method: string,
     address: string,
     body?: object,
     headers: Record<string, string> = {},
     more: RequestInit = {},
-    isRepeated = false,
+    repeated: { readonly logIn?: boolean; readonly confirmation?: boolean } = {},
   ): Promise<Response> => {
-    const init: RequestInit = {
-      method,
-      credentials: "same-origin",
-      headers: { ...acting, ...marksOf(method, isUnattended()), ...typeOf(body), ...headers },
-      ...more,
-      ...(body === undefined ? {} : { body: isSentAsItIs(body) ? body : JSON.stringify(body) }),
-    };
-    const renews = method === "PUT" && address.endsWith("/password");
-    const response = await withRenewedSession(() => reach(() => fetch(address, init)), renews);
-    if (response.status === 401 && address.startsWith("/api/v1/")) onLoggedOut();
-    if (response.ok) return response;
-    const error = await errorKeyOf(response, rightFor(method, address));
-    if (!needsConfirmation(error) || isRepeated || !(await options.confirmIdentity?.())) throw error;
-    return ask(method, address, body, headers, more, true);
-  };
-  const call = async (
-    ...[method, address, body, headers = {}, more = {}]: Parameters<typeof ask>
-  ): Promise<unknown> => {
     const isBounded = method === "GET" || (KEY in headers && !isSentAsItIs(body));
-    const bound = isBounded ? { signal: AbortSignal.timeout(ANSWER_MS) } : {};
-    const response = await ask(method, address, body, headers, { ...bound, ...more });
+    const send = () =>
+      fetch(address, {
+        method,
+        credentials: "same-origin",
+        headers: { ...acting, ...marksOf(method, isUnattended()), ...typeOf(body), ...headers },
+        ...(isBounded ? { signal: AbortSignal.timeout(ANSWER_MS) } : {}),
+        ...more,
+        ...(body === undefined ? {} : { body: isSentAsItIs(body) ? body : JSON.stringify(body) }),
+      });
+    const renews = method === "PUT" && address.endsWith("/password");
+    const sentAfter = logIns;
+    const response = await withRenewedSession(() => reach(send), renews);
+    if (response.ok) return response;
+    const isLoggedOut = response.status === 401 && address.startsWith("/api/v1/");
+    if (isLoggedOut && !repeated.logIn && (await isLoggedInAgain(sentAfter)))
+      return ask(method, address, body, headers, more, { ...repeated, logIn: true });
+    const error = await errorKeyOf(response, rightFor(method, address));
+    if (!needsConfirmation(error) || repeated.confirmation || !(await options.confirmIdentity?.())) throw error;
+    return ask(method, address, body, headers, more, { ...repeated, confirmation: true });
+  };
+  const call = async (...given: Parameters<typeof ask>): Promise<unknown> => {
+    const response = await ask(...given);
     return response.status === 204 ? null : reach(() => response.json());
   };
   return {
     get: <T>(...[route, params, query]: Parameters<ApiClient["get"]>) =>
       call("GET", routeUrl(route, params, query)) as Promise<T>,
-    bytes: async (route, params, query) => (await ask("GET", routeUrl(route, params, query))).blob(),
+    // A file may take longer than an answer.
+    bytes: async (route, params, query) =>
+      (await ask("GET", routeUrl(route, params, query), undefined, {}, { signal: null })).blob(),
     post: <T>(...[route, params, body, headers, query]: Parameters<ApiClient["post"]>) =>
       call("POST", routeUrl(route, params, query), body, headers) as Promise<T>,
-    async put<T>(...[route, params, body, query]: Parameters<ApiClient["put"]>) {
-      const send = (more: RouteQuery = {}) => call("PUT", routeUrl(route, params, { ...query, ...more }), body);
+    async getVersioned<T>(...[route, params]: Parameters<ApiClient["getVersioned"]>) {
+      const response = await ask("GET", routeUrl(route, params));
+      return { row: (await reach(() => response.json())) as T, version: response.headers.get("etag") };
+    },
+    async put<T>(...[route, params, body, query, version = null]: Parameters<ApiClient["put"]>) {
+      const known = version === null ? {} : { "If-Match": version };
+      const send = (more: RouteQuery = {}) => call("PUT", routeUrl(route, params, { ...query, ...more }), body, known);
       return (await send().catch(async (error: unknown) => {
         const dependents = dependentsOf(error);
         if (!dependents || !(await options.confirmDetach(dependents))) throw error;
@@ -251,6 +285,11 @@ export function createClient(options: ClientOptions): ApiClient {
 /** Whether the user must confirm to be there before the request is carried out. */
 function needsConfirmation(error: CallerError | UpstreamError): boolean {
   return error instanceof CallerError && error.faults.some(({ reason }) => reason?.code === "confirmation-required");
+}
+
+/** Whether a change was refused because the row is no longer the one that was read. Name conflicts name their field. */
+export function isVersionConflict(error: unknown): boolean {
+  return error instanceof CallerError && error.type === "conflict" && error.faults.every(({ field }) => field === null);
 }
 
 /** Header of a request that is executed once even if it is sent twice. */

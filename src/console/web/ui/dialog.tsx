@@ -8,7 +8,8 @@ interface DialogProps {
   title: ReactNode;
   /** Class beside that of all dialogs. */
   className?: string;
-  onClose(): void;
+  /** Not given for what must be answered. */
+  onClose?(): void;
   children: ReactNode;
 }
 
@@ -34,14 +35,14 @@ export function Dialog({ title, className, onClose, children }: DialogProps) {
       aria-labelledby={titleId}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        onClose?.();
       }}
       // Only its backdrop is the dialog itself: the content fills the rest.
-      onClick={(event) => event.target === event.currentTarget && onClose()}
+      onClick={(event) => event.target === event.currentTarget && onClose?.()}
     >
       <div className="sheet-head">
         <h2 id={titleId}>{title}</h2>
-        <CloseButton size="lg" aria-label={t("close")} onClick={onClose} />
+        {onClose && <CloseButton size="lg" aria-label={t("close")} onClick={onClose} />}
       </div>
       <div className="dialog-body">{children}</div>
     </dialog>,

@@ -1,11 +1,15 @@
+import type { VersionedRow } from "../api/client.ts";
 import { ROUTES, type RouteFor, type RouteParams } from "../api/routes.ts";
 import type { Row } from "../api/rows.ts";
-import { useRow, useRowMutation, useSchemas } from "../api/use-rows.ts";
+import { useRowMutation, useSchemas } from "../api/use-rows.ts";
+import { useVersionedChange, useVersionedRow } from "../api/versioned-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { useTranslation } from "../i18n/use-translation.tsx";
 import { ErrorLine } from "./error-line.tsx";
 import { Form } from "./form/form.tsx";
+import { type DraftPlace, removeDraft } from "./form/form-drafts.ts";
 import { bodyWith, type FieldOverrides, type FormValues, formFields } from "./form/form-fields.ts";
+import { useDraftPlace } from "./form/use-draft-place.ts";
 import { type SheetTab, SheetTabs } from "./sheet-tabs.tsx";
 import { SideSheet } from "./side-sheet.tsx";
 import { useRemoval } from "./use-removal.ts";
@@ -58,11 +62,14 @@ export function RowSheet({
   const { t } = useTranslation();
   const params = { ...within, ...paramsOf(item, id) };
   const isNew = id === NEW;
-  const row = useRow<Row & FormValues>(item, params, {}, { enabled: !isNew });
-  const saving = useSaving({ item, params, isNew, after, onClose });
-  const removeSoon = useRemoval(item);
+  const read = useVersionedRow<Row & FormValues>(item, params, { enabled: !isNew });
+  const row = { data: read.data?.row, error: read.error };
   const schemas = useSchemas();
-  const drawn = formFields(schemas.data?.resources[ROUTES[item].resource]?.schema, fields);
+  const schema = schemas.data?.resources[ROUTES[item].resource]?.schema;
+  const draft = useDraftPlace(`${item} ${Object.values(params).join(" ")}`, schema);
+  const saving = useSaving({ item, params, isNew, after, draft, read: read.data, onClose });
+  const removeSoon = useRemoval(item);
+  const drawn = formFields(schema, fields);
   const found = isNew ? {} : row.data?.id === id ? row.data : null;
   const title = isNew ? newTitle : String(row.data?.[titleField] ?? "");
   const may = (verb: string) => (found as Partial<Row> | null)?.permissions?.includes(verb) ?? false;
@@ -75,6 +82,7 @@ export function RowSheet({
       {found && schemas.data && (
         <Form
           key={id}
+          draft={draft}
           fields={isNew || may("put") ? drawn : []}
           before={found}
           {...(isNew && initial ? { initial } : {})}
@@ -105,19 +113,24 @@ interface Target {
   params: RouteParams;
   isNew: boolean;
   after: RowSheetProps["after"];
+  draft: DraftPlace | undefined;
+  /** The row as the form shows it. */
+  read: VersionedRow<FormValues> | undefined;
   onClose(): void;
 }
 
-function useSaving({ item, params, isNew, after, onClose }: Target) {
+function useSaving({ item, params, isNew, after, draft, read, onClose }: Target) {
   const { client, notify } = useConsole();
   const { t } = useTranslation();
+  const change = useVersionedChange();
   return useRowMutation(ROUTES[item].resource, async (changed: Record<string, unknown>) => {
     const isApart = (name: string) => isNew && after?.fields.includes(name);
-    const body = bodyWith(Object.fromEntries(Object.entries(changed).filter(([name]) => !isApart(name))));
+    const own = Object.fromEntries(Object.entries(changed).filter(([name]) => !isApart(name)));
     const { id } = isNew
-      ? await client.post<Row>(collectionOf(item), params, body)
-      : await client.put<Row>(item, params, body);
+      ? await client.post<Row>(collectionOf(item), params, bodyWith(own))
+      : await change<Row>(item, params, own, read);
     notify(t("saved"));
+    if (draft) removeDraft(sessionStorage, draft.key);
     if (isNew && after) await after.made(id, changed);
     else onClose();
   });

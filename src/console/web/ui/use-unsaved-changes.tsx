@@ -6,12 +6,16 @@ import { Dialog } from "./dialog.tsx";
 
 /**
  * Asks before unsaved input is lost: on navigation, when the sheet closes, or when the window closes. Render the
- * returned element.
+ * returned element. `onDiscard` is called when the user gives the input up.
  */
-export function useUnsavedChanges(dirty: boolean): ReactNode {
+export function useUnsavedChanges(dirty: boolean, onDiscard?: () => void): ReactNode {
   const { t } = useTranslation();
   const blocker = useBlocker({ shouldBlockFn: () => dirty, enableBeforeUnload: dirty, withResolver: true });
   if (blocker.status !== "blocked") return null;
+  const discard = () => {
+    onDiscard?.();
+    blocker.proceed();
+  };
   return (
     <Dialog title={t("unsaved.title")} onClose={blocker.reset}>
       <div className="stack">
@@ -20,7 +24,7 @@ export function useUnsavedChanges(dirty: boolean): ReactNode {
           <Button onClick={blocker.reset} data-autofocus>
             {t("unsaved.stay")}
           </Button>
-          <Button variant="default" onClick={blocker.proceed}>
+          <Button variant="default" onClick={discard}>
             {t("discard")}
           </Button>
         </div>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createClient } from "../../../../src/console/web/api/client.ts";
+import { createClient, isVersionConflict } from "../../../../src/console/web/api/client.ts";
 import { routeUrl } from "../../../../src/console/web/api/routes.ts";
 import { CallerError, UpstreamError } from "../../../../src/lib/errors.ts";
 
@@ -14,14 +14,17 @@ function scene(answer: () => Response) {
   const calls: Call[] = [];
   let loggedOut = 0;
   let unattended = false;
-  const answers = { confirms: false };
+  const answers = { confirms: false, logsIn: false };
   const client = createClient({
     fetch(address, { method, headers, body }) {
       calls.push({ address, method, headers: new Headers(headers), body });
       return Promise.resolve(answer());
     },
     isUnattended: () => unattended,
-    onLoggedOut: () => void loggedOut++,
+    onLoggedOut: async () => {
+      loggedOut++;
+      return answers.logsIn;
+    },
     confirmDetach: async (dependents) => answers.confirms && dependents.length > 0,
   });
   const leave = (): void => {
@@ -87,6 +90,35 @@ describe("the client", () => {
     expect(loggedOut()).toBe(1);
   });
 
+  it("sends once more what was refused for lack of a session, if the same person logs in again", async () => {
+    let hasSession = false;
+    const scened = scene(() => (hasSession ? Response.json({ id: "1" }) : fault(401, "unauthorized")()));
+    const { client, calls, answers, loggedOut } = scened;
+    await expect(client.post("users", {}, { name: "A" })).rejects.toMatchObject({ type: "unauthorized" });
+    expect([calls.length, loggedOut()]).toEqual([1, 1]);
+    answers.logsIn = true;
+    const sent = client.post("users", {}, { name: "B" });
+    hasSession = true;
+    await expect(sent).resolves.toEqual({ id: "1" });
+    expect(calls.map(({ body }) => body)).toEqual(['{"name":"A"}', '{"name":"B"}', '{"name":"B"}']);
+    // It is not asked again and again when the log-in does not help.
+    hasSession = false;
+    await expect(client.get("users")).rejects.toMatchObject({ type: "unauthorized" });
+    expect(loggedOut()).toBe(3);
+  });
+
+  it("names the version of the row that it changes, and tells a conflict of versions from one of names", async () => {
+    const { client, calls } = scene(() => Response.json({ id: "1" }, { headers: { etag: '"a-1.x"' } }));
+    const { row, version } = await client.getVersioned<{ id: string }>("users/{userId}", { userId: "1" });
+    expect([row, version]).toEqual([{ id: "1" }, '"a-1.x"']);
+    await client.put("users/{userId}", { userId: "1" }, { name: "A" }, {}, version);
+    await client.put("users/{userId}", { userId: "1" }, { name: "A" });
+    expect(calls.map(({ headers }) => headers.get("if-match"))).toEqual([null, '"a-1.x"', null]);
+    const conflict = (field: string | null) =>
+      new CallerError("conflict", "x", [{ field, type: "conflict", message: "x" }]);
+    expect([isVersionConflict(conflict(null)), isVersionConflict(conflict("name"))]).toEqual([true, false]);
+  });
+
   it("asks before a change that emergencies depend on, and repeats it with detach", async () => {
     const dependents = [{ type: "scenarios", id: "1", name: "Fire", role: "emergency" }];
     const bodies = [() => Response.json({ type: "in-use", message: "x", dependents }, { status: 409 })];
@@ -107,7 +139,7 @@ describe("the client", () => {
     const broken = createClient({
       fetch: () => Promise.reject(new TypeError("failed")),
       isUnattended: () => false,
-      onLoggedOut: () => undefined,
+      onLoggedOut: async () => false,
       confirmDetach: async () => false,
     });
     await expect(broken.get("users")).rejects.toBeInstanceOf(UpstreamError);

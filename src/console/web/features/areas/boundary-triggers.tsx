@@ -1,6 +1,5 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
 import type { BoundaryActivityRow, BoundaryTriggerRow } from "../../api/place-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import type { MessageFamily } from "../../i18n/message-keys.ts";
@@ -12,6 +11,7 @@ import { ListTable } from "../../ui/list/list-table.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
+import { useHistorySheet } from "../../ui/use-history-sheet.ts";
 import "../../ui/lines.css";
 
 const ACTIONS = ["entered", "exited", "both"];
@@ -22,7 +22,7 @@ const ROUTE = "areas-of-interest/{areaOfInterestId}/boundary-triggers";
 export function BoundaryTriggers({ areaOfInterestId }: { areaOfInterestId: string }) {
   const translator = useTranslation();
   const { t } = translator;
-  const [open, setOpen] = useState<string | null>(null);
+  const { opened: open, open: setOpen, close } = useHistorySheet<string>();
   const triggers = useRows<BoundaryTriggerRow>(ROUTE, { areaOfInterestId }, { limit: 1_000, sort: "name" });
   return (
     <section className="stack">
@@ -46,7 +46,7 @@ export function BoundaryTriggers({ areaOfInterestId }: { areaOfInterestId: strin
           {t("boundary.add")}
         </Button>
       </div>
-      {open && <TriggerSheet key={open} id={open} {...{ areaOfInterestId }} onClose={() => setOpen(null)} />}
+      {open && <TriggerSheet key={open} id={open} {...{ areaOfInterestId }} onClose={close} />}
     </section>
   );
 }

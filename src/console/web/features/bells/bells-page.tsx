@@ -1,6 +1,5 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
 import { addDays } from "../../../../bells/date-span.ts";
 import type { BellScheduleRow } from "../../api/bell-rows.ts";
 import { useSiteClock } from "../../api/use-rows.ts";
@@ -11,6 +10,7 @@ import { RowsSelect } from "../../ui/form/rows-select.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
+import { useHistorySheet } from "../../ui/use-history-sheet.ts";
 import { dayText, monthsFrom, monthText, weekOf } from "./calendar-dates.ts";
 import { DayChangeSheet } from "./day-change-sheet.tsx";
 import { DayChanges } from "./day-changes.tsx";
@@ -165,7 +165,7 @@ function Week({ from, today, schedules, onDay }: ViewProps) {
   const blocks = blocksOf(found.rings);
   const names = useTemplateNames(blocks.map(({ messageTemplateId }) => messageTemplateId));
   const lists = useRingLists();
-  const [opened, setOpened] = useState<{ block: CalendarBlock; to: string | null } | null>(null);
+  const sheet = useHistorySheet<{ block: CalendarBlock; to: string | null }>();
   const listOf = ({ ringListId }: CalendarBlock) => lists.data?.data.find(({ id }) => id === ringListId) ?? null;
   const nameOf = ({ messageTemplateId }: CalendarBlock) => names.get(messageTemplateId ?? "") ?? "";
   const noteOf = (day: string) => {
@@ -181,17 +181,17 @@ function Week({ from, today, schedules, onDay }: ViewProps) {
         {...{ days, today, blocks, nameOf, noteOf, onDay }}
         nextAt={first > today ? null : nextInstantOf(found.rings, now)}
         mayMove={(block) => listOf(block)?.permissions.includes("put") ?? false}
-        onOpen={(block, to) => setOpened({ block, to })}
+        onOpen={(block, to) => sheet.open({ block, to })}
       />
       <p className="soft bells-hint">{t("bells.move-hint")}</p>
       <DayChanges first={first} last={last} />
-      {opened && (
+      {sheet.opened && (
         <RingSheet
-          {...opened}
-          name={nameOf(opened.block)}
-          list={listOf(opened.block)}
+          {...sheet.opened}
+          name={nameOf(sheet.opened.block)}
+          list={listOf(sheet.opened.block)}
           scheduleNames={new Map(schedules.map((schedule) => [schedule.id, schedule.name]))}
-          onClose={() => setOpened(null)}
+          onClose={sheet.close}
         />
       )}
     </>

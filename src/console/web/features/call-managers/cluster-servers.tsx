@@ -1,5 +1,4 @@
 import { Button } from "@mantine/core";
-import { useState } from "react";
 import type { ClusterServerRow } from "../../api/rows.ts";
 import { useAppliances, useRows } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
@@ -7,6 +6,7 @@ import { ErrorLine } from "../../ui/error-line.tsx";
 import { ApplianceField } from "../../ui/form/appliances-field.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
+import { useHistorySheet } from "../../ui/use-history-sheet.ts";
 import { usePendingRemovalIds } from "../../ui/use-removal.ts";
 
 const ROUTE = "callmgr-clusters/{cucmClusterId}/onprem-servers";
@@ -14,7 +14,7 @@ const ROUTE = "callmgr-clusters/{cucmClusterId}/onprem-servers";
 /** The appliances that serve a cluster, and which of them reads its phones. */
 export function ClusterServers({ cucmClusterId }: { cucmClusterId: string }) {
   const { t } = useTranslation();
-  const [open, setOpen] = useState<string | null>(null);
+  const { opened: open, open: setOpen, close } = useHistorySheet<string>();
   const gone = usePendingRemovalIds();
   const names = new Map(useAppliances().map(({ id, name }) => [id, name]));
   const found = useRows<ClusterServerRow>(ROUTE, { cucmClusterId }, { limit: 100 });
@@ -39,7 +39,7 @@ export function ClusterServers({ cucmClusterId }: { cucmClusterId: string }) {
           {t("cluster.add-server")}
         </Button>
       </div>
-      {open && <ServerSheet key={open} {...{ cucmClusterId, id: open }} onClose={() => setOpen(null)} />}
+      {open && <ServerSheet key={open} {...{ cucmClusterId, id: open }} onClose={close} />}
     </div>
   );
 }

@@ -1,12 +1,14 @@
 import { TextInput } from "@mantine/core";
 import type { DeviceRow, Named } from "../../api/rows.ts";
-import { useRow, useRowMutation, useSchemas } from "../../api/use-rows.ts";
+import { useRowMutation, useSchemas } from "../../api/use-rows.ts";
+import { useVersionedChange, useVersionedRow } from "../../api/versioned-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { fieldErrorText } from "../../i18n/error-text.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { Form } from "../../ui/form/form.tsx";
 import { type CustomFieldProps, type FieldOverrides, formFields } from "../../ui/form/form-fields.ts";
+import { useDraftPlace } from "../../ui/form/use-draft-place.ts";
 import { RoomCard } from "../../ui/room-card.tsx";
 import { useRemoval } from "../../ui/use-removal.ts";
 import "../../ui/input-styles.ts";
@@ -24,13 +26,16 @@ const SET_BY_HAND: Readonly<Record<string, readonly string[]>> = {
 /** Name, address and removal of a device. */
 export function DeviceForm({ device, onClose }: { device: DeviceRow; onClose: () => void }) {
   const { t } = useTranslation();
-  const { client, notify } = useConsole();
+  const { notify } = useConsole();
   const schemas = useSchemas();
   const removeSoon = useRemoval(ITEM);
   const params = { extensionId: device.extensionId, endpointId: device.endpointId, deviceId: device.id };
-  const { data: row, error } = useRow<DeviceRow & { zone?: Named | null }>(ITEM, params);
+  const { data: read, error } = useVersionedRow<DeviceRow & { zone?: Named | null }>(ITEM, params);
+  const row = read?.row;
+  const draft = useDraftPlace(`${ITEM} ${device.id}`, schemas.data?.resources.devices?.schema);
+  const change = useVersionedChange();
   const saving = useRowMutation<Record<string, unknown>, void>("devices", async (changed) => {
-    await client.put(ITEM, params, changed);
+    await change(ITEM, params, changed, read && { ...read, row: { ...read.row } });
     notify(t("saved"));
   });
   if (!row || !schemas.data) return <ErrorLine error={error ?? schemas.error} />;
@@ -56,6 +61,7 @@ export function DeviceForm({ device, onClose }: { device: DeviceRow; onClose: ()
       <Form
         fields={may("put") ? formFields(schemas.data.resources.devices?.schema, fields) : []}
         before={{ ...row }}
+        draft={draft}
         pending={saving.isPending}
         error={saving.error}
         onSave={(changed) => saving.mutate(changed)}

@@ -1,7 +1,9 @@
 import { Button, Textarea, TextInput } from "@mantine/core";
 import { useEffect, useState } from "react";
+import type { VersionedRow } from "../../api/client.ts";
 import type { DeviceRow, GroupRow } from "../../api/rows.ts";
-import { useRow, useRowMutation, useRows } from "../../api/use-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
+import { useVersionedRow } from "../../api/versioned-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { fieldErrorText } from "../../i18n/error-text.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
@@ -18,17 +20,24 @@ import "../../ui/input-styles.ts";
 export function GroupEditor({ id, onClose }: { id: string; onClose: () => void }) {
   const { t } = useTranslation();
   const isNew = id === NEW;
-  const row = useRow<GroupRow>("device-groups/{deviceGroupId}", { deviceGroupId: id }, {}, { enabled: !isNew });
-  const ready = isNew || row.data?.id === id;
+  const { data, error } = useVersionedRow<GroupRow>(
+    "device-groups/{deviceGroupId}",
+    { deviceGroupId: id },
+    { enabled: !isNew },
+  );
+  const ready = isNew || data?.row.id === id;
   return (
-    <SideSheet title={isNew ? t("groups.add") : (row.data?.name ?? "")} onClose={onClose}>
-      <ErrorLine error={row.error} />
-      {ready && <Editor group={isNew ? null : (row.data ?? null)} onClose={onClose} />}
+    <SideSheet title={isNew ? t("groups.add") : (data?.row.name ?? "")} onClose={onClose}>
+      <ErrorLine error={error} />
+      {ready && <Editor read={isNew ? null : (data ?? null)} onClose={onClose} />}
     </SideSheet>
   );
 }
 
-function Editor({ group, onClose }: { group: GroupRow | null; onClose: () => void }) {
+function Editor({ read, onClose }: { read: VersionedRow<GroupRow> | null; onClose: () => void }) {
+  const group = read?.row ?? null;
+  /** The group as the draft began from it: who changes it meanwhile is not overruled. */
+  const [version] = useState(read?.version ?? null);
   const translator = useTranslation();
   const { t } = translator;
   const { client, notify } = useConsole();
@@ -36,7 +45,7 @@ function Editor({ group, onClose }: { group: GroupRow | null; onClose: () => voi
   const change = (part: Partial<GroupDraft>) => setDraft((old) => ({ ...old, ...part }));
   const params = { deviceGroupId: group?.id ?? "" };
   const saving = useRowMutation<void, void>("device-groups", async () => {
-    if (group) await client.put("device-groups/{deviceGroupId}", params, groupBodyOf(draft));
+    if (group) await client.put("device-groups/{deviceGroupId}", params, groupBodyOf(draft), {}, version);
     else await client.post("device-groups", {}, groupBodyOf(draft));
     notify(t("saved"));
     onClose();
@@ -47,7 +56,7 @@ function Editor({ group, onClose }: { group: GroupRow | null; onClose: () => voi
     onClose();
   };
   const isTouched = JSON.stringify(draft) !== JSON.stringify(groupDraftOf(group));
-  const unsaved = useUnsavedChanges(isTouched && !saving.isPending);
+  const unsaved = useUnsavedChanges(isTouched && !saving.isPending && !saving.isSuccess);
   return (
     <form
       className="stack"

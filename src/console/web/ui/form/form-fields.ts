@@ -148,6 +148,26 @@ export function mergedValues(values: FormValues, before: FormValues, after: Form
   return { ...values, ...Object.fromEntries(untouched) };
 }
 
+/** Values that others gave to fields that the user has changed, too, by field. */
+export type EditConflicts = ReadonlyMap<string, unknown>;
+
+/**
+ * Conflicts after the row changed from `before` to `after` on the server while the form holds `values`: fields that both
+ * sides changed, to different values. Earlier conflicts stay until their field is the same on both sides.
+ */
+export function conflictsAfter(
+  earlier: EditConflicts,
+  values: FormValues,
+  before: FormValues,
+  after: FormValues,
+): EditConflicts {
+  const names = Object.keys(values).filter((name) => {
+    if (isSame(values[name], after[name])) return false;
+    return earlier.has(name) || (!isSame(values[name], before[name]) && !isSame(after[name], before[name]));
+  });
+  return new Map(names.map((name) => [name, after[name]]));
+}
+
 /** An empty field is none. */
 function isSame(a: unknown, b: unknown): boolean {
   const [one, other] = [a, b].map((value) => JSON.stringify(value === "" ? null : (value ?? null)));

@@ -2,14 +2,17 @@ import { Button, MultiSelect, NumberInput, PasswordInput, Select, Switch, Textar
 import { Fragment, useEffect, useId, useRef, useState } from "react";
 import { fieldErrorText } from "../../i18n/error-text.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
-import { ErrorLine } from "../error-line.tsx";
+import { ErrorLine, ErrorText } from "../error-line.tsx";
 import { FileField } from "../file-field.tsx";
 import { fromDateTimeInput, toDateTimeInput } from "../local-time.ts";
 import { useUnsavedChanges } from "../use-unsaved-changes.tsx";
+import { FieldConflict, RestoredNote } from "./edit-notes.tsx";
+import type { DraftPlace } from "./form-drafts.ts";
 import type { FormField, FormValues } from "./form-fields.ts";
-import { changedValues, mergedValues, parentIds, valueAtPath, withValue, withValueAtPath } from "./form-fields.ts";
+import { changedValues, parentIds, valueAtPath, withValue, withValueAtPath } from "./form-fields.ts";
 import { RowSelect } from "./row-select.tsx";
 import { RowsSelect } from "./rows-select.tsx";
+import { useFormValues } from "./use-form-values.ts";
 import "../fields.css";
 import "../input-styles.ts";
 
@@ -21,6 +24,8 @@ interface FormProps {
   initial?: FormValues;
   pending: boolean;
   error: unknown;
+  /** Where input is kept until it is saved; nowhere unless given. */
+  draft?: DraftPlace | undefined;
   /** Gets only what was changed. */
   onSave(changed: Record<string, unknown>): void;
   /** Removes it so that it can be taken back. */
@@ -30,15 +35,15 @@ interface FormProps {
 }
 
 /** One column of fields with a save bar that shows unsaved changes. */
-export function Form({ fields, before, initial = {}, pending, error, onSave, onRemove, onValues }: FormProps) {
+export function Form({ fields, before, initial = {}, pending, error, draft, onSave, onRemove, onValues }: FormProps) {
   const { t } = useTranslation();
   const start = { ...initial, ...before };
-  const [values, setValues] = useState<FormValues>(start);
-  const [known, setKnown] = useState<FormValues>(start);
-  if (JSON.stringify(known) !== JSON.stringify(start)) {
-    setKnown(start);
-    setValues(mergedValues(values, known, start));
-  }
+  const { values, setValues, conflicts, restoredAt, dirty, submit, settle, discard } = useFormValues({
+    start,
+    pending,
+    error,
+    draft,
+  });
   const place = useRef<HTMLFormElement>(null);
   const isNew = Object.keys(before).length === 0;
   useEffect(() => {
@@ -46,44 +51,63 @@ export function Form({ fields, before, initial = {}, pending, error, onSave, onR
     if (isNew) place.current?.querySelector<HTMLElement>("[data-autofocus]")?.focus();
   }, [isNew]);
   useEffect(() => onValues?.(values), [onValues, values]);
-  const dirty = Object.keys(changedValues(start, values)).length > 0;
   // Changes that are being saved are not lost when the sheet closes.
-  const unsaved = useUnsavedChanges(dirty && !pending);
+  const unsaved = useUnsavedChanges(dirty && !pending, discard);
+  const shownFields = fields.filter(({ shown }) => shown?.(values) ?? true);
+  const draw = (field: FormField, first: boolean, drawn: FormValues) =>
+    field.draw ? (
+      field.draw({ values: drawn, change: (part) => setValues((old) => ({ ...old, ...part })), error })
+    ) : (
+      <Field
+        first={first}
+        field={field}
+        values={drawn}
+        error={error}
+        onChange={(value) => setValues((old) => withValue(fields, old, field.name, value))}
+      />
+    );
+  const hidden = [...conflicts.keys()].filter((name) => !shownFields.some((field) => field.name === name));
   return (
     <form
       ref={place}
       className="stack"
       onSubmit={(event) => {
         event.preventDefault();
-        if (dirty) onSave(changedValues(before, values));
+        if (!dirty || conflicts.size > 0) return;
+        const changed = changedValues(before, values);
+        submit(changed);
+        onSave(changed);
       }}
     >
-      {fields
-        .filter(({ shown }) => shown?.(values) ?? true)
-        .map((field, index) => (
-          <Fragment key={field.name}>
-            {field.heading && <h3 className="form-heading">{field.heading}</h3>}
-            {field.draw ? (
-              field.draw({ values, change: (part) => setValues((old) => ({ ...old, ...part })), error })
-            ) : (
-              <Field
-                first={index === 0}
-                field={field}
-                values={values}
-                error={error}
-                onChange={(value) => setValues((old) => withValue(fields, old, field.name, value))}
-              />
-            )}
-          </Fragment>
-        ))}
+      {restoredAt !== null && dirty && <RestoredNote at={restoredAt} />}
+      {shownFields.map((field, index) => (
+        <Fragment key={field.name}>
+          {field.heading && <h3 className="form-heading">{field.heading}</h3>}
+          {draw(field, index === 0, values)}
+          {conflicts.has(field.name) && (
+            <FieldConflict name={field.name} onSettle={settle}>
+              {draw(field, false, { ...values, [field.name]: conflicts.get(field.name) })}
+            </FieldConflict>
+          )}
+        </Fragment>
+      ))}
+      {hidden.map((name) => (
+        <FieldConflict key={name} name={name} onSettle={settle}>
+          <code>{JSON.stringify(conflicts.get(name)) ?? t("edit-conflict.nothing")}</code>
+        </FieldConflict>
+      ))}
       {unsaved}
-      <ErrorLine error={error} />
+      {conflicts.size > 0 ? (
+        <ErrorText again={null}>{t("edit-conflict.some", { count: conflicts.size })}</ErrorText>
+      ) : (
+        <ErrorLine error={error} />
+      )}
       <div className="savebar">
-        <Button type="submit" loading={pending} disabled={!dirty}>
+        <Button type="submit" loading={pending} disabled={!dirty || conflicts.size > 0}>
           {t("save")}
         </Button>
         {dirty && (
-          <Button variant="default" onClick={() => setValues(start)}>
+          <Button variant="default" onClick={discard}>
             {t("discard")}
           </Button>
         )}

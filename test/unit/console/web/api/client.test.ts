@@ -20,7 +20,10 @@ function serve() {
       ? Response.json({ data: [], total: 0 })
       : Response.json({ status: 401 }, { status: 401 });
   };
-  const onLoggedOut = (): void => void logOuts++;
+  const onLoggedOut = async (): Promise<boolean> => {
+    logOuts++;
+    return false;
+  };
   const client = createClient({
     fetch: fetch as typeof globalThis.fetch,
     isUnattended: () => false,
