@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile } from "../lib/durable-file.ts";
 import type { DaemonState } from "../ops/diagnostics.ts";
