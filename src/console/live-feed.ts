@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Principal } from "../auth/principal.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { ChangedRow } from "../webhooks/change-feed/change-broadcaster.ts";
 import type { ChangeFeed, ChangeSubscription } from "../webhooks/change-feed/change-feed.ts";
 
@@ -31,10 +32,10 @@ const MAX_PAYLOAD_BYTES = 1_024;
 const CLOSE = { goingAway: 1001, sessionEnded: 4401 } as const;
 
 /**
- * Creates the live feed: `{seq, changes}` after changes, `{seq}` every 5 s, `{seq, resync: true}` to a client that missed
- * too much.
+ * Creates the live feed: `{seq, changes}` after changes, `{seq, now}` first and every 5 s, with `resync: true` to a client
+ * that missed too much. `now` is the appliance's clock in epoch ms: that of a browser may be wrong.
  */
-export function createLiveFeed(feed: ChangeFeed): LiveFeed {
+export function createLiveFeed(feed: ChangeFeed, clock: Pick<Clock, "now">): LiveFeed {
   const server = new WebSocketServer({ noServer: true, maxPayload: MAX_PAYLOAD_BYTES, perMessageDeflate: false });
   const sockets = new Set<WebSocket>();
   /** Many consoles receive the same array, which is serialized once. */
@@ -58,7 +59,7 @@ export function createLiveFeed(feed: ChangeFeed): LiveFeed {
           if (silent >= MAX_UNANSWERED_PINGS) return socket.terminate();
           silent += 1;
           socket.ping();
-          send(socket, JSON.stringify({ seq }));
+          send(socket, JSON.stringify({ seq, now: clock.now() }));
         },
         onEnd: () => socket.close(CLOSE.sessionEnded, "The session has ended."),
       },
@@ -73,7 +74,7 @@ export function createLiveFeed(feed: ChangeFeed): LiveFeed {
     socket.on("pong", () => {
       silent = 0;
     });
-    send(socket, JSON.stringify(greeting(joined, since)));
+    send(socket, JSON.stringify({ ...greeting(joined, since), now: clock.now() }));
   }
 
   return {

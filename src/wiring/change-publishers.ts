@@ -46,7 +46,7 @@ export function createChangePublishers({
       { resource: endpoints.name, id: endpointId() },
     ],
   });
-  const liveFeed = createLiveFeed(feed);
+  const liveFeed = createLiveFeed(feed, clock);
   const eventStream = createEventStream(feed);
   const by = access.systemContext("outbound");
   const webhooks = createWebhookDispatcher({ ...{ store, access, catalogue, clock, events, log, ssrfGuard, by } });

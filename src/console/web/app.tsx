@@ -7,7 +7,7 @@ import { type ApiClient, createClient, type Dependent } from "./api/client.ts";
 import { createLiveFeed, type FeedState } from "./api/live-feed.ts";
 import type { SessionRow } from "./api/rows.ts";
 import { createStaleQueries } from "./api/stale-queries.ts";
-import { browserClock } from "./browser-clock.ts";
+import { browserClock, createServerClock, type ServerClock } from "./browser-clock.ts";
 import { type Console, ConsoleProvider } from "./console-context.tsx";
 import { AccountLanguage } from "./features/account/account-language.ts";
 import { BrandingColors } from "./features/branding/branding.tsx";
@@ -28,7 +28,8 @@ const FirstRunPage = lazy(() => import("./features/account/first-run-page.tsx"))
 /** The whole console: first run, log-in, or the frame with its pages. */
 export function App() {
   const queries = useQueryClient();
-  const [feed, setFeed] = useState<FeedState>({ live: true, since: browserClock.now() });
+  const [clock] = useState(() => createServerClock(browserClock));
+  const [feed, setFeed] = useState<FeedState>({ live: true, since: clock.now() });
   const [toast, setToast] = useState<ToastMessage | null>(null);
   const [detaching, setDetaching] = useState<DetachQuestion | null>(null);
   const [attention] = useState(() => watchUserActivity(window, browserClock));
@@ -109,7 +110,7 @@ export function App() {
   useEffect(() => {
     if (isLoggedOut) resetLanguage();
   }, [isLoggedOut, resetLanguage]);
-  useLiveFeed({ loggedIn, client, domainId, asIfAlone: attention.inBackground }, setFeed);
+  useLiveFeed({ loggedIn, client, domainId, clock, asIfAlone: attention.inBackground }, setFeed);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another person gets new pages
   const router = useMemo(createConsoleRouter, [visit]);
   const refreshSession = useCallback(() => {
@@ -135,7 +136,7 @@ export function App() {
   const value = useMemo<Console>(
     () => ({
       client,
-      clock: browserClock,
+      clock,
       feed,
       removals,
       refreshSession,
@@ -144,7 +145,7 @@ export function App() {
       confirmDetach,
       acting: { domainId, actIn },
     }),
-    [client, feed, removals, refreshSession, user?.userId, confirmDetach, domainId, actIn],
+    [client, clock, feed, removals, refreshSession, user?.userId, confirmDetach, domainId, actIn],
   );
   return (
     <ConsoleProvider value={value}>
@@ -210,12 +211,13 @@ interface LiveFeedSubscription {
   loggedIn: boolean;
   client: ApiClient;
   domainId: string | null;
+  clock: ServerClock;
   asIfAlone: UserActivity["inBackground"];
 }
 
 /** Updates from the feed are not requested by the user, even if one is active. */
 function useLiveFeed(
-  { loggedIn, client, domainId, asIfAlone }: LiveFeedSubscription,
+  { loggedIn, client, domainId, clock, asIfAlone }: LiveFeedSubscription,
   onState: (state: FeedState) => void,
 ): void {
   const queries = useQueryClient();
@@ -223,8 +225,9 @@ function useLiveFeed(
     if (!loggedIn) return;
     let wasLive = true;
     const feed = createLiveFeed({
-      clock: browserClock,
+      clock,
       domainId,
+      onServerTime: clock.set,
       open: openSocket,
       onState(state) {
         onState(state);
@@ -241,7 +244,7 @@ function useLiveFeed(
     });
     feed.start();
     return () => feed.stop();
-  }, [loggedIn, client, domainId, asIfAlone, queries, onState]);
+  }, [loggedIn, client, domainId, clock, asIfAlone, queries, onState]);
 }
 
 function noneWhenLoggedOut(error: unknown): null {

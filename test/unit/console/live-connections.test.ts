@@ -51,7 +51,7 @@ beforeEach(async () => {
     log: silentLog,
     rowsOfPlugin: () => [],
   });
-  feed = createLiveFeed(changes);
+  feed = createLiveFeed(changes, clock);
   server = createServer();
   server.on(
     "upgrade",
@@ -126,7 +126,7 @@ describe("the live feed accepts", () => {
   it("a token, and a session on the console's origin", async () => {
     for (const headers of [bearer(), page()]) {
       const { messages } = await follow(headers);
-      expect(messages).toEqual([{ seq: expect.any(Number) }]);
+      expect(messages).toEqual([{ seq: expect.any(Number), now: expect.any(Number) }]);
     }
   });
 
@@ -145,7 +145,7 @@ describe("the live feed accepts", () => {
 
   it("a user into a domain of that user", async () => {
     const { messages } = await follow(bearer(), `?domain=${fixture.rootId}`);
-    expect(messages).toEqual([{ seq: expect.any(Number) }]);
+    expect(messages).toEqual([{ seq: expect.any(Number), now: expect.any(Number) }]);
   });
 
   it("no user into another domain", async () => {
@@ -220,17 +220,17 @@ describe("the live feed sends", () => {
     expect(told(again.messages[0] as Message)).toEqual(["update link first"]);
     for (let at = 0; at < 2_000; at++) link(`n${at}`);
     fixture.clock.advanceSync(100);
-    expect((await follow(bearer(), `?since=${since}`)).messages[0]).toEqual({ seq: since, resync: true });
+    expect((await follow(bearer(), `?since=${since}`)).messages[0]).toMatchObject({ seq: since, resync: true });
   });
 
   it("a full reload to clients that missed too much or come from another database", async () => {
     const { seq } = (await follow(bearer())).messages[0] as Message;
-    expect((await follow(bearer(), `?since=${seq + 1}`)).messages[0]).toEqual({ seq, resync: true });
+    expect((await follow(bearer(), `?since=${seq + 1}`)).messages[0]).toMatchObject({ seq, resync: true });
     await fixture.store.write((tx) => {
       for (let at = 0; at < 2_001; at++) tx.create(distributionLists, { name: `List ${at}` }, fixture.system);
     });
     const late = (await follow(bearer(), `?since=${seq}`)).messages[0] as Message;
-    expect(late).toEqual({ seq: seq + 2_001, resync: true });
+    expect(late).toMatchObject({ seq: seq + 2_001, resync: true });
     expect((await follow(bearer(), `?since=${seq + 1}`)).messages[0]?.changes).toHaveLength(2_000);
   });
 
@@ -239,7 +239,7 @@ describe("the live feed sends", () => {
     const first = messages[0] as Message;
     messages.length = 0;
     fixture.clock.advanceSync(5_000);
-    expect(await until(() => true)).toEqual({ seq: first.seq });
+    expect(await until(() => true)).toEqual({ seq: first.seq, now: expect.any(Number) });
   });
 });
 

@@ -29,6 +29,8 @@ export interface LiveFeedOptions {
   /** The feed can't tell what was missed: everything is stale. */
   onResync(): void;
   onState(state: FeedState): void;
+  /** What the clock of the appliance shows, in epoch ms. */
+  onServerTime?(nowMs: number): void;
 }
 
 /** Follows the change feed. */
@@ -47,7 +49,7 @@ const MAX_RETRY_MS = 10_000;
  * reports its state.
  */
 export function createLiveFeed(needs: LiveFeedOptions): LiveFeed {
-  const { clock, open, onChanges, onResync, onState, domainId = null } = needs;
+  const { clock, open, onChanges, onResync, onState, onServerTime, domainId = null } = needs;
   let seq: number | null = null;
   let socket: FeedSocket | null = null;
   let timer: { cancel(): void } | null = null;
@@ -65,6 +67,7 @@ export function createLiveFeed(needs: LiveFeedOptions): LiveFeed {
     if (!message) return;
     const resumed = seq !== null;
     if (message.seq !== null) seq = message.seq;
+    if (message.now !== null) onServerTime?.(message.now);
     since = clock.now();
     retryMs = FIRST_RETRY_MS;
     watch(SILENCE_MS, () => cut());
@@ -108,10 +111,17 @@ export function createLiveFeed(needs: LiveFeedOptions): LiveFeed {
   };
 }
 
-function readMessage(text: string): { seq: number | null; changes: readonly RowChange[]; resync: boolean } | null {
+interface Message {
+  seq: number | null;
+  now: number | null;
+  changes: readonly RowChange[];
+  resync: boolean;
+}
+
+function readMessage(text: string): Message | null {
   try {
-    const { seq, changes, resync } = JSON.parse(text) as { seq?: number; changes?: RowChange[]; resync?: boolean };
-    return { seq: seq ?? null, changes: changes ?? [], resync: resync === true };
+    const { seq = null, now = null, changes = [], resync } = JSON.parse(text) as Partial<Message>;
+    return { seq, now, changes, resync: resync === true };
   } catch {
     return null;
   }

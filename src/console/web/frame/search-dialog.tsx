@@ -1,13 +1,16 @@
 import { TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
-import type { DeviceRow, GroupRow, TemplateRow, UserRow } from "../api/rows.ts";
+import { useEffect, useState } from "react";
+import type { DeviceRow, GroupRow, Named, NotificationRow, TemplateRow, UserRow } from "../api/rows.ts";
 import type { ScenarioRow } from "../api/scenario-rows.ts";
-import { useRows } from "../api/use-rows.ts";
+import { useCloudLink, useRows } from "../api/use-rows.ts";
+import { useConsole } from "../console-context.tsx";
 import { isForbidden } from "../i18n/error-text.ts";
 import { useTranslation } from "../i18n/use-translation.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { ErrorLine } from "../ui/error-line.tsx";
+import { isPagePath, PAGE_HELP } from "../ui/page-help.ts";
+import { SECTION_TABS } from "../ui/section-tabs.tsx";
 import { NAVIGATION } from "./navigation.tsx";
 import "@mantine/core/styles/Input.css";
 
@@ -19,13 +22,19 @@ interface Hit {
 }
 
 const LIMIT = 6;
+const DEBOUNCE_MS = 150;
 
-/** Ctrl-K: pages, scenarios, templates, people, devices and groups by a few letters. */
+const named = ({ name }: Named): string => name;
+
+/** Ctrl-K: pages, their help, actions, and rows of many kinds by a few letters. Actions open the page that shows their effect. */
 export default function SearchDialog({ onClose }: { onClose: () => void }) {
-  const { t } = useTranslation();
+  const { t, loadComplete } = useTranslation();
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const { hits, isReading, error } = useHits(text.trim());
+  const typed = text.trim();
+  const { hits, isReading, error } = useHits(typed, useDebounced(typed));
+  // The first page has not loaded the titles of all pages.
+  useEffect(() => loadComplete(), [loadComplete]);
   const choose = (hit: Hit | undefined) => {
     if (!hit) return;
     hit.go();
@@ -79,16 +88,90 @@ export default function SearchDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-function useHits(text: string): { hits: Hit[]; isReading: boolean; error: unknown } {
+/** The text once nothing was typed for a moment, so that not every letter asks the appliance. */
+function useDebounced(text: string): string {
+  const { clock } = useConsole();
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = clock.after(DEBOUNCE_MS, () => setSettled(text));
+    return () => timer.cancel();
+  }, [clock, text]);
+  return settled;
+}
+
+/** Every page of the console once; those of the main navigation under its words. */
+function usePageHits(text: string): Hit[] {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  const isHub = useCloudLink()?.role === "hub";
+  const tabs = Object.values(SECTION_TABS).flatMap((section) =>
+    section.filter((tab) => isHub || !("atHub" in tab)).map(({ to, word }) => ({ to, word })),
+  );
+  const found = [...NAVIGATION.map(({ to, word }) => ({ to, word })), ...tabs].filter(({ word }) =>
+    contains(t(word), text),
+  );
+  const pages = found.filter(({ to }, at) => found.findIndex((each) => each.to === to) === at);
+  return pages.flatMap(({ to, word }) => [
+    { key: to, kind: t("search.page"), text: t(word), go: () => void navigate({ to }) },
+    ...(text !== "" && isPagePath(to)
+      ? [
+          {
+            key: `help ${to}`,
+            kind: t("search.help"),
+            text: t(word),
+            go: () => void window.open(`/help/${PAGE_HELP[to]}`, "_blank", "noopener"),
+          },
+        ]
+      : []),
+  ]);
+}
+
+/** Everyday actions; each opens the page where it is prepared, previewed and confirmed. */
+function useActionHits(text: string): Hit[] {
+  const { t } = useTranslation();
+  const navigate = useNavigate();
+  if (text === "") return [];
+  const actions = [
+    { word: "search.action.delay", go: () => navigate({ to: "/bells", search: { open: "change" } }) },
+    { word: "search.action.speak", go: () => navigate({ to: "/speak" }) },
+    { word: "search.action.send", go: () => navigate({ to: "/send" }) },
+    { word: "search.action.backup", go: () => navigate({ to: "/backups" }) },
+    { word: "search.action.add-devices", go: () => navigate({ to: "/welcome" }) },
+    { word: "search.action.print", go: () => navigate({ to: "/bell-print" }) },
+  ] as const;
+  // A number says how much, as in "delay 60": the page asks for it.
+  const words = text.split(/\s+/).filter((word) => !/^\d+$/.test(word));
+  return actions
+    .filter(({ word }) => words.length > 0 && words.every((each) => contains(t(word), each)))
+    .map(({ word, go }) => ({ key: word, kind: t("search.action"), text: t(word), go: () => void go() }));
+}
+
+function contains(text: string, part: string): boolean {
+  return text.toLowerCase().includes(part.toLowerCase());
+}
+
+function useHits(typed: string, text: string): { hits: Hit[]; isReading: boolean; error: unknown } {
   const { t } = useTranslation();
   const navigate = useNavigate();
   const enabled = { enabled: text.length > 1 };
   const query = { q: text, limit: 100 };
+  const pages = usePageHits(typed);
+  const actions = useActionHits(typed);
   const templates = useRows<TemplateRow>("message-templates", {}, query, enabled);
   const scenarios = useRows<ScenarioRow>("scenarios", {}, query, enabled);
   const users = useRows<UserRow>("users", {}, query, enabled);
   const devices = useRows<DeviceRow>("devices", {}, query, enabled);
   const groups = useRows<GroupRow>("device-groups", {}, query, enabled);
+  const sites = useRows<Named>("sites", {}, query, enabled);
+  const schedules = useRows<Named>("bell-schedules", {}, query, enabled);
+  const ringLists = useRows<Named>("ring-lists", {}, query, enabled);
+  const lists = useRows<Named>("distribution-lists", {}, query, enabled);
+  const broadcasts = useRows<NotificationRow>(
+    "notifications",
+    {},
+    { ...query, draft: false, sort: "-createdAt" },
+    enabled,
+  );
   const found = <T extends { id: string }>(
     rows: readonly T[] | undefined,
     kind: string,
@@ -96,17 +179,13 @@ function useHits(text: string): { hits: Hit[]; isReading: boolean; error: unknow
     go: (row: T) => unknown,
   ): Hit[] =>
     (enabled.enabled ? (rows ?? []) : [])
-      .filter((row) => words(row).toLowerCase().includes(text.toLowerCase()))
+      .filter((row) => contains(words(row), text))
       .slice(0, LIMIT)
       .map((row) => ({ key: row.id, kind, text: words(row), go: () => void go(row) }));
-  const all = [templates, scenarios, users, devices, groups];
+  const all = [templates, scenarios, users, devices, groups, sites, schedules, ringLists, lists, broadcasts];
   const hits = [
-    ...NAVIGATION.map(({ to, word }) => ({
-      key: to,
-      kind: t("search.page"),
-      text: t(word),
-      go: () => void navigate({ to }),
-    })).filter((hit) => hit.text.toLowerCase().includes(text.toLowerCase())),
+    ...pages.filter(({ key }) => !key.startsWith("help ")),
+    ...actions,
     ...found(
       scenarios.data?.data,
       t("scenarios.title"),
@@ -137,6 +216,28 @@ function useHits(text: string): { hits: Hit[]; isReading: boolean; error: unknow
       ({ name }) => name,
       ({ id }) => navigate({ to: "/device-groups", search: { open: id } }),
     ),
+    ...found(
+      scenarios.data?.data.map((row) => ({ ...row, id: `drill ${row.id}`, scenarioId: row.id })),
+      t("search.action"),
+      ({ name }) => t("search.action.drill", { name }),
+      ({ scenarioId }) =>
+        navigate({ to: "/scenarios/$scenarioId/start", params: { scenarioId }, search: { drill: "true" } }),
+    ),
+    ...found(sites.data?.data, t("places.title"), named, ({ id }) => navigate({ to: "/places", search: { open: id } })),
+    ...found(schedules.data?.data, t("schedules.title"), named, ({ id }) =>
+      navigate({ to: "/bell-schedules", search: { open: id } }),
+    ),
+    ...found(ringLists.data?.data, t("ring-lists.title"), named, ({ id }) =>
+      navigate({ to: "/ring-lists", search: { open: id } }),
+    ),
+    ...found(lists.data?.data, t("lists.title"), named, ({ id }) => navigate({ to: "/lists", search: { open: id } })),
+    ...found(
+      broadcasts.data?.data,
+      t("notifications.title"),
+      ({ subject }) => subject ?? "",
+      ({ id }) => navigate({ to: "/broadcasts/$notificationId", params: { notificationId: id } }),
+    ),
+    ...pages.filter(({ key }) => key.startsWith("help ")),
   ];
   return {
     hits,

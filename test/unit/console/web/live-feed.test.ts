@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createLiveFeed, type FeedState, type RowChange } from "../../../../src/console/web/api/live-feed.ts";
+import { createServerClock } from "../../../../src/console/web/browser-clock.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
 type On = Parameters<Parameters<typeof createLiveFeed>[0]["open"]>[1];
@@ -9,6 +10,7 @@ function scene() {
   const opened: { address: string; on: On; closed: boolean }[] = [];
   const changes: RowChange[] = [];
   const states: FeedState[] = [];
+  const times: number[] = [];
   let resyncs = 0;
   const feed = createLiveFeed({
     clock,
@@ -24,6 +26,7 @@ function scene() {
     onChanges: (some) => void changes.push(...some),
     onResync: () => void resyncs++,
     onState: (state) => void states.push(state),
+    onServerTime: (now) => void times.push(now),
   });
   const last = () => {
     const socket = opened.at(-1);
@@ -31,10 +34,36 @@ function scene() {
     return socket;
   };
   const tell = (message: object) => last().on.message(JSON.stringify(message));
-  return { clock, feed, opened, changes, states, last, tell, resyncs: () => resyncs };
+  return { clock, feed, opened, changes, states, times, last, tell, resyncs: () => resyncs };
 }
 
+describe("the clock of the console", () => {
+  it("shows the time of the appliance, however wrong the browser's is, and follows no delays of the network", () => {
+    const browser = createFakeClock();
+    const clock = createServerClock(browser);
+    const first = browser.now();
+    expect(clock.now()).toBe(first);
+    clock.set(first - 3 * 3_600_000);
+    expect(clock.now()).toBe(first - 3 * 3_600_000);
+    browser.advanceSync(5_000);
+    expect(clock.now()).toBe(first - 3 * 3_600_000 + 5_000);
+    clock.set(first - 3 * 3_600_000 + 4_100);
+    expect(clock.now()).toBe(first - 3 * 3_600_000 + 5_000);
+    clock.set(first + 60_000);
+    expect(clock.now()).toBe(first + 60_000);
+  });
+});
+
 describe("the live feed", () => {
+  it("reports the time of the appliance, which not every message has", () => {
+    const { feed, tell, times } = scene();
+    feed.start();
+    tell({ seq: 1, now: 5_000 });
+    tell({ seq: 2, changes: [] });
+    tell({ seq: 2, now: 10_000 });
+    expect(times).toEqual([5_000, 10_000]);
+  });
+
   it("reloads everything after its first frame, then only changes", () => {
     const { feed, tell, changes, states, resyncs } = scene();
     feed.start();

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { parseSecondOfDay, secondOfDay } from "../../../../bells/local-time.ts";
 import type { DayChangeRow, DryRunResult, RingListRow } from "../../api/bell-rows.ts";
 import { useRowMutation } from "../../api/use-rows.ts";
-import { useConsole } from "../../console-context.tsx";
+import { useConsole, useNow } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
@@ -16,6 +16,7 @@ import { dayText, shortTime } from "./calendar-dates.ts";
 import { ListenButton } from "./listen-button.tsx";
 import { RingDiff } from "./ring-diff.tsx";
 import { ringEntryInputs } from "./ring-entries.ts";
+import { hasSounded, RingOutcome } from "./ring-outcome.tsx";
 import { RingStateChip } from "./ring-state.tsx";
 import { DRY_RUN, useDryRunDiff } from "./use-ring-diff.ts";
 import { type CalendarBlock, shiftTime } from "./week-layout.ts";
@@ -36,6 +37,9 @@ interface RingSheetProps {
 export function RingSheet({ block, name, list, scheduleNames, to, onClose }: RingSheetProps) {
   const { t, language } = useTranslation();
   const { localDate, localTime, messageTemplateId, rings } = block;
+  const now = useNow();
+  // A past ring cannot be moved.
+  const isAhead = rings.some(({ at }) => Date.parse(at) > now);
   return (
     <SideSheet title={`${shortTime(localTime)} ${name}`} onClose={onClose}>
       <div className="stack">
@@ -44,6 +48,11 @@ export function RingSheet({ block, name, list, scheduleNames, to, onClose }: Rin
           {rings.map((ring) => (
             <li key={ring.id} className="row">
               <RingStateChip ring={ring} />
+              {hasSounded(ring) && (
+                <Link to="/broadcasts/$notificationId" params={{ notificationId: ring.id }}>
+                  {t("ring.message-sent")}
+                </Link>
+              )}
               {ring.playedAlone ? (
                 <small className="soft">{t("ring.played-alone", { count: ring.playedAlone })}</small>
               ) : null}
@@ -66,7 +75,10 @@ export function RingSheet({ block, name, list, scheduleNames, to, onClose }: Rin
             <ListenButton messageTemplateId={messageTemplateId} name={name} />
           </div>
         )}
-        {list?.permissions.includes("put") && list.entries.some(({ id }) => id === block.entryId) && (
+        {rings.filter(hasSounded).map((ring) => (
+          <RingOutcome key={ring.id} notificationId={ring.id} />
+        ))}
+        {isAhead && list?.permissions.includes("put") && list.entries.some(({ id }) => id === block.entryId) && (
           <Move block={block} list={list} to={to} onClose={onClose} />
         )}
       </div>
