@@ -38,6 +38,9 @@
  * `npm run faults -- systemd`: runs the shipped service under a separate systemd (as root), sends a notification, makes the
  * daemon hang and kills it: it works again within 10 s and records the restart. Runs the timer's backup, and upgrades: a
  * healthy version stays, one that crashes is rolled back. The secret key is a systemd credential throughout.
+ * `npm run faults -- package`: installs the Debian package in a clean Debian (as root, with mmdebstrap and a Debian mirror):
+ * the first page is there within 60 s, upgrades keep the data, a version that does not start is rolled back, an upgrade is
+ * undone, and purging leaves nothing.
  * `npm run faults -- disk-full`: fills the disk under a running daemon (as root): writes are refused with 507, reads work,
  * the alarm opens before the disk is full, and all works again within 5 s after space is freed.
  * `npm run faults -- backup [NUMBER] [--seed S]`: backs up NUMBER (100000) rows under four writers, kills the daemon 20 times
@@ -115,6 +118,7 @@ import { killUnderLoad } from "./kills.ts";
 import { MAX_TURN_MS } from "./loop-monitor.ts";
 import { changeNetwork, NETWORK_SCENES, networkTable } from "./network.ts";
 import { exhaustOpenFiles } from "./open-files.ts";
+import { installPackages } from "./package.ts";
 import { fuzzReaders } from "./reader-fuzz.ts";
 import { maxResponseRate, runResponseStorm } from "./response-storm.ts";
 import { loadRoster } from "./roster-load.ts";
@@ -273,6 +277,11 @@ if (what === undefined) {
   const written = endings[0] === "watchdog" && endings[1] === "signal KILL";
   process.exitCode =
     hangMs <= 10_000 && crashMs <= 10_000 && written && reached === devices && broken.length === 0 ? 0 : 1;
+} else if (what === "package") {
+  const { broken, ...figures } = await installPackages(say);
+  for (const promise of broken) say(promise);
+  process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
+  process.exitCode = broken.length === 0 && figures.firstPageMs <= 60_000 ? 0 : 1;
 } else if (what === "disk-full") {
   const full = await fillDisk(say);
   process.stdout.write(`${JSON.stringify(full)}\n`);

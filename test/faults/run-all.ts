@@ -18,7 +18,18 @@ interface Piece {
   needs?: readonly Need[];
 }
 
-type Need = "root" | "systemd" | "faketime" | "ffmpeg" | "ip" | "nft" | "python3" | "cc" | "prlimit" | "openssl";
+type Need =
+  | "root"
+  | "systemd"
+  | "faketime"
+  | "ffmpeg"
+  | "ip"
+  | "nft"
+  | "python3"
+  | "cc"
+  | "prlimit"
+  | "openssl"
+  | "mmdebstrap";
 
 /** Result of a run. */
 interface Ended extends Omit<Piece, "run" | "program" | "needs"> {
@@ -53,6 +64,10 @@ const PIECES: readonly Piece[] = [
   {
     ...{ faults: "F7 F8 F19", done: "a hang, a crash, good and bad upgrades under systemd", run: ["systemd"] },
     ...{ promise: "recovers <= 10 s, a bad version is rolled back", needs: ["root", "systemd"] },
+  },
+  {
+    ...{ faults: "package", done: "install, upgrade, roll back and purge in a clean Debian", run: ["package"] },
+    ...{ promise: "first page <= 60 s, data kept, nothing left", needs: ["root", "systemd", "mmdebstrap"] },
   },
   {
     ...{ faults: "F10", done: "64 open files, all in use", run: ["files"], needs: ["prlimit"] },

@@ -96,9 +96,22 @@ exec /lib/systemd/systemd --system --unit=alone.target --log-target=console --lo
 /** Starts a machine; needs root. */
 export function startSystemdMachine(parts: MachineParts): SystemdMachine {
   writeUnits(parts);
-  const apart = ["--fork", "--pid", "--mount", "--uts", "--ipc", "--cgroup", "--kill-child"];
+  return {
+    ...bootSystemd(script(parts.folder)),
+    carillon(...args) {
+      return this.run("/usr/bin/node", "/opt/carillon/dist/src/main.js", ...args);
+    },
+  };
+}
+
+/**
+ * Runs `boot`, a shell script that ends as systemd, as process 1 of separate namespaces; `apart` names further ones for
+ * unshare and nsenter.
+ */
+export function bootSystemd(boot: string, apart: readonly "--net"[] = []): Omit<SystemdMachine, "carillon"> {
+  const kinds = ["--pid", "--mount", "--uts", "--ipc", "--cgroup", ...apart];
   const env = { PATH: process.env.PATH ?? "", container: "carillon" };
-  const child: ChildProcess = spawn("unshare", [...apart, "bash", "-c", script(parts.folder)], {
+  const child: ChildProcess = spawn("unshare", ["--fork", ...kinds, "--kill-child", "bash", "-c", boot], {
     ...{ stdio: ["ignore", "ignore", "pipe"], env },
   });
   let log = "";
@@ -108,28 +121,15 @@ export function startSystemdMachine(parts: MachineParts): SystemdMachine {
   const closed = once(child, "close");
   /** The process that is number 1 within. */
   const first = (): string => readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim();
-  const run: SystemdMachine["run"] = (program, ...args) =>
-    new Promise((resolve) => {
-      const into = [
-        "--target",
-        first(),
-        "--mount",
-        "--pid",
-        "--uts",
-        "--ipc",
-        "--cgroup",
-        "--wdns=/",
-        program,
-        ...args,
-      ];
-      execFile("nsenter", into, { env, timeout: 240_000 }, (error, stdout, stderr) => {
-        resolve({ code: error ? Number(error.code ?? 1) : 0, output: `${stdout}${stderr}`.trim() });
-      });
-    });
   return {
     log: () => log,
-    run,
-    carillon: (...args) => run("/usr/bin/node", "/opt/carillon/dist/src/main.js", ...args),
+    run: (program, ...args) =>
+      new Promise((resolve) => {
+        const into = ["--target", first(), ...kinds, "--wdns=/", program, ...args];
+        execFile("nsenter", into, { env, timeout: 240_000, maxBuffer: 64 * 1_048_576 }, (error, stdout, stderr) => {
+          resolve({ code: error ? Number(error.code ?? 1) : 0, output: `${stdout}${stderr}`.trim() });
+        });
+      }),
     async stop() {
       child.kill("SIGKILL");
       await closed;
