@@ -86,19 +86,18 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
     .requiredOption("--data <dir>", "data directory of the appliance")
     .option("--root <dir>", "folder with versions/ and the link current", "/opt/carillon-versions")
     .option("--unit <name>", "systemd service of the daemon", "carillon")
-    .option("--discard-changes", "if the older version can't use the data, restore the backup from before the upgrade")
     .option("--json", "print one line of JSON")
     .addHelpText(
       "after",
       "\nExample:\n  carillon upgrade-rollback --data /var/lib/carillon\n\n" +
         "A backup of the present data is taken first. An upgrade can be undone until the next one.",
     )
-    .action(async ({ data, root, unit, discardChanges, json }: RollbackArguments) => {
+    .action(async ({ data, root, unit, json }: RollbackArguments) => {
       const { undoUpgrade } = await import("../wiring/install-upgrade.ts");
       const { systemdService } = await import("./systemd-service.ts");
       const service = systemdService(data, unit);
       const done = await undoUpgrade({
-        ...{ root, service, discardChanges: discardChanges === true },
+        ...{ root, service, discardChanges: false },
         ...{ clock: systemClock, say: terminal.err },
       });
       terminal.out(json ? JSON.stringify(done) : `${done.to} is running.`);
@@ -118,9 +117,7 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
     });
 }
 
-interface RollbackArguments extends Pick<UpgradeArguments, "data" | "root" | "unit" | "json"> {
-  discardChanges?: true;
-}
+type RollbackArguments = Pick<UpgradeArguments, "data" | "root" | "unit" | "json">;
 
 function noKey(config: string | undefined): string {
   const where = config ?? "the settings file, which --config names,";

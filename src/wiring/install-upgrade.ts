@@ -123,7 +123,7 @@ export async function undoUpgrade(
   if (isRestored && !discardChanges) {
     await service.start();
     throw new ConflictError(
-      `${last.from} can't use the data that ${last.to} has migrated; nothing was changed. With --discard-changes they are replaced by the backup from before the upgrade, ${last.backup}, and everything entered since then is gone.`,
+      `${last.from} can't use the data that ${last.to} has migrated; nothing was changed. To lose what was entered since then, stop the service, let ${current} lead to ${last.old}, and restore ${last.backup} with that version.`,
     );
   }
   replaceSymlink(current, last.old);
