@@ -96,10 +96,7 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
       const { undoUpgrade } = await import("../wiring/install-upgrade.ts");
       const { systemdService } = await import("./systemd-service.ts");
       const service = systemdService(data, unit);
-      const done = await undoUpgrade({
-        ...{ root, service, discardChanges: false },
-        ...{ clock: systemClock, say: terminal.err },
-      });
+      const done = await undoUpgrade({ root, service, clock: systemClock, say: terminal.err });
       terminal.out(json ? JSON.stringify(done) : `${done.to} is running.`);
       finish(EXIT.ok);
     });

@@ -104,14 +104,11 @@ export function placeVersion(folder: string, root: string): string {
 }
 
 /**
- * Undoes the last upgrade: the version before it runs again, on the data as they are now. If it can't use them, they are
- * replaced by the backup from before the upgrade, but only with `discardChanges`; a backup of the present data is taken
- * first. Throws ConflictError if there is no upgrade to undo, or if changes would be lost.
+ * Undoes the last upgrade: the version before it runs again, on the data as they are now; a backup of them is taken first.
+ * Throws ConflictError if there is no upgrade to undo, or if that version can't use the data: then nothing is changed.
  */
-export async function undoUpgrade(
-  options: Omit<UpgradeOptions, "file" | "keys"> & { discardChanges: boolean },
-): Promise<UpgradeResult> {
-  const { root, service, discardChanges, say } = options;
+export async function undoUpgrade(options: Omit<UpgradeOptions, "file" | "keys">): Promise<UpgradeResult> {
+  const { root, service, say } = options;
   const current = join(root, "current");
   const last = confirmedVersionSwitch(root);
   if (last === null || readlinkSync(current) !== join("versions", last.to) || !existsSync(join(root, last.old)))
@@ -119,8 +116,7 @@ export async function undoUpgrade(
   const before = await service.state();
   if (before) say(`backup of the present data written to ${await service.backup()}`);
   await service.stop();
-  const isRestored = await service.needsNewerVersion(last.from);
-  if (isRestored && !discardChanges) {
+  if (await service.needsNewerVersion(last.from)) {
     await service.start();
     throw new ConflictError(
       `${last.from} can't use the data that ${last.to} has migrated; nothing was changed. To lose what was entered since then, stop the service, let ${current} lead to ${last.old}, and restore ${last.backup} with that version.`,
@@ -128,10 +124,6 @@ export async function undoUpgrade(
   }
   replaceSymlink(current, last.old);
   clearVersionSwitch(root);
-  if (isRestored) {
-    await service.restore(last.backup);
-    say("restored the data of the backup from before the upgrade");
-  }
   await service.start();
   if (await becomesHealthy(options, last.from, last.status)) return { from: last.to, to: last.from, rolledBack: false };
   throw rollbackFailedError(last.from, last.backup);

@@ -151,17 +151,13 @@ async function playStory(machine: Machine, say: (progress: string) => void): Pro
   await expectState("after the upgrade", SECOND, ["early"]);
   broken.push(...(await createToken(machine, "late")));
   const refused = await machine.run("carillon", "upgrade-rollback", "--data", DATA);
-  if (refused.code === 0 || !refused.output.includes("--discard-changes"))
-    broken.push(`changes were discarded unasked: ${refused.output}`);
+  if (refused.code === 0 || !refused.output.includes("can't use the data"))
+    broken.push(`an older version got the data of a newer one: ${refused.output}`);
   await expectState("after a refused rollback", SECOND, ["early", "late"]);
-  const undone = await machine.run("carillon", "upgrade-rollback", "--data", DATA, "--discard-changes");
-  if (undone.code !== 0) broken.push(`rollback failed: ${undone.output}`);
-  await expectState("after the rollback", FIRST, ["early"]);
-  say("rolled back by command");
   await install(machine, THIRD);
   const ill = await machine.run("dpkg", "--install", `/root/${ILL}.deb`);
   if (ill.code === 0) broken.push("dpkg does not report a version that was rolled back");
-  await expectState("after a version that does not start", THIRD, ["early"]);
+  await expectState("after a version that does not start", THIRD, ["early", "late"]);
   say("rolled back by itself");
   const removed = await machine.run("dpkg", "--remove", "carillon");
   if (removed.code !== 0) broken.push(`removing failed: ${removed.output}`);
