@@ -172,14 +172,18 @@ function createSessionRenewal(): (send: () => Promise<Response>, renews: boolean
   let lastOvertaken = 0;
   let requests = 0;
   return async (send, renews) => {
+    // Nothing more is asked in the session that is about to end.
+    if (renewal && !renews) await renewal;
     const number = ++requests;
     const sent = send();
     if (renews) {
-      renewal = sent
+      const ended = sent
         .catch(() => undefined)
         .finally(() => {
           lastOvertaken = requests;
+          if (renewal === ended) renewal = null;
         });
+      renewal = ended;
       return sent;
     }
     const response = await sent;
