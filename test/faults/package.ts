@@ -213,7 +213,10 @@ async function filesOf(machine: Machine): Promise<string[]> {
   const { output } = await machine.run("find", "/", "-xdev", "-not", "-path", "/var/log/*", "-not", "-path", "/root/*");
   return output
     .split("\n")
-    .filter((path) => !/^\/(etc\/[a-z]+-$|var\/lib\/(dpkg|systemd)\/|var\/cache\/ldconfig)/.test(path));
+    .filter(
+      (path) =>
+        !/^\/(etc\/[a-z]+-$|var\/lib\/(dpkg|systemd)\/|var\/tmp\/systemd-private-|var\/cache\/ldconfig)/.test(path),
+    );
 }
 
 async function untilSucceeds(machine: Machine, command: readonly string[], maxMs: number): Promise<void> {
