@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import type { Clock } from "../lib/clock.ts";
+import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
 
 /** What SQLite knows of how many rows each index leaves; it chooses indexes by that. */
 export interface TableStatistics {
@@ -31,24 +31,29 @@ export function createTableStatistics(db: Database.Database, clock: Clock): Tabl
   db.pragma(`analysis_limit = ${SAMPLE_ROWS}`);
   const isLarge = (table: string): boolean =>
     db.prepare(`SELECT 1 FROM main."${table}" LIMIT 1 OFFSET ${MIN_ROWS - 1}`).get() !== undefined;
-  const due = (): string[] =>
-    (db.pragma(LIST_ALL) as { optimize: string }[]).flatMap(({ optimize }) => {
-      const [, table] = ANALYZE.exec(optimize) ?? [];
-      return table !== undefined && isLarge(table) ? [table] : [];
-    });
+  /** Small tables are listed each time. */
+  const listed = (): string[] =>
+    (db.pragma(LIST_ALL) as { optimize: string }[]).flatMap(({ optimize }) => ANALYZE.exec(optimize)?.[1] ?? []);
   const analyze = (table: string): void => void db.exec(`ANALYZE main."${table}"`);
   return {
     async refresh(write) {
-      const tables = due();
-      for (const table of tables) await write(() => analyze(table));
-      return tables;
+      const done: string[] = [];
+      for (const table of listed()) {
+        await yieldToEventLoop(clock);
+        if (!db.open) break;
+        if (!isLarge(table)) continue;
+        await write(() => analyze(table));
+        done.push(table);
+      }
+      return done;
     },
     refreshNow(budgetMs) {
       const began = clock.monotonicMs();
       const done: string[] = [];
       const run = db.transaction(() => {
-        for (const table of due()) {
+        for (const table of listed()) {
           if (clock.monotonicMs() - began > budgetMs) break;
+          if (!isLarge(table)) continue;
           analyze(table);
           done.push(table);
         }
