@@ -1,7 +1,7 @@
 import type { Store } from "../store/store.ts";
 
-/** Purposes of links in messages and for uploads, of the cookie of a known browser, and of proofs of log-ins at appliances. */
-type LinkPurpose = "answer" | "decline" | "leave" | "browser" | "appliance" | "upload";
+/** Purposes of links in messages, for uploads and for a new password, of the cookie of a known browser, and of proofs of log-ins at appliances. */
+type LinkPurpose = "answer" | "decline" | "leave" | "browser" | "appliance" | "upload" | "password";
 
 /** Creates an unforgeable, opaque token for a link in a message; hexadecimal. */
 export function signLink(kind: LinkPurpose, id: string, { secrets }: Pick<Store, "secrets">): string {

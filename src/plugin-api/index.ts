@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { EventMap } from "../lib/events.ts";
 import type { Field, ValueOf } from "../schema/field.ts";
+import type { AccountMailHandler } from "./account-mail.ts";
 import type { AudioTarget, DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "./delivery.ts";
 import type { DeviceFilterHandler } from "./device-filter.ts";
 import type { PluginReport, PluginReportHandler } from "./plugin-report.ts";
@@ -42,6 +43,7 @@ export {
   type SrtpMasterKey,
 } from "../media/srtp.ts";
 export { boolean, integer, json, list, number, object, option, secret, text } from "../schema/field.ts";
+export type { AccountMail, AccountMailHandler } from "./account-mail.ts";
 export type {
   AudioCodec,
   AudioTarget,
@@ -164,6 +166,8 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   probe(handler: ProbeHandler): void;
   /** Narrows the devices of messages; for extension type `device-filter`. Times out after 2 s per message. */
   filter(handler: DeviceFilterHandler): void;
+  /** Sends mails about accounts; times out after 30 s. */
+  accountMail(handler: AccountMailHandler): void;
   /** Offers a report; for extension type `report`. */
   report(report: PluginReport, handler: PluginReportHandler): void;
   /** Reports an outcome, any number of times. Levels only rise. */

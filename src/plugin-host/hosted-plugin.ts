@@ -4,6 +4,7 @@ import { sentence } from "../lib/sentences/sentences.ts";
 import { compileProfileSchema, type ProfileSchema } from "../notifications/compose/profile-settings.ts";
 import type { FilterOutcome } from "../notifications/engine/delivery-providers.ts";
 import type {
+  AccountMail,
   ConfigFields,
   DeliveryItem,
   DeviceFilterRequest,
@@ -52,6 +53,15 @@ const PROBE_LIMITS: PendingRequestLimits<ProbeResult> = {
   overloaded: { proof: null, reason: "Too many tests are running." },
 };
 
+/** Limits of mails about accounts; the reason is null when a server took the mail. */
+const ACCOUNT_MAIL_LIMITS: PendingRequestLimits<string | null> = {
+  timeoutMs: 30_000,
+  maxPending: 100,
+  timedOut: sentence("delivery.no-answer"),
+  dropped: sentence("filter.not-running"),
+  overloaded: sentence("account-mail.overloaded"),
+};
+
 /** Status of a plugin as shown in its extension row. */
 export interface PluginStatus {
   state: "running" | "restarting" | "disabled" | "stopped";
@@ -80,6 +90,8 @@ export class HostedPlugin {
   readonly #routes;
   readonly #probes;
   readonly #filterRequests;
+  readonly #accountMails;
+  #offersAccountMail = false;
   readonly #reports: PluginReports;
   #config: PluginConfig | null = null;
   #configFields: ConfigFields | null = null;
@@ -131,6 +143,7 @@ export class HostedPlugin {
     this.#routes = createRouteRequests(host.clock, (message) => this.#supervisor.send(message));
     this.#probes = createPendingRequests<ProbeResult>(host.clock, PROBE_LIMITS);
     this.#filterRequests = createPendingRequests<FilterOutcome>(host.clock, FILTER_LIMITS);
+    this.#accountMails = createPendingRequests<string | null>(host.clock, ACCOUNT_MAIL_LIMITS);
     this.#reports = createPluginReports(host.clock, (message) => this.#supervisor.send(message));
   }
 
@@ -247,6 +260,17 @@ export class HostedPlugin {
     return this.#filterRequests.request((id) => this.#supervisor.send({ kind: "filter", id, request }));
   }
 
+  /** True while the plugin runs and sends mails about accounts. */
+  get sendsAccountMail(): boolean {
+    return this.isRunning && this.#offersAccountMail && this.#health.health !== "unconfigured";
+  }
+
+  /** Sends a mail about an account; resolves with the reason why it was not sent, or null. Never rejects. */
+  async sendAccountMail(mail: AccountMail): Promise<string | null> {
+    if (!this.isRunning) return ACCOUNT_MAIL_LIMITS.dropped;
+    return this.#accountMails.request((id) => this.#supervisor.send({ kind: "account-mail", id, mail }));
+  }
+
   /** The reports that the running plugin offers. */
   get reports(): readonly PluginReport[] {
     return this.#reports.list();
@@ -330,6 +354,8 @@ export class HostedPlugin {
     this.#routes.resolveAllDropped();
     this.#probes.resolveAllDropped();
     this.#filterRequests.resolveAllDropped();
+    this.#accountMails.resolveAllDropped();
+    this.#offersAccountMail = false;
     this.#reports.clear();
     if (state !== "starting") this.#show(state, text);
     else if (this.#state.state !== "restarting") this.#show("restarting", null);
@@ -387,6 +413,12 @@ export class HostedPlugin {
       }
       case "filtered":
         this.#filterRequests.resolve(message.id, checkFilterOutcome(message.result, this.#redact));
+        break;
+      case "account-mail-offered":
+        this.#offersAccountMail = true;
+        break;
+      case "account-mail-sent":
+        this.#accountMails.resolve(message.id, this.#redact(message.problem));
         break;
       case "report-offered":
         this.#offerReport(message.report);

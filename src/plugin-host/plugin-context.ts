@@ -51,6 +51,10 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
     filter(handler) {
       made.filter = handler;
     },
+    accountMail(handler) {
+      made.accountMail = handler;
+      send({ kind: "account-mail-offered" });
+    },
     report(report, handler) {
       made.reports.set(report.key, handler);
       send({ kind: "report-offered", report });

@@ -1,4 +1,5 @@
 import type {
+  AccountMailHandler,
   DeliveryItem,
   DeviceFilterHandler,
   PluginContext,
@@ -18,6 +19,7 @@ export interface Registrations {
   stop: ((request: StopRequest) => void) | null;
   probe: ProbeHandler | null;
   filter: DeviceFilterHandler | null;
+  accountMail: AccountMailHandler | null;
   /** By key. */
   reports: Map<string, PluginReportHandler>;
   routes: Map<string, PluginRequestHandler>;
@@ -29,7 +31,7 @@ export interface Registrations {
 
 export function emptyRegistrations(): Registrations {
   return {
-    ...{ deliver: null, stop: null, probe: null, filter: null },
+    ...{ deliver: null, stop: null, probe: null, filter: null, accountMail: null },
     ...{ reports: new Map(), routes: new Map() },
     ...{ changeHandlers: [], eventHandlers: [], undo: [] },
   };

@@ -497,6 +497,7 @@ async function startModules(
   const identity = createIdentityServices({
     onPasswordLogin: (tokenId, user, password) => cloudLink.site?.confirmLogIn(tokenId, user, password),
     ...{ data, clock, events, log, policy: ssrfGuard, baseUrl, schedule, missingGroups, passwords },
+    mailSender: plugins.accountMail,
   });
   const { signIn } = identity;
   onStop("identity providers", identity.stop);
@@ -552,6 +553,7 @@ async function startModules(
       identity: identity.desk,
       oauth,
       scim: createScimServer({ store, access, clock, baseUrl, isManagedByCloud: isCloudManaged }),
+      passwordReset: identity.passwordReset,
       firstRun,
       eventStream,
       ...publicResponses,

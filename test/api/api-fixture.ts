@@ -6,6 +6,7 @@ import { createDetectors } from "../../src/alarms/detectors.ts";
 import { ALARM_TABLES } from "../../src/alarms/schema.ts";
 import { createAreas } from "../../src/areas/areas.ts";
 import { AREA_TABLES } from "../../src/areas/schema.ts";
+import type { AccountMailSender } from "../../src/auth/account-mails.ts";
 import { ensureBuiltInProvider } from "../../src/auth/identity-providers.ts";
 import { createNewPasswords } from "../../src/auth/new-passwords.ts";
 import { createOAuthService } from "../../src/auth/oauth.ts";
@@ -113,6 +114,8 @@ export async function openApi(
     allowedTargets?: readonly string[];
     /** That of the machine unless given. */
     clock?: Clock;
+    /** Takes mails about accounts; there is no mail server unless given. */
+    mailSender?: AccountMailSender;
   } = {},
 ): Promise<ApiFixture> {
   const lines: string[] = [];
@@ -276,6 +279,7 @@ export async function openApi(
       onPasswordLogin: () => undefined,
       missingGroups: createMissingGroups(clock),
       baseUrl: () => origin,
+      mailSender: options.mailSender ?? { isAvailable: () => false, send: async () => "No mail server is set up." },
     },
     schedule: options.schedule ?? (() => () => undefined),
   });
@@ -361,6 +365,7 @@ export async function openApi(
       },
       runner: createSqliteProgramRunner(store, catalogue, system),
     }),
+    passwordReset: identity.passwordReset,
     firstRun: { needed: () => false, setUp: async () => "" },
     consoleFolder: pathToFileURL(join(dataDir, "console/")),
     ...options.needs,
