@@ -40,7 +40,7 @@ export default definePlugin({
       send: (item) => server.send(composeMail(item, sender, addressOf?.(item) ?? null)),
     });
     ctx.deliver(outbox.add);
-    ctx.accountMail(async (mail) => {
+    ctx.accountMessage(async (mail) => {
       if (!isMailAddress(mail.to)) return sentence("identifier-invalid");
       const result = await server.send(composeAccountMail(mail, sender));
       outbox.reportResult(result);

@@ -1,5 +1,5 @@
 import type { SendMailOptions } from "nodemailer";
-import { type AccountMail, type DeliveryItem, recipientLanguage } from "#plugin-api";
+import { type AccountMessage, type DeliveryItem, recipientLanguage } from "#plugin-api";
 
 /** Sender of mails, and their language for recipients without a preference. */
 export interface MailSender {
@@ -69,7 +69,7 @@ export function composeMail(item: DeliveryItem, given: MailSender, returnTo: str
 }
 
 /** Composes a mail about an account: plain text, in which a link shows where it leads. @source RFC 3834 §5 */
-export function composeAccountMail(mail: AccountMail, { from, fromName, replyTo }: MailSender): SendMailOptions {
+export function composeAccountMail(mail: AccountMessage, { from, fromName, replyTo }: MailSender): SendMailOptions {
   const { to, name, subject, text, language } = mail;
   return {
     from: { address: from, name: fromName },

@@ -5,25 +5,25 @@ import {
   type SentenceParams,
   sentenceLanguage,
 } from "../lib/sentences/sentences.ts";
-import type { AccountMail } from "../plugin-api/index.ts";
+import type { AccountMessage } from "../plugin-api/index.ts";
 import type users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { StoreReader } from "../store/store.ts";
 import { readBranding } from "./branding.ts";
 
-/** Sends mails about accounts, which are no notifications. */
-export interface AccountMailSender {
-  /** True while a mail server is set up. */
+/** Sends messages of one channel that are no notifications. */
+export interface AccountMessageSender {
+  /** True while the channel is set up. */
   isAvailable(): boolean;
-  /** Resolves with the reason why the mail was not sent, as text for people, or with null. Never rejects. */
-  send(mail: AccountMail): Promise<string | null>;
+  /** Resolves with the reason why the message was not sent, as text for people, or with null. Never rejects. */
+  send(message: AccountMessage): Promise<string | null>;
 }
 
 /** Dependencies of the mails about accounts. */
 export interface AccountMailsDeps {
   store: StoreReader;
   log: Log;
-  sender: AccountMailSender;
+  sender: AccountMessageSender;
 }
 
 /** Subject and text of each kind of mail. */

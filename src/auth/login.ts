@@ -39,6 +39,7 @@ import {
 } from "./second-factors.ts";
 import { FACTOR_SETUP_SCOPE, revokeAllTokens, revokeUserSessions, startUserSession } from "./sessions.ts";
 import { hashToken } from "./tokens.ts";
+import { removeUnprovenContacts } from "./unproven-contacts.ts";
 
 /** Dependencies of the login service. */
 export interface LoginServiceDeps {
@@ -462,6 +463,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       await store.write((tx) => {
         tx.update(users, user.id, reset, by, { passwordHash, passwordChangedAt: clock.now() });
         if (revokeTokens) revokeAllTokens(tx, user.id, by);
+        if (!isOwn) removeUnprovenContacts(tx, user, by);
       });
       void mails?.send("changed", user);
     },

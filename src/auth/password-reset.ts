@@ -1,9 +1,7 @@
-import { setBounded } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, ConflictError, TooManyRequestsError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { createSemaphore } from "../lib/semaphore.ts";
-import { fullBucket, type TokenBucket, type TokenBucketRate, takeToken } from "../lib/token-bucket.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store } from "../store/store.ts";
@@ -12,6 +10,7 @@ import type { AccountMails } from "./account-mails.ts";
 import { findUserByEmail, findUserProvider, isBuiltInEnabled } from "./identity-providers.ts";
 import type { LoginService } from "./login.ts";
 import { networkOf } from "./login-throttle.ts";
+import { createMessageLimits } from "./message-limits.ts";
 import type { NewPasswords } from "./new-passwords.ts";
 import { readPasswordNames } from "./password-names.ts";
 import type { AccessControl } from "./principal.ts";
@@ -19,13 +18,6 @@ import { signLink, verifyLink } from "./signed-links.ts";
 
 /** How long the link of a mail can be used, minutes. */
 const LINK_MINUTES = 30;
-/** Mails to one account: three at once, then one in 20 minutes. */
-const MAILS_PER_ACCOUNT = { capacity: 3, perMs: 1 / 1_200_000 };
-/** Requests from one network: a school behind one address has some each morning. */
-const REQUESTS_PER_NETWORK = { capacity: 20, perMs: 1 / 30_000 };
-/** Mails to all accounts: a mail server that must send thousands would send no emergency. */
-const MAILS_PER_APPLIANCE = { capacity: 60, perMs: 1 / 10_000 };
-const MAX_KEYS = 10_000;
 const MAX_CONCURRENT = 2;
 const MAX_WAITING = 50;
 
@@ -72,9 +64,7 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
   const { store, access, clock, log, passwords, mails, signIn, pageUrl } = deps;
   const { scope } = access.systemContext("password reset");
   const inTurn = createSemaphore(MAX_CONCURRENT, MAX_WAITING);
-  const accounts = new Map<string, TokenBucket>();
-  const networks = new Map<string, TokenBucket>();
-  const all = fullBucket(MAILS_PER_APPLIANCE, clock.monotonicMs());
+  const limits = createMessageLimits(clock);
   const underWay = new Set<Promise<void>>();
 
   const actorOf = (user: User, address: string | null): ActorContext => ({
@@ -91,22 +81,9 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
     );
   }
 
-  /** Takes a token of the key's bucket; returns 0, or the ms until there is one. */
-  function takeOf(buckets: Map<string, TokenBucket>, key: string, rate: TokenBucketRate): number {
-    const now = clock.monotonicMs();
-    const bucket = buckets.get(key) ?? fullBucket(rate, now);
-    setBounded(buckets, key, bucket, MAX_KEYS);
-    return takeToken(bucket, rate, now);
-  }
-
-  function isWithinLimits(userId: string): boolean {
-    if (takeOf(accounts, userId, MAILS_PER_ACCOUNT) > 0) return false;
-    return takeToken(all, MAILS_PER_APPLIANCE, clock.monotonicMs()) === 0;
-  }
-
   async function sendLink(email: string, address: string | null): Promise<void> {
     const user = findUserByEmail(store, email);
-    if (!user || isAccountLocked(user.lock, clock.now()) || !isWithinLimits(user.id)) return;
+    if (!user || isAccountLocked(user.lock, clock.now()) || !limits.takeMessage(user.id)) return;
     const provider = findUserProvider(store, user);
     if (provider) return mails.send("provider", user, { provider: provider.name });
     if (!canReset(user)) return;
@@ -139,7 +116,7 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
     request(email, address) {
       if (!mails.isAvailable())
         throw new ConflictError("No mail server is set up here. Ask your administrator for a new password.");
-      const waitMs = takeOf(networks, networkOf(address), REQUESTS_PER_NETWORK);
+      const waitMs = limits.takeRequest(networkOf(address));
       if (waitMs > 0) throw new TooManyRequestsError(Math.ceil(waitMs / 1_000));
       const task = inTurn(() => sendLink(email, address)).catch((error: unknown) => {
         // Too many wait: those people ask once more.

@@ -4,7 +4,7 @@ import { sentence } from "../lib/sentences/sentences.ts";
 import { compileProfileSchema, type ProfileSchema } from "../notifications/compose/profile-settings.ts";
 import type { FilterOutcome } from "../notifications/engine/delivery-providers.ts";
 import type {
-  AccountMail,
+  AccountMessage,
   ConfigFields,
   DeliveryItem,
   DeviceFilterRequest,
@@ -53,13 +53,13 @@ const PROBE_LIMITS: PendingRequestLimits<ProbeResult> = {
   overloaded: { proof: null, reason: "Too many tests are running." },
 };
 
-/** Limits of mails about accounts; the reason is null when a server took the mail. */
-const ACCOUNT_MAIL_LIMITS: PendingRequestLimits<string | null> = {
+/** Limits of messages that are no notifications; the reason is null when a server took one. */
+const ACCOUNT_MESSAGE_LIMITS: PendingRequestLimits<string | null> = {
   timeoutMs: 30_000,
   maxPending: 100,
   timedOut: sentence("delivery.no-answer"),
   dropped: sentence("filter.not-running"),
-  overloaded: sentence("account-mail.overloaded"),
+  overloaded: sentence("account-message.overloaded"),
 };
 
 /** Status of a plugin as shown in its extension row. */
@@ -90,8 +90,8 @@ export class HostedPlugin {
   readonly #routes;
   readonly #probes;
   readonly #filterRequests;
-  readonly #accountMails;
-  #offersAccountMail = false;
+  readonly #accountMessages;
+  #offersAccountMessages = false;
   readonly #reports: PluginReports;
   #config: PluginConfig | null = null;
   #configFields: ConfigFields | null = null;
@@ -143,7 +143,7 @@ export class HostedPlugin {
     this.#routes = createRouteRequests(host.clock, (message) => this.#supervisor.send(message));
     this.#probes = createPendingRequests<ProbeResult>(host.clock, PROBE_LIMITS);
     this.#filterRequests = createPendingRequests<FilterOutcome>(host.clock, FILTER_LIMITS);
-    this.#accountMails = createPendingRequests<string | null>(host.clock, ACCOUNT_MAIL_LIMITS);
+    this.#accountMessages = createPendingRequests<string | null>(host.clock, ACCOUNT_MESSAGE_LIMITS);
     this.#reports = createPluginReports(host.clock, (message) => this.#supervisor.send(message));
   }
 
@@ -260,15 +260,15 @@ export class HostedPlugin {
     return this.#filterRequests.request((id) => this.#supervisor.send({ kind: "filter", id, request }));
   }
 
-  /** True while the plugin runs and sends mails about accounts. */
-  get sendsAccountMail(): boolean {
-    return this.isRunning && this.#offersAccountMail && this.#health.health !== "unconfigured";
+  /** True while the plugin runs and sends messages that are no notifications. */
+  get sendsAccountMessages(): boolean {
+    return this.isRunning && this.#offersAccountMessages && this.#health.health !== "unconfigured";
   }
 
-  /** Sends a mail about an account; resolves with the reason why it was not sent, or null. Never rejects. */
-  async sendAccountMail(mail: AccountMail): Promise<string | null> {
-    if (!this.isRunning) return ACCOUNT_MAIL_LIMITS.dropped;
-    return this.#accountMails.request((id) => this.#supervisor.send({ kind: "account-mail", id, mail }));
+  /** Sends a message that is no notification; resolves with the reason why it was not sent, or null. Never rejects. */
+  async sendAccountMessage(message: AccountMessage): Promise<string | null> {
+    if (!this.isRunning) return ACCOUNT_MESSAGE_LIMITS.dropped;
+    return this.#accountMessages.request((id) => this.#supervisor.send({ kind: "account-message", id, message }));
   }
 
   /** The reports that the running plugin offers. */
@@ -354,8 +354,8 @@ export class HostedPlugin {
     this.#routes.resolveAllDropped();
     this.#probes.resolveAllDropped();
     this.#filterRequests.resolveAllDropped();
-    this.#accountMails.resolveAllDropped();
-    this.#offersAccountMail = false;
+    this.#accountMessages.resolveAllDropped();
+    this.#offersAccountMessages = false;
     this.#reports.clear();
     if (state !== "starting") this.#show(state, text);
     else if (this.#state.state !== "restarting") this.#show("restarting", null);
@@ -414,11 +414,11 @@ export class HostedPlugin {
       case "filtered":
         this.#filterRequests.resolve(message.id, checkFilterOutcome(message.result, this.#redact));
         break;
-      case "account-mail-offered":
-        this.#offersAccountMail = true;
+      case "account-message-offered":
+        this.#offersAccountMessages = true;
         break;
-      case "account-mail-sent":
-        this.#accountMails.resolve(message.id, this.#redact(message.problem));
+      case "account-message-sent":
+        this.#accountMessages.resolve(message.id, this.#redact(message.problem));
         break;
       case "report-offered":
         this.#offerReport(message.report);

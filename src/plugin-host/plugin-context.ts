@@ -51,9 +51,9 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
     filter(handler) {
       made.filter = handler;
     },
-    accountMail(handler) {
-      made.accountMail = handler;
-      send({ kind: "account-mail-offered" });
+    accountMessage(handler) {
+      made.accountMessage = handler;
+      send({ kind: "account-message-offered" });
     },
     report(report, handler) {
       made.reports.set(report.key, handler);

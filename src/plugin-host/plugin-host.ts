@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import type { AccountMailSender } from "../auth/account-mails.ts";
+import type { AccountMessageSender } from "../auth/account-mails.ts";
 import { ConflictError, UpstreamError } from "../lib/errors.ts";
 import { derivedId } from "../lib/ids.ts";
 import { createSentenceRegistry, type SentenceReader } from "../lib/sentences/registry.ts";
@@ -54,8 +54,8 @@ export interface PluginHost extends DeliveryProviders {
   findProvider(type: string, deviceIdentifier: string): string | null;
   /** Runs a silent connectivity test through the device's provider. */
   probe(provider: string, device: DeliveryItem["device"]): Promise<ProbeResult>;
-  /** Sends mails about accounts through the first plugin that offers it. */
-  readonly accountMail: AccountMailSender;
+  /** Sends messages that are no notifications through the plugin of a device type, such as `email` or `SMS`. */
+  accountMessages(deviceType: string): AccountMessageSender;
   /** Plugins of extension type `device-filter`. */
   readonly deviceFilters: DeviceFilters;
   /** Reports that running plugins offer, with their ids, the same in every installation. */
@@ -193,12 +193,18 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
         [...plugins].flatMap(([name, { urls }]) => Object.entries(urls).map(([port, url]) => [`${name}/${port}`, url])),
       ),
     probe: async (provider, device) => (await plugins.get(provider)?.probe(device)) ?? { proof: "untested" },
-    accountMail: {
-      isAvailable: () => [...plugins.values()].some((plugin) => plugin.sendsAccountMail),
-      async send(mail) {
-        const plugin = [...plugins.values()].find((each) => each.sendsAccountMail);
-        return plugin ? plugin.sendAccountMail(mail) : sentence("account-mail.not-offered");
-      },
+    accountMessages(deviceType) {
+      const find = () =>
+        [...plugins.values()].find(
+          (plugin) => plugin.sendsAccountMessages && plugin.manifest.deviceType === deviceType,
+        );
+      return {
+        isAvailable: () => find() !== undefined,
+        async send(message) {
+          const plugin = find();
+          return plugin ? plugin.sendAccountMessage(message) : sentence("account-message.not-offered");
+        },
+      };
     },
     deviceFilters: {
       names: () =>

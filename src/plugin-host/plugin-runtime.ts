@@ -3,7 +3,7 @@ import { UpstreamError } from "../lib/errors.ts";
 import { NetworkUnreachableError } from "../lib/network-route.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import type {
-  AccountMail,
+  AccountMessage,
   DeliveryItem,
   DeviceFilterRequest,
   PluginDefinition,
@@ -103,9 +103,11 @@ export function createPluginRuntime(
     link.send({ kind: "filtered", id, result });
   }
 
-  async function sendAccountMail(id: number, mail: AccountMail): Promise<void> {
-    const problem = await (registrations.accountMail?.(mail) ?? Promise.resolve(NO_ACCOUNT_MAIL)).catch(errorText);
-    link.send({ kind: "account-mail-sent", id, problem });
+  async function sendAccountMessage(id: number, message: AccountMessage): Promise<void> {
+    const problem = await (registrations.accountMessage?.(message) ?? Promise.resolve(NO_ACCOUNT_MESSAGE)).catch(
+      errorText,
+    );
+    link.send({ kind: "account-message-sent", id, problem });
   }
 
   async function report(id: number, key: string, request: PluginReportRequest): Promise<void> {
@@ -137,8 +139,8 @@ export function createPluginRuntime(
       case "filter":
         void guard(() => filter(message.id, message.request));
         break;
-      case "account-mail":
-        void guard(() => sendAccountMail(message.id, message.mail));
+      case "account-message":
+        void guard(() => sendAccountMessage(message.id, message.message));
         break;
       case "report":
         void guard(() => report(message.id, message.key, message.request));
@@ -184,7 +186,7 @@ export function createPluginRuntime(
   };
 }
 
-const NO_ACCOUNT_MAIL = sentence("account-mail.not-offered");
+const NO_ACCOUNT_MESSAGE = sentence("account-message.not-offered");
 const NO_FILTER = Promise.resolve({ excluded: [] });
 /** Few enough that the host reads a message in some ms. */
 const REPORT_CHUNK_LINES = 200;

@@ -1,5 +1,5 @@
 import type {
-  AccountMailHandler,
+  AccountMessageHandler,
   DeliveryItem,
   DeviceFilterHandler,
   PluginContext,
@@ -19,7 +19,7 @@ export interface Registrations {
   stop: ((request: StopRequest) => void) | null;
   probe: ProbeHandler | null;
   filter: DeviceFilterHandler | null;
-  accountMail: AccountMailHandler | null;
+  accountMessage: AccountMessageHandler | null;
   /** By key. */
   reports: Map<string, PluginReportHandler>;
   routes: Map<string, PluginRequestHandler>;
@@ -31,7 +31,7 @@ export interface Registrations {
 
 export function emptyRegistrations(): Registrations {
   return {
-    ...{ deliver: null, stop: null, probe: null, filter: null, accountMail: null },
+    ...{ deliver: null, stop: null, probe: null, filter: null, accountMessage: null },
     ...{ reports: new Map(), routes: new Map() },
     ...{ changeHandlers: [], eventHandlers: [], undo: [] },
   };

@@ -390,6 +390,7 @@ async function startModules(
   });
   publicResponses = createPublicResponses({
     ...{ data, clock, log, notificationService, baseUrl, country: settings.site.country },
+    channels: { mail: plugins.accountMessages("email"), text: plugins.accountMessages("SMS") },
   });
   ringPlans = createRingPlans({
     store,
@@ -497,7 +498,7 @@ async function startModules(
   const identity = createIdentityServices({
     onPasswordLogin: (tokenId, user, password) => cloudLink.site?.confirmLogIn(tokenId, user, password),
     ...{ data, clock, events, log, policy: ssrfGuard, baseUrl, schedule, missingGroups, passwords },
-    mailSender: plugins.accountMail,
+    mailSender: plugins.accountMessages("email"),
   });
   const { signIn } = identity;
   onStop("identity providers", identity.stop);

@@ -1,4 +1,4 @@
-import { type AccountMailSender, createAccountMails } from "../auth/account-mails.ts";
+import { type AccountMessageSender, createAccountMails } from "../auth/account-mails.ts";
 import { createLoginService, type LoginService, type LoginServiceDeps } from "../auth/login.ts";
 import type { NewPasswords } from "../auth/new-passwords.ts";
 import { createPasswordReset, type PasswordReset } from "../auth/password-reset.ts";
@@ -25,7 +25,7 @@ export interface IdentityServiceDeps {
   schedule: CronScheduler;
   missingGroups: MissingGroups;
   passwords: NewPasswords;
-  mailSender: AccountMailSender;
+  mailSender: AccountMessageSender;
   onPasswordLogin: NonNullable<LoginServiceDeps["onPasswordLogin"]>;
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { signLink } from "../../src/auth/signed-links.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
-import type { AccountMail } from "../../src/plugin-api/index.ts";
+import type { AccountMessage } from "../../src/plugin-api/index.ts";
 import userTokens from "../../src/resources/people/user-tokens.ts";
 import users from "../../src/resources/people/users.ts";
 import auditEntries from "../../src/resources/security/audit-entries.ts";
@@ -22,13 +22,13 @@ let id: string;
 let passed = 0;
 let hasServer = true;
 let refusal: string | null = null;
-const mails: AccountMail[] = [];
+const mails: AccountMessage[] = [];
 const clock: Clock = { ...systemClock, now: () => systemClock.now() + passed, monotonicMs: () => passed };
 
 beforeAll(async () => {
   const mailSender = {
     isAvailable: () => hasServer,
-    send: async (mail: AccountMail) => {
+    send: async (mail: AccountMessage) => {
       mails.push(mail);
       return refusal;
     },

@@ -368,7 +368,7 @@ describe("a mail about an account", () => {
   it("is plain text to one address, with a link that shows where it leads", async () => {
     const server = await open();
     const email = await run({ port: server.port });
-    expect(await email.accountMail(MAIL)).toBeNull();
+    expect(await email.accountMessage(MAIL)).toBeNull();
     const [mail] = server.mails;
     expect(mail).toMatchObject({
       envelope: { from: "bells@school.example.org", to: ["ada@example.org"] },
@@ -383,7 +383,7 @@ describe("a mail about an account", () => {
     async (to) => {
       const server = await open();
       const email = await run({ port: server.port });
-      expect(await email.accountMail({ ...MAIL, to })).toBe("the device identifier must be a mail address");
+      expect(await email.accountMessage({ ...MAIL, to })).toBe("the device identifier must be a mail address");
       expect(server.mails).toEqual([]);
     },
   );
@@ -391,7 +391,7 @@ describe("a mail about an account", () => {
   it("that the server refuses says why", async () => {
     const server = await open({ refuse: () => ({ code: 550, words: "5.1.1 no such mailbox" }) });
     const email = await run({ port: server.port });
-    expect(await email.accountMail(MAIL)).toContain("5.1.1 no such mailbox");
+    expect(await email.accountMessage(MAIL)).toContain("5.1.1 no such mailbox");
   });
 });
 

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { NetworkUnreachableError } from "../../src/lib/network-route.ts";
 import type {
-  AccountMail,
+  AccountMessage,
   DeliveryItem,
   DeviceFilterRequest,
   OutcomeLevel,
@@ -38,8 +38,8 @@ export interface InlinePlugin {
   changed(path: string, id: string): void;
   /** Asks the plugin's filter, as the host does before a message. */
   filter(request: DeviceFilterRequest): Promise<Extract<FromPlugin, { kind: "filtered" }>["result"]>;
-  /** Has a mail about an account sent: why it was not, or null. */
-  accountMail(mail: AccountMail): Promise<string | null>;
+  /** Has a message sent that is no notification: why it was not, or null. */
+  accountMessage(message: AccountMessage): Promise<string | null>;
   /** The reports that the plugin offers. */
   readonly reports: readonly PluginReport[];
   /** Reads a report: its lines, or the problem. */
@@ -134,7 +134,7 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     if (message.kind === "call") respond(message);
     if (message.kind === "response") answers.get(message.id)?.(message.response);
     if (message.kind === "filtered") filtered.get(message.id)?.(message.result);
-    if (message.kind === "account-mail-sent") mailed.get(message.id)?.(message.problem);
+    if (message.kind === "account-message-sent") mailed.get(message.id)?.(message.problem);
     if (message.kind === "report-offered") reports.push(message.report);
     if (message.kind === "report-lines") lines.get(message.id)?.push(...message.lines);
     if (message.kind === "reported") {
@@ -181,11 +181,11 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
         filtered.set(id, resolve);
         instance.send({ kind: "filter", id, request });
       }),
-    accountMail: (mail) =>
+    accountMessage: (message) =>
       new Promise((resolve) => {
         const id = ++requests;
         mailed.set(id, resolve);
-        instance.send({ kind: "account-mail", id, mail });
+        instance.send({ kind: "account-message", id, message });
       }),
     reports,
     report: (key, request) =>
