@@ -9,7 +9,7 @@ import {
   type UpstreamPage,
   type UpstreamRow,
 } from "../protocol/frames.ts";
-import { findMissingReferences, type MissingReference } from "../protocol/missing-references.ts";
+import { findMissingReferences, type MissingReference, withoutReferences } from "../protocol/missing-references.ts";
 import { REMOTE_OVERRIDES } from "../protocol/replicated-body.ts";
 import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
 import { SECRET_MARKS } from "../protocol/secret-marks.ts";
@@ -193,12 +193,25 @@ function* writeSiteRow(row: Omit<WaitingRow, "reason">, types: ReplicatedTypes):
   }
   const applied = excess ? "wait" : yield* applyRow(type, id, body);
   if (applied === "done") yield* deleteRecord(WAITING_ROWS, type, id);
-  else
+  else {
+    if (applied === "wait" && !excess) yield* writeIncomplete(row, types);
     yield* putRecord(WAITING_ROWS, {
       ...row,
       reason: applied === "wait" ? yield* explainWait(row, types) : applied.refused,
     });
+  }
   return applied === "done";
+}
+
+/**
+ * A row may refer to one that never leaves its appliance, such as a room of an appliance that has joined. It is shown without
+ * that reference, which follows if the other row arrives.
+ */
+function* writeIncomplete({ type, id, body }: Omit<WaitingRow, "reason">, types: ReplicatedTypes) {
+  if (!body) return;
+  const missing = yield* findMissingReferences({ type, id, body }, types);
+  if (missing.length > 0 && missing.every(({ isOptional }) => isOptional))
+    yield* applyRow(type, id, withoutReferences(body, missing));
 }
 
 function* explainWait(
@@ -403,6 +416,15 @@ function* findDeleted(missing: readonly MissingReference[]): TransactionProgram<
 const referenceReason = ({ name, to, id }: MissingReference): string =>
   `\`${name}\` refers to ${to}/${id}, which does not exist in the cloud.`;
 
+const MAX_NAMED_REFERENCES = 3;
+
+/** A row may refer to hundreds of missing ones. */
+function listReasons(missing: readonly MissingReference[]): string {
+  const named = missing.slice(0, MAX_NAMED_REFERENCES).map(referenceReason);
+  const more = missing.length - named.length;
+  return [...named, ...(more > 0 ? [`${more} more rows are missing.`] : [])].join(" ");
+}
+
 function refusalReason(
   applied: ApplyResult | undefined,
   missing: readonly MissingReference[],
@@ -410,7 +432,7 @@ function refusalReason(
 ): string {
   if (typeof applied === "object") return applied.refused;
   if (op === "delete") return "Other rows in the cloud still refer to the row.";
-  if (missing.length > 0) return missing.map(referenceReason).join(" ");
+  if (missing.length > 0) return listReasons(missing);
   return "The row conflicts with another row of the cloud, or one of its values is invalid there.";
 }
 
