@@ -39,6 +39,7 @@ import {
   LATE_RESULTS,
   LINK_RECORDS,
   type LinkRecord,
+  REFUSED_ADOPTIONS,
   SITE_RECORDS,
   WAITING_EDITS,
   WAITING_ROWS,
@@ -280,7 +281,7 @@ function* decideEdit(
   types: ReplicatedTypes,
 ): TransactionProgram<DecidedResult | null> {
   const { type, id, actor, at } = record;
-  const { uid, oseq, endpoint } = origin;
+  const { uid, oseq, endpoint, now } = origin;
   // Only the cloud says which secrets it has.
   const { [SECRET_MARKS]: _, ...set } = record.edit.set;
   const edit = { ...record.edit, set };
@@ -292,12 +293,14 @@ function* decideEdit(
   const refuse = (reason: string) => recordConflict({ uid, result: "refused", lost: ["*"], reason }, shown);
   const isFit = Object.keys({ ...edit.add, ...edit.remove }).every((name) => types.idListFields(type).has(name));
   if (!isFit) return yield* refuse("The edit adds to a field that is not a list.");
-  const isAllowed =
-    cls === "B" ||
-    origin.isAdmitted ||
-    isSiteEditable(type, current, edit) ||
-    (yield* isAdopted(endpoint, oseq, current ? null : edit));
-  if (!isAllowed) return yield* refuse("It can only be changed in the cloud.");
+  const isEditable = cls === "B" || isSiteEditable(type, current, edit);
+  const isAdoption =
+    !isEditable && current === null && (origin.isAdmitted || (yield* isAdopted(record, endpoint, { oseq, now })));
+  if (!isEditable && !isAdoption && !origin.isAdmitted) return yield* refuse("It can only be changed in the cloud.");
+  const refuseAllowed = function* (reason: string): TransactionProgram<DecidedResult> {
+    if (isAdoption) yield* putRecord(REFUSED_ADOPTIONS, { endpoint, type, id, at: now });
+    return yield* refuse(reason);
+  };
   // Those of other appliances do not hold it up.
   const earlier = yield* firstWaitingEdit(type, id, endpoint);
   if (earlier && earlier.uid !== uid) {
@@ -308,7 +311,7 @@ function* decideEdit(
   const { body, lost, result } = mergeEdit(current, edit, cls === "A");
   const isChanged = result !== "gone" && body !== current;
   const excess = isChanged ? yield* judgeOf(endpoint, { type, id, before: current, after: body }) : null;
-  if (excess) return yield* refuse(excess);
+  if (excess) return yield* refuseAllowed(excess);
   if (isChanged) {
     const named = body && (yield* withUniqueName(type, id, body, types));
     yield* requestFiles(HUB_FILE_REQUESTS, filesInBody(named, types.fileFields(type)), { holder: endpoint, rank: 1 });
@@ -317,12 +320,13 @@ function* decideEdit(
     if (applied !== "done") {
       const missing = applied === "wait" && named ? yield* findMissingReferences({ type, id, body: named }, types) : [];
       const awaited = missing[0] && (yield* findDeleted(missing)) === null ? missing[0] : null;
-      if (!awaited) return yield* refuse(refusalReason(applied, missing, edit.op));
+      if (!awaited) return yield* refuseAllowed(refusalReason(applied, missing, edit.op));
       yield* waitFor(`${awaited.to}/${awaited.id}`, referenceReason(awaited), record, origin);
       yield* finishCircle(uid, types, origin.now);
       return null;
     }
   }
+  if (isAdoption) yield* deleteRecord(REFUSED_ADOPTIONS, endpoint, type, id);
   return yield* recordConflict({ uid, result, lost }, shown);
 }
 
@@ -436,10 +440,17 @@ function refusalReason(
   return "The row conflicts with another row of the cloud, or one of its values is invalid there.";
 }
 
-/** The organisation's first appliance brings its users and permissions, once. */
-function* isAdopted(endpoint: string, oseq: number, made: EditRecord["edit"] | null): TransactionProgram<boolean> {
-  const adoption = made?.op === "create" ? yield* getRecord(ADOPTIONS, endpoint) : null;
-  return adoption?.upTo != null && oseq <= adoption.upTo;
+/** The organisation's first appliance brings its users and permissions, once; those that were refused may come again. */
+function* isAdopted(
+  { type, id, edit }: EditRecord,
+  endpoint: string,
+  { oseq, now }: { oseq: number; now: number },
+): TransactionProgram<boolean> {
+  if (edit.op !== "create") return false;
+  const adoption = yield* getRecord(ADOPTIONS, endpoint);
+  if (adoption?.upTo != null && oseq <= adoption.upTo) return true;
+  const refused = yield* getRecord(REFUSED_ADOPTIONS, endpoint, type, id);
+  return refused !== null && refused.at > now - WAITING_RETENTION_MS;
 }
 
 function* recordConflict(

@@ -27,7 +27,7 @@ import { createRandomSource, type RandomSource } from "../seeded-random.ts";
 import { clockOf, createVirtualTime, type VirtualTime } from "../virtual-time.ts";
 import { openProductNode, type ProductNode } from "./product-node.ts";
 import { makeableResources, makeRow, type RowGraphDeps, writeRowGraph } from "./row-graph.ts";
-import { compareSides, type Snapshot, snapshotOf } from "./side-comparison.ts";
+import { compareSides, coverageOf, type Snapshot, snapshotOf } from "./side-comparison.ts";
 
 export interface FirstSyncOptions {
   mode: EnrolMode;
@@ -194,17 +194,6 @@ function refersToLocalRow(body: RowBody | null, here: Snapshot, there: Snapshot)
   return Object.values(body ?? {})
     .flat()
     .some((id) => typeof id === "string" && local?.has(id) && !shared?.has(id));
-}
-
-function coverageOf(rows: Snapshot, catalogue: Catalogue): Set<string> {
-  const covered = new Set<string>();
-  for (const { type, row } of rows.values()) {
-    covered.add(type);
-    for (const [name, field] of Object.entries(catalogue.byName(type).fields))
-      if ((field.kind === "ref" || field.kind === "many") && [row[name] ?? []].flat().length > 0)
-        covered.add(`${type}.${name}`);
-  }
-  return covered;
 }
 
 /** Runs what waits for virtual time until the work is done. */

@@ -7,6 +7,8 @@ import { silentLog } from "../../../src/lib/log.ts";
 import { createSsrfGuard } from "../../../src/lib/ssrf-guard.ts";
 import { createAccessControl } from "../../../src/permissions/access-control.ts";
 import { extensionHooks } from "../../../src/plugin-host/extension-hooks.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/on-premises-extension.ts";
+import domains from "../../../src/resources/domains/domains.ts";
 import type { Catalogue } from "../../../src/schema/catalogue.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { ActorContext, ChangeCapture, ResourceHooks, Store } from "../../../src/store/store.ts";
@@ -17,6 +19,7 @@ import {
 import { machineZoneData } from "../../../src/time-zones/zone-data.ts";
 import { bindHooks } from "../../../src/wiring/hooks.ts";
 import { seedInitialData, writeAdministrator } from "../../../src/wiring/init.ts";
+import { readLocalEndpoint } from "../../../src/wiring/local-endpoint.ts";
 import { INTERNAL_TABLES } from "../../../src/wiring/schema.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
@@ -39,8 +42,8 @@ export interface ProductNodeOptions {
   catalogue: Catalogue;
   clock: Clock;
   isHub: boolean;
-  /** Address of its first administrator. */
-  administrator: string;
+  /** Address of its first administrator; null for data that are there already. */
+  administrator: string | null;
   /** Called with an empty database, before the initial rows are written. */
   prepare?(node: Pick<ProductNode, "runner" | "recording">): Promise<void>;
   /** Folder of the data; in memory unless given. */
@@ -48,7 +51,7 @@ export interface ProductNodeOptions {
   failed(error: unknown): void;
 }
 
-/** Opens a new one with the initial rows of every appliance. */
+/** Opens one, with the initial rows of every appliance if it is new. */
 export async function openProductNode(options: ProductNodeOptions): Promise<ProductNode> {
   const { catalogue, clock, isHub } = options;
   const events = createEvents(options.failed);
@@ -64,17 +67,28 @@ export async function openProductNode(options: ProductNodeOptions): Promise<Prod
   const runner = createSqliteProgramRunner(store, catalogue, by, isHub ? createApplianceAuthority(catalogue) : null);
   Object.assign(hooks, productHooks(store, catalogue, clock, by));
   await options.prepare?.({ runner, recording });
-  const first = await store.write((tx) => {
-    const initial = seedInitialData(tx, by);
-    writeAdministrator(tx, by, { email: options.administrator, passwordHash: "hash", now: clock.now() });
-    seedAlarms(tx, by);
-    return initial;
-  });
+  const { administrator } = options;
+  const first =
+    administrator === null
+      ? readInitialIds(store)
+      : await store.write((tx) => {
+          const initial = seedInitialData(tx, by);
+          writeAdministrator(tx, by, { email: administrator, passwordHash: "hash", now: clock.now() });
+          seedAlarms(tx, by);
+          return initial;
+        });
   const close = async (): Promise<void> => {
     access.close();
     await store.close();
   };
   return { store, catalogue, events, runner, by, recording, ...first, close };
+}
+
+function readInitialIds(store: Store): Pick<ProductNode, "endpointId" | "domainId" | "extensionId"> {
+  const [domain] = store.find(domains, { parentId: null }, 1);
+  const endpointId = readLocalEndpoint(store);
+  if (!domain || endpointId === null) throw new Error("The data have no domain or no endpoint.");
+  return { endpointId, domainId: domain.id, extensionId: ONPREM_EXTENSION_ID };
 }
 
 /** The hooks that the product binds. Nothing rings or is sent, so its schedulers and plugins are left out. */

@@ -16,6 +16,18 @@ export function snapshotOf({ store, catalogue }: Pick<ProductNode, "store" | "ca
   return all;
 }
 
+/** Resources and references (`resource.field`) of which there is one. */
+export function coverageOf(rows: Snapshot, catalogue: Catalogue): Set<string> {
+  const covered = new Set<string>();
+  for (const { type, row } of rows.values()) {
+    covered.add(type);
+    for (const [name, field] of Object.entries(catalogue.byName(type).fields))
+      if ((field.kind === "ref" || field.kind === "many") && [row[name] ?? []].flat().length > 0)
+        covered.add(`${type}.${name}`);
+  }
+  return covered;
+}
+
 /** Fields that each side has for itself. @source docs/decisions/0466-secrets-and-replication.md */
 const OWN_FIELDS: ReadonlySet<string> = new Set(["pk", "lastUsedAt", "lastUsedAddress", "loadSourceId"]);
 /** Fields that joining changes in rows that stay at the appliance. */
@@ -23,6 +35,8 @@ const CHANGED_BY_JOINING: ReadonlySet<string> = new Set(["name", "disabled", "en
 const UUIDS = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** Tokens made at an appliance are valid only there. */
 const LOCAL_TOKENS = "user-tokens";
+/** What a daemon writes about itself, also before it is linked and while it stops. */
+const OWN_HISTORY: ReadonlySet<string> = new Set(["alarm-events", "endpoint-activities", "system-health-events"]);
 /** The same rows on every side, each with its own state. @source docs/decisions/0300-sync-limits.md */
 const ALARMS = "alarms";
 
@@ -33,10 +47,18 @@ interface Comparison {
   site: ProductNode;
   before: { hub: Snapshot; site: Snapshot };
   endpointId: string;
+  /** A daemon ran, which writes history about itself until it stops. */
+  hasOwnHistory?: boolean;
 }
 
 /** What was lost, or is not the same on both sides; judged by the rows alone. */
-export function compareSides({ mode, catalogue, hub, site, before, endpointId }: Comparison): string[] {
+export function compareSides(comparison: Comparison): string[] {
+  const own = new RegExp(`: (${[...OWN_HISTORY].join("|")})/`);
+  const found = findDifferences(comparison);
+  return comparison.hasOwnHistory ? found.filter((line) => !own.test(line)) : found;
+}
+
+function findDifferences({ mode, catalogue, hub, site, before, endpointId }: Comparison): string[] {
   const [there, here] = [snapshotOf(hub), snapshotOf(site)];
   const found: string[] = [];
   const shared = sharedIdsOf(before);
