@@ -121,10 +121,12 @@ export async function adoptManyRows(rows: number, say: (progress: string) => voi
   await runInit(hubDir);
   const own = await runInit(siteDir);
   seedRows(siteDir, { users: rows, devices: 0 });
-  const start = (name: string, command: string, dataDir: string): Promise<RunningDaemon> =>
-    withLoopMonitor(join(folder, name), () =>
-      spawnDaemon([command, "--data", dataDir, "--listen", "127.0.0.1:0", "--config", config]),
+  const start = async (name: string, command: string, dataDir: string): Promise<RunningDaemon> => {
+    const listen = `127.0.0.1:${await unusedPort()}`;
+    return withLoopMonitor(join(folder, name), () =>
+      spawnDaemon([command, "--data", dataDir, "--listen", listen, "--config", config]),
     );
+  };
   const hub = await start("hub.pulse", "hub", hubDir);
   const site = await start("site.pulse", "serve", siteDir);
   try {
@@ -178,9 +180,11 @@ async function adoptOnce({ folder, mode, random, plan }: Adoption): Promise<Adop
     site: await fill({ dataDir: siteDir, isHub: false, random, serial, rowsPerType: plan.rowsPerType }),
   };
   const hubPort = await unusedPort();
+  // It restarts by itself after the enrolment, and is asked at the same address.
+  const sitePort = await unusedPort();
   const listen = (port: number | string): string[] => ["--listen", `127.0.0.1:${port}`, "--config", config];
   const startHub = (): Promise<RunningDaemon> => spawnDaemon(["hub", "--data", hubDir, ...listen(hubPort)]);
-  const startSite = (): Promise<RunningDaemon> => spawnDaemon(["serve", "--data", siteDir, ...listen(0)]);
+  const startSite = (): Promise<RunningDaemon> => spawnDaemon(["serve", "--data", siteDir, ...listen(sitePort)]);
   let hub = await startHub();
   let site = await startSite();
   let kills = 0;
@@ -269,7 +273,8 @@ async function compare(
 async function enrolAnother(folder: string, hubDir: string, hub: RunningDaemon, config: string): Promise<void> {
   const dataDir = join(folder, "other");
   const own = await runInit(dataDir);
-  const other = await spawnDaemon(["serve", "--data", dataDir, "--listen", "127.0.0.1:0", "--config", config]);
+  const listen = `127.0.0.1:${await unusedPort()}`;
+  const other = await spawnDaemon(["serve", "--data", dataDir, "--listen", listen, "--config", config]);
   try {
     await enrol(dataDir, hubDir, hub, "join");
     await finishFirstSync(() => other.url, own);

@@ -54,6 +54,8 @@ const SMALL_LIMITS: SyncLimits = {
   ...{ pageRows: 7, pageBytes: 64 * 1024, credit: { frames: 3, bytes: 20_000 } },
   ...{ applyBatchRows: 5, applyBatchMs: 0, fileChunkBytes: 64, fileChunksPerRequest: 2 },
 };
+/** Written in bulk while a notification is sent, and sent once it is over. */
+const SENT_WHEN_SETTLED: ReadonlySet<string> = new Set(["deliveries", "notification-recipients"]);
 /** A first sync that is not over by then has stopped. */
 const MAX_MS = 900_000;
 const AFTERWARDS_MS = 120_000;
@@ -150,12 +152,14 @@ async function openWorld(seed: number, { mode, rowsPerType = 3 }: FirstSyncOptio
   async function writeLate(): Promise<void> {
     const isAtHub = random.happens(0.5);
     const resources = makeableResources(catalogue).filter(
-      ({ replicate }) => replicate === "B" || (!isAtHub && (replicate === "C" || replicate === "D")),
+      ({ name, replicate }) =>
+        replicate === "B" || (!isAtHub && (replicate === "C" || replicate === "D") && !SENT_WHEN_SETTLED.has(name)),
     );
     const known = new Set(isAtHub || mode === "adopt" ? [] : before.site.keys());
     const graph = isAtHub ? graphs.hub : graphs.site;
     // After joining, rows that stay at the appliance are not what people refer to.
-    const mayRefer = (type: string, id: string): boolean => !known.has(`${type}/${id}`) || id === site.endpointId;
+    const mayRefer = (type: string, id: string): boolean =>
+      id === site.endpointId ? !isAtHub : !known.has(`${type}/${id}`);
     if (await makeRow({ ...graph, mayRefer }, random.pick(resources))) figures.late += 1;
   }
 }

@@ -208,11 +208,12 @@ function systemValues(
   }
   for (const [name, field] of Object.entries(resource.fields))
     if (field.kind === "file" && (field.required || random.happens(0.3))) values[name] = storeFile();
-  for (const name of ["endpointId", "initiatingEndpointId"])
+  for (const name of OWN_ENDPOINT)
     if (endpointId !== null && resource.fields[name] && isReported(resource)) values[name] = endpointId;
   return { ...values, ...SYSTEM_VALUES[resource.name]?.(random, serial, endpointId) };
 }
 
+const OWN_ENDPOINT: readonly string[] = ["endpointId", "initiatingEndpointId"];
 const isReported = ({ replicate }: AnyResource): boolean => replicate === "C" || replicate === "D";
 
 function pickerOf({ random, catalogue, mayRefer }: RowGraphDeps, reader: StoreReader): Pick {
@@ -268,6 +269,8 @@ async function linkRows(deps: RowGraphDeps, resource: AnyResource): Promise<void
       }
       if (!isReference(field) || field.required || field.createOnly || random.happens(0.4)) continue;
       if (DERIVED.has(referenceName(resource.name, name))) continue;
+      // What an appliance reports is about itself.
+      if (isReported(resource) && OWN_ENDPOINT.includes(name)) continue;
       const found = Array.from({ length: field.kind === "many" ? 3 : 1 }, () => pick(field.to)).filter(
         (to) => to !== null,
       );
