@@ -1,10 +1,7 @@
-import { derivedId } from "../lib/ids.ts";
+import { ADMINISTRATION_LIST_ID, administrationSubscriptionId } from "../resources/lists/administration-list.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import type { ActorContext, StoreReader, Transaction } from "../store/store.ts";
-
-/** Id of the distribution list that alarm actions without a template notify. */
-export const ADMINISTRATION_LIST_ID = derivedId("distribution-list", "administration");
 
 /**
  * Creates the administration's distribution list unless it exists: named Administration, in the root domain, with the members
@@ -15,7 +12,11 @@ export function ensureAdministrationList(tx: Transaction, by: ActorContext): voi
   const root = tx.one<{ id: string }>("SELECT id FROM domains WHERE parent_pk IS NULL ORDER BY pk LIMIT 1");
   const place = root ? { domainId: root.id } : {};
   const list = tx.create(distributionLists, { name: "Administration" }, by, { id: ADMINISTRATION_LIST_ID, ...place });
-  for (const userId of administrators(tx)) tx.create(subscriptions, { userId, distributionListId: list.id }, by);
+  for (const userId of administrators(tx)) {
+    // Each side may create the list before it hears of the other one.
+    const id = administrationSubscriptionId(userId);
+    tx.create(subscriptions, { userId, distributionListId: list.id }, by, { id });
+  }
 }
 
 /** Fallback if the list is empty or deleted: ids of the users with all permissions. */

@@ -13,8 +13,9 @@ export function alarmActionHooks(systemBy: () => ActorContext): ResourceHooks<ty
       const message = "Must be empty unless `messageTemplateId` is set.";
       if (named.length > 0) throw validationError(named.map((field) => ({ field, type: "invalid-value", message })));
     },
-    afterWrite({ after }, tx) {
-      if (after?.messageTemplateId === null) ensureAdministrationList(tx, systemBy());
+    afterWrite({ after }, tx, by) {
+      // The list is replicated by itself.
+      if (after?.messageTemplateId === null && !by.replicated) ensureAdministrationList(tx, systemBy());
     },
   };
 }

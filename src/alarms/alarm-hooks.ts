@@ -2,9 +2,9 @@ import { invalidValue } from "../lib/errors.ts";
 import { isUuid, newId } from "../lib/ids.ts";
 import { ALARM_IDS, ALARM_THRESHOLDS, ALARM_TYPES, type AlarmType } from "../resources/alarms/alarm-types.ts";
 import alarms from "../resources/alarms/alarms.ts";
+import { ADMINISTRATION_LIST_ID } from "../resources/lists/administration-list.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, PresentContext, ResourceHooks, StoreReader, Transaction } from "../store/store.ts";
-import { ADMINISTRATION_LIST_ID } from "./administration-list.ts";
 
 type Alarm = RowOf<typeof alarms>;
 

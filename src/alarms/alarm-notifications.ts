@@ -11,10 +11,11 @@ import alarmActions from "../resources/alarms/alarm-actions.ts";
 import alarmEvents from "../resources/alarms/alarm-events.ts";
 import type { AlarmType } from "../resources/alarms/alarm-types.ts";
 import alarms from "../resources/alarms/alarms.ts";
+import { ADMINISTRATION_LIST_ID } from "../resources/lists/administration-list.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import type { NotificationSource } from "../resources/notifications/notification-sources.ts";
 import type { StoreReader } from "../store/store.ts";
-import { ADMINISTRATION_LIST_ID, administrators } from "./administration-list.ts";
+import { administrators } from "./administration-list.ts";
 
 interface PendingAlarmAction {
   pk: number;

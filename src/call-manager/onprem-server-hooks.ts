@@ -35,7 +35,8 @@ export function serverHooks(policy: SsrfGuard): ResourceHooks<typeof callmgrOnpr
         const [next] = tx.find(callmgrOnpremServers, { cucmClusterId: before.cucmClusterId }, 1);
         if (next) tx.update(callmgrOnpremServers, next.id, {}, by, { isPhoneGatherer: true });
       }
-      if (after && CTI_FIELDS.some((field) => after[field] && !before?.[field])) recordCtiUnsupported(after, tx, by);
+      if (after && !by.replicated && CTI_FIELDS.some((field) => after[field] && !before?.[field]))
+        recordCtiUnsupported(after, tx, by);
     },
   };
 }

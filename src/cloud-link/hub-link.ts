@@ -36,6 +36,7 @@ import {
   type EditConflict,
   FEED_RECORDS,
   LINK_RECORDS,
+  REFUSED_ADOPTIONS,
 } from "../sync/hub/tables.ts";
 import {
   type CodeBinding,
@@ -240,6 +241,8 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
     const isRevoked = await runner.transact(function* () {
       // What it has not brought yet is not taken from a later holder of its id.
       yield* deleteRecord(ADOPTIONS, endpoint);
+      for (const { type, id } of yield* scanRecords(REFUSED_ADOPTIONS, { where: [endpoint] }))
+        yield* deleteRecord(REFUSED_ADOPTIONS, endpoint, type, id);
       return yield* revokeIdentities(endpoint, clock.now());
     });
     if (!isRevoked) return;

@@ -188,7 +188,7 @@ export interface SiteLink {
 const APPLY_BATCH_ROWS = 20;
 const APPLY_BATCH_MS = 4;
 /** The cloud applies a page in one transaction. @source docs/decisions/0300-sync-limits.md */
-const UPSTREAM_PAGE_ROWS = 50;
+const UPSTREAM_PAGE_ROWS = 20;
 const SYNC_ALARM = { alarm: "onprem_delta_sync_error_event", code: "link" } as const;
 const CREDENTIAL_ALARM = { alarm: "token_expiration", code: "link" } as const;
 /** @source docs/decisions/0300-sync-limits.md */

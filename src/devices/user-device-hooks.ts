@@ -2,7 +2,7 @@ import { invalidValue, LimitError } from "../lib/errors.ts";
 import extensions from "../resources/devices/extensions.ts";
 import userDevices, { USER_DEVICE_TYPES } from "../resources/people/user-devices.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { PresentContext, ResourceHooks, RowMutation, StoreReader } from "../store/store.ts";
+import type { ActorContext, PresentContext, ResourceHooks, RowMutation, StoreReader } from "../store/store.ts";
 
 type DeviceRow = RowOf<typeof userDevices>;
 
@@ -61,9 +61,14 @@ function serializeEndpointDevice({ id, description, type, isLicensed, defunct }:
   return { id, description, type, isLicensed: isLicensed === 1, defunct: defunct === 1 };
 }
 
-function validateTypeAndLimit({ before, after }: RowMutation<typeof userDevices>, tx: StoreReader): void {
+function validateTypeAndLimit(
+  { before, after }: RowMutation<typeof userDevices>,
+  tx: StoreReader,
+  by: ActorContext,
+): void {
   if (after && !after.disabled) after.disabledReason = null;
-  if (!after || before?.type === after.type) return;
+  // The side that made a replicated row has checked it; together both sides may have made more.
+  if (!after || by.replicated || before?.type === after.type) return;
   const serving = tx.find(extensions, { type: "device", deviceType: after.type }, 1)[0];
   if (!serving && !(USER_DEVICE_TYPES as readonly string[]).includes(after.type)) {
     throw invalidValue("type", "Must be a type that an installed extension serves.");

@@ -19,7 +19,8 @@ const LEGAL_HOLD = "The incident is under legal hold; lift the hold first.";
 export const incidentHooks: ResourceHooks<typeof incidents> = {
   beforeWrite({ op, before, after }, tx, by) {
     if (op === "delete" && before?.legalHold) throw new ConflictError(LEGAL_HOLD, "legalHold");
-    if (op !== "create" || !after) return;
+    // Facts of another appliance are taken as they are; it has checked them.
+    if (op !== "create" || !after || by.replicated) return;
     const plan = after.incidentPlanId ? tx.get(incidentPlans, after.incidentPlanId) : null;
     if (plan && !plan.allowMultipleActiveIncidents && ongoingIncident(tx, plan.id, after.drill)) {
       throw new ConflictError(
@@ -32,7 +33,8 @@ export const incidentHooks: ResourceHooks<typeof incidents> = {
     after.rostering = rosteringOfPlan(plan);
   },
   afterWrite({ op, after }, tx, by) {
-    if (op !== "create" || !after) return;
+    // Its steps and files are replicated by themselves.
+    if (op !== "create" || !after || by.replicated) return;
     const inner = { actor: by.actor, scope: by.scope };
     const { id: incidentId, notificationId } = after;
     const started = { incidentId, notificationId, type: "start-incident" } as const;
@@ -56,7 +58,7 @@ export const incidentHooks: ResourceHooks<typeof incidents> = {
 export function incidentActivityHooks(clock: Clock): ResourceHooks<typeof incidentActivities> {
   return {
     beforeWrite({ op, after }, tx, by) {
-      if (op !== "create" || !after) return;
+      if (op !== "create" || !after || by.replicated) return;
       after.userId ??= by.actor.userId;
       if (after.type === "start-incident" && !isFirstActivity(tx, after.incidentId)) {
         throw invalidValue("type", "Must not be a start step: the incident has already started.");

@@ -51,7 +51,8 @@ export function withIncidentStart(own: ResourceHooks<typeof notifications>): Res
     beforeWrite(change, tx, by) {
       own.beforeWrite?.(change, tx, by);
       const { op, after } = change;
-      if (op !== "create" || !after?.incidentPlanId || after.incidentId || after.draft) return;
+      // The appliance that sends it starts the incident, which is replicated by itself.
+      if (op !== "create" || !after?.incidentPlanId || after.incidentId || after.draft || by.replicated) return;
       const { id: notificationId, incidentPlanId: planId, drill, messageTemplateId } = after;
       after.incidentId = startIncident(tx, { planId, drill, notificationId, messageTemplateId }, by)?.id ?? null;
     },

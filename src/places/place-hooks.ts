@@ -80,8 +80,9 @@ export const buildingHooks: ResourceHooks<typeof buildings> = {
 
 /** A new floor becomes the highest of its building. Serializes zones and parent names if requested. */
 export const floorHooks: ResourceHooks<typeof floors> = {
-  beforeWrite({ op, after }, tx) {
-    if (op !== "create" || !after) return;
+  beforeWrite({ op, after }, tx, by) {
+    // A replicated floor arrives before or after the others of its building, and has its place among them.
+    if (op !== "create" || !after || by.replicated) return;
     const highest = tx.one<{ rank: number | null }>(
       "SELECT max(rank) AS rank FROM floors WHERE building_pk = (SELECT pk FROM buildings WHERE id = ?)",
       after.buildingId,

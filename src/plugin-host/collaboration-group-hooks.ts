@@ -9,10 +9,15 @@ import type { ResourceHooks } from "../store/store.ts";
  * @source docs/decisions/0042-api-contract.md
  */
 export const collaborationGroupHooks: ResourceHooks<typeof collaborationGroups> = {
-  beforeWrite({ op, after }, tx) {
+  beforeWrite({ op, after }, tx, by) {
     if (!after) return;
     const { type, properties } = after;
-    if (op === "create" && tx.find(extensions, { type: "collaboration", deviceType: type }, 1).length === 0) {
+    // A replicated group may arrive before its extension.
+    if (
+      op === "create" &&
+      !by.replicated &&
+      tx.find(extensions, { type: "collaboration", deviceType: type }, 1).length === 0
+    ) {
       throw invalidValue("type", "Must be the deviceType of a collaboration extension.");
     }
     if (properties !== null && (typeof properties !== "object" || Array.isArray(properties))) {

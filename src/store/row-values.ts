@@ -50,7 +50,11 @@ export function createRowValues(tables: Tables, reader: Pick<StoreReader, "one">
     if (differs("createdAt")) values.created_at = row.createdAt;
     if (differs("updatedAt")) values.updated_at = row.updatedAt;
     if (tables.domainColumn(layout)) {
-      if (differs("domainId")) values.domain_pk = row.domainId === null ? null : keyOf("domains", row.domainId, null);
+      if (differs("domainId")) {
+        const home = row.domainId === null ? null : keyOf("domains", row.domainId, null);
+        if (home === null && row.domainId !== null) errors.push(referenceNotFoundError("domainId", row.domainId));
+        values.domain_pk = home;
+      }
       if (differs("alsoIn")) values.also_in = row.alsoIn === null ? null : JSON.stringify(row.alsoIn);
     }
     for (const { field, spec, name, target } of layout.columns) {

@@ -143,13 +143,29 @@ export function createWriter(options: WriterDeps): Writer {
     assertParentChangeable(resource, after, system, by);
     runHook("beforeWrite", resource, null, after, input, by);
     const viewer = referenceViewerFor(by, system, null);
-    const columns = values.columns(layout, after, viewer, null);
+    // A row that refers to itself has no key yet.
+    const own = ownReferences(resource, after);
+    const unlinked: AnyRow =
+      own.length === 0 ? after : { ...after, ...Object.fromEntries(own.map((name) => [name, null])) };
+    const columns = values.columns(layout, unlinked, viewer, null);
     if (!by.replicated) limits.check(layout, after);
-    const { insert, columns: names, links } = statementsOf(layout);
+    const { insert, update: write, columns: names, links } = statementsOf(layout);
     const inOrder = names.map((name) => columns[name] ?? null);
     after.pk = Number(guardUnique(layout, () => insert.run(inOrder, pk)).lastInsertRowid);
+    if (own.length > 0) {
+      const linked = values.columns(layout, after, viewer, unlinked);
+      write(Object.keys(linked)).run(Object.values(linked), after.pk);
+    }
     values.writeLinks(layout, links, { after, before: null }, viewer);
     return after;
+  }
+
+  /** Fields of a row that refer to the row itself. */
+  function ownReferences({ name, fields }: AnyResource, row: AnyRow): string[] {
+    const isOwn = (field: string): boolean => (row as Record<string, unknown>)[field] === row.id;
+    return Object.entries(fields).flatMap(([field, spec]) =>
+      spec.kind === "ref" && spec.to === name && isOwn(field) ? [field] : [],
+    );
   }
 
   function update(resource: AnyResource, id: string, input: object, by: ActorContext, system: object): AnyRow {

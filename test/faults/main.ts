@@ -66,6 +66,10 @@
  * `npm run faults -- hub-nodes [ROUNDS]`: runs two cloud nodes on one PostgreSQL and two appliances in network namespaces under
  * writes, and ROUNDS (6) times kills the leader, restarts the database, or promotes its replica: both appliances have the
  * next write within 10 s, no acknowledged write is lost, no row exists twice. As root, with Debian's postgresql.
+ * `npm run faults -- adopt [ROUNDS] [ROWS] [--seed S]`: ROUNDS (6) appliances with up to ROWS (3) random rows of every resource,
+ * which refer to one another in every declared way, adopt and join clouds while processes are killed. Prints a table of the
+ * rows before and after on both sides: none is lost, and all are equal. With ROUNDS 0 one appliance with ROWS people adopts a
+ * cloud, and the longest turns of both event loops are printed.
  * `npm run faults -- flood [EMERGENCIES] [FLOOD,FLOOD...] [--bug admission-off|lane-off]`: sends EMERGENCIES (20) during each
  * flood: anonymous clients that search, read, hold connections or guess passwords, and a user with read access who sends each of
  * the 30 most expensive requests, over 200 connections. Phones get each emergency within 1 s (p99), the watchdog is fed at least
@@ -93,6 +97,7 @@ import { writtenInputs } from "../fixtures/calendar-inputs.ts";
 import { writeBenchmarkTable } from "../support/benchmark-tables.ts";
 import { readArguments } from "../support/harness-arguments.ts";
 import { timeZoneAliases } from "../support/time-zone-oracle.ts";
+import { adoptAppliances, adoptionTable, adoptManyRows } from "./adopt.ts";
 import { flapAlarms } from "./alarm-flaps.ts";
 import { attackDaemon, attackTable } from "./attack/attack.ts";
 import { backupUnderLoad } from "./backup.ts";
@@ -313,6 +318,17 @@ if (what === undefined) {
     () => measureSoundDuringCatchUp({ rows: Number(rows ?? 10_000), rounds: Number(number ?? 5), faketime }, say),
     ({ emergencies }) => emergencies > 0,
   );
+} else if (what === "adopt" && number === "0") {
+  const figures = await adoptManyRows(Number(rows ?? 100_000), say);
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
+  const turns = [figures.hub, figures.site].map(({ turnMaxMs }) => turnMaxMs);
+  process.exitCode = figures.state === "complete" && Math.max(...turns) <= MAX_TURN_MS ? 0 : 1;
+} else if (what === "adopt") {
+  const plan = { rounds: Number(number ?? 6), seed, rowsPerType: Number(rows ?? 3) };
+  const { types, lost, ...figures } = await adoptAppliances(plan, say);
+  for (const line of lost) say(`LOST: ${line.slice(0, 500)}`);
+  process.stdout.write(`${adoptionTable(types)}\n${JSON.stringify({ ...figures, lost: lost.length })}\n`);
+  process.exitCode = lost.length === 0 && figures.rounds > 0 ? 0 : 1;
 } else if (what === "flood") {
   const floods = rows?.split(",") ?? null;
   const figures = await floodDaemon({ emergencies: Number(number ?? 20), floods, bug: values.bug ?? null }, say);

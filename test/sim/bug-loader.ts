@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
+import { viteImportGlobPlugin } from "rolldown/experimental";
 import type { PlantedBug } from "./planted-bugs.ts";
 import type { runOnMemory } from "./simulation.ts";
 
@@ -27,14 +28,15 @@ export async function buildWithBug(
   root: string,
   entry: string,
 ): Promise<{ module: string; remove(): void }> {
-  const target = resolve(root, bug.file);
+  const targets = [bug, ...(bug.also ?? [])];
   let planted = 0;
   const handler = (code: string, id: string): string | null => {
-    if (id !== target) return null;
+    const target = targets.find(({ file }) => id === resolve(root, file));
+    if (!target) return null;
     let text = code;
-    for (const [found, by] of bug.changes) {
+    for (const [found, by] of target.changes) {
       if (text.split(found).length !== 2)
-        throw new Error(`${bug.name}: "${found}" must occur exactly once in ${bug.file}`);
+        throw new Error(`${bug.name}: "${found}" must occur exactly once in ${target.file}`);
       text = text.replace(found, () => by);
     }
     planted += 1;
@@ -44,15 +46,16 @@ export async function buildWithBug(
     input: resolve(root, entry),
     platform: "node",
     external: [/^[^./]/],
-    plugins: [{ name: "plant", transform: { handler, order: "pre" } }],
+    plugins: [viteImportGlobPlugin(), { name: "plant", transform: { handler, order: "pre" } }],
     logLevel: "silent",
   });
   const folder = mkdtempSync(join(root, "node_modules/.sim-"));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   try {
-    await built.write({ dir: folder, format: "esm", entryFileNames: "world.mjs" });
+    // The folder is removed once the module is loaded, so it has no parts that are loaded later.
+    await built.write({ dir: folder, format: "esm", entryFileNames: "world.mjs", codeSplitting: false });
     await built.close();
-    if (planted !== 1) throw new Error(`${bug.name}: ${bug.file} is not imported by ${entry}`);
+    if (planted !== targets.length) throw new Error(`${bug.name}: a file is not imported by ${entry}`);
   } catch (error) {
     remove();
     throw error;

@@ -12,6 +12,8 @@
  * restored from a backup of the day before.
  * `--malicious`: an appliance sends 400 arbitrary rows per seed to a cloud with the real declarations, checks and hooks. It must
  * gain no access outside its domains and no permission. `--bug NAME|all` opens a hole that it must use within the seeds.
+ * `--first-sync`: an appliance with random rows of every resource adopts or joins an organisation, one run of each per seed; use
+ * `--seeds N`. Both sides must be equal afterwards. `--bug NAME|all` plants a bug that must be found within the seeds.
  * `--all`: the seeds, then all bugs (at most 2000 seeds each), then the catch-up.
  * The last line has the figures. Exit code 1 if an invariant was violated.
  */
@@ -20,6 +22,7 @@ import { availableParallelism } from "node:os";
 import { readArguments } from "../support/harness-arguments.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { type BugHuntResult, huntBugs, requirePostgres, selectBugs } from "./bug-hunt.ts";
+import { runFirstSyncs, selectFirstSyncBugs } from "./first-sync/first-sync-hunt.ts";
 import { AUTHORITY_BUGS, runMaliciousAppliance } from "./malicious-appliance.ts";
 import { runRecoveryScenarios } from "./recovery.ts";
 import { addStatistics, emptyStatistics } from "./run-statistics.ts";
@@ -35,20 +38,22 @@ const { values, positionals } = readArguments("sim", {
   bug: { type: "string" },
   "catch-up": { type: "boolean", default: false },
   malicious: { type: "boolean", default: false },
+  "first-sync": { type: "boolean", default: false },
   all: { type: "boolean", default: false },
 });
 const numbers = [values.seeds, values.first, values.steps, values.workers, values.minutes].map(Number);
 const [seeds, first, steps, workers, minutes] = numbers as [number, number, number, number, number];
-const bugs = values.malicious ? [] : selectBugs(values.all ? "all" : (values.bug ?? ""));
+const bugs = values.malicious || values["first-sync"] ? [] : selectBugs(values.all ? "all" : (values.bug ?? ""));
 const holes = values.malicious ? selectHoles(values.bug) : [];
+const firstSyncBugs = values["first-sync"] ? selectFirstSyncBugs(values.bug) : [];
 if (
   positionals.length > 0 ||
   !numbers.every((number) => Number.isInteger(number) && number > 0) ||
-  (values.bug !== undefined && bugs.length + holes.length === 0) ||
+  (values.bug !== undefined && bugs.length + holes.length + firstSyncBugs.length === 0) ||
   !["memory", "sqlite", "postgres", undefined].includes(values.store)
 ) {
   process.stderr.write(
-    "Usage: npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N] [--minutes M] [--store memory|sqlite|postgres] [--bug NAME|all | --catch-up | --all | --malicious [--bug NAME|all]]\nSee: npm run sim -- --help\n",
+    "Usage: npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N] [--minutes M] [--store memory|sqlite|postgres] [--bug NAME|all | --catch-up | --all | --malicious [--bug NAME|all] | --first-sync [--bug NAME|all]]\nSee: npm run sim -- --help\n",
   );
   process.exit(2);
 }
@@ -67,13 +72,15 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
   );
 const isKept = await (values.malicious
   ? runAttacks()
-  : values.all
-    ? runAll()
-    : values["catch-up"]
-      ? runCatchUp()
-      : values.bug
-        ? hunt()
-        : runSeeds());
+  : values["first-sync"]
+    ? runFirstSyncs({ first, seeds, bugs: firstSyncBugs, minutes }, say)
+    : values.all
+      ? runAll()
+      : values["catch-up"]
+        ? runCatchUp()
+        : values.bug
+          ? hunt()
+          : runSeeds());
 await crew.close();
 await server?.stop();
 process.exitCode = isKept ? 0 : 1;

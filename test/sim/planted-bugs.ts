@@ -5,6 +5,8 @@ export interface PlantedBug {
   file: string;
   /** Each text must occur exactly once and is replaced. */
   changes: readonly (readonly [text: string, by: string])[];
+  /** Other files that it takes. */
+  also?: readonly Pick<PlantedBug, "file" | "changes">[];
   /** Why the bug has no observable effect; such a bug is listed but not hunted. */
   equivalent?: string;
 }
@@ -58,7 +60,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "no-sweep-after-a-snapshot",
     file: "src/sync/site/downstream-feed.ts",
-    changes: [["if ((yield* sweepRemovedRows(link, limits, tallies)) > 0) return yield* saveTallies(tallies.of);", ""]],
+    changes: [
+      [
+        "if ((yield* sweepRemovedRows(link, limits, tallies, journal.types)) > 0) return yield* saveTallies(tallies.of);",
+        "",
+      ],
+    ],
   },
   {
     name: "floor-not-raised",

@@ -9,11 +9,18 @@ import { isReplicated, replicatedBody } from "../protocol/replicated-body.ts";
 import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
 import { withSecretMarks } from "../protocol/secret-marks.ts";
 import { isSiteEditable } from "../protocol/site-edit-permissions.ts";
-import { releaseFromInitialSync } from "../site/initial-sync-report.ts";
-import { recordLocalWrite } from "../site/local-writes.ts";
+import { readInitialSyncReport, releaseFromInitialSync } from "../site/initial-sync-report.ts";
+import { type LocalWrite, recordLocalWrite } from "../site/local-writes.ts";
+import { isInOutbox } from "../site/outbox.ts";
 import { APPLIED_VERSIONS, LOCAL_EDITS } from "../site/tables.ts";
 import type { SqliteProgramRunner } from "../storage/sqlite-program-runner.ts";
-import { getRecord, type RowBody, scanRecords, type TransactionProgram } from "../storage/transaction-program.ts";
+import {
+  getRecord,
+  type RowBody,
+  readProductRow,
+  scanRecords,
+  type TransactionProgram,
+} from "../storage/transaction-program.ts";
 import { markLedgerPending } from "./deferred-ledger-sync.ts";
 import { assertSiteWritable, type IsSuperUser, isSiteLocalUserChange } from "./site-write-check.ts";
 
@@ -96,7 +103,28 @@ export function createSiteChangeRecorder({
     const before = isKnown ? change.before : null;
     if (!(yield* maySync({ ...change, before }, types))) return;
     const of = { actor, at: clock.now(), newId };
+    yield* sendEarlierHistory(change, of);
     yield* recordLocalWrite({ ...change, ...of, before }, types);
+  }
+
+  /**
+   * History of before the link is not sent, but what goes on is: an incident that was begun before goes with its next step,
+   * which would wait for it in the cloud for ever.
+   */
+  function* sendEarlierHistory(
+    { type, after }: Pick<RowChange, "type" | "after">,
+    of: Pick<LocalWrite, "actor" | "at" | "newId">,
+  ): TransactionProgram<void> {
+    if (types.replicationClass(type) !== "D") return;
+    for (const { name, to } of types.references(type)) {
+      const id = after?.[name];
+      if (typeof id !== "string" || types.replicationClass(to) !== "D") continue;
+      const startedAt = (yield* readInitialSyncReport())?.startedAt ?? 0;
+      const row = yield* readProductRow(to, id);
+      if (!row || Number(row.createdAt) > startedAt || (yield* isInOutbox(to, id))) continue;
+      yield* recordLocalWrite({ type: to, id, before: null, after: row, ...of }, types);
+      yield* sendEarlierHistory({ type: to, after: row }, of);
+    }
   }
 }
 

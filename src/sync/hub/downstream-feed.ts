@@ -1,17 +1,19 @@
 import { CallerError } from "../../lib/errors.ts";
-import type {
-  Digest,
-  DownstreamPage,
-  DownstreamRow,
-  EditResult,
-  SnapshotPage,
-  SyncLimits,
+import {
+  type Digest,
+  type DownstreamPage,
+  type DownstreamRow,
+  type EditResult,
+  MAX_REASON_LENGTH,
+  type SnapshotPage,
+  type SyncLimits,
 } from "../protocol/frames.ts";
 import { EMPTY_DIGEST, sumDigests } from "../protocol/row-digests.ts";
 import { getRecord, putRecord, scanRecords, type TransactionProgram } from "../storage/transaction-program.ts";
 import { readFeedHead } from "./publish.ts";
 import {
   DECIDED_EDITS,
+  type DecidedEdit,
   FEED_RECORDS,
   type FeedRecord,
   LATE_RESULTS,
@@ -41,6 +43,8 @@ export interface FeedCursor {
 
 /** Late results per checkpoint. @source docs/decisions/0465-waiting-edits.md */
 const MAX_LATE_RESULTS = 100;
+/** Other results per checkpoint: those of a first sync would exceed a frame. @source docs/decisions/0652-random-first-syncs.md */
+const MAX_RESULTS = 500;
 
 /** How long an unfinished snapshot keeps tombstones. @source docs/decisions/0040-replication.md, Section 3 */
 const SNAPSHOT_HOLD_MS = 3600_000;
@@ -113,19 +117,19 @@ function* readFeedRows(
 export function* readDownstreamPage(
   cursor: FeedCursor,
   limits: SyncLimits,
-): TransactionProgram<(SizedFrame<DownstreamPage> & { lateSentTo?: number | undefined }) | null> {
+): TransactionProgram<(SizedFrame<DownstreamPage> & { lateSentTo?: number | undefined; more?: boolean }) | null> {
   const [{ seq, floor }, link] = [yield* readFeedHead(), yield* requireCurrentLink(cursor)];
   // It reconnects and gets a full resync.
   if (cursor.sentTo < floor)
     throw new CallerError("conflict", "The position is below the floor; a full resync is needed.");
   const { read, bytes, isAll: isMark } = yield* readFeedRows(cursor.sentTo, limits);
-  const decided = link.hotHw;
   const late = isMark
     ? yield* scanRecords(LATE_RESULTS, { where: [link.endpoint], after: cursor.lateSentTo, limit: MAX_LATE_RESULTS })
     : [];
-  const results = isMark
-    ? [...(yield* readEditResults(link, cursor.resultsSentTo, decided)), ...late.map(toEditResult)]
-    : [];
+  const own = isMark ? yield* readEditResults(link, cursor.resultsSentTo) : [];
+  const more = own.length === MAX_RESULTS;
+  const decided = more ? (own.at(-1)?.oseq ?? 0) : link.hotHw;
+  const results = [...own, ...late].map(toEditResult);
   const isOwed = cursor.needsCheckpoint || cursor.needsDigests || results.length > 0;
   if (isMark && cursor.sentTo === seq && !isOwed) return null;
   const known = new Set(cursor.types);
@@ -135,7 +139,7 @@ export function* readDownstreamPage(
   if (!isMark) return { frame: page, bytes };
   const digests = cursor.needsDigests ? { digests: yield* readDigests(link, cursor.types) } : {};
   const mark = { after: cursor.resultsSentTo, decided, results, ...digests };
-  return { frame: { ...page, mark }, bytes, lateSentTo: late.at(-1)?.place };
+  return { frame: { ...page, mark }, bytes, lateSentTo: late.at(-1)?.place, more };
 }
 
 /** Throws CallerError if the connection was replaced by a newer one or by a change of the scopes. */
@@ -145,16 +149,15 @@ export function* requireCurrentLink({ endpoint, sess }: FeedCursor): Transaction
   return link;
 }
 
-function* readEditResults(
-  { endpoint, inc }: LinkRecord,
-  after: number,
-  upTo: number,
-): TransactionProgram<EditResult[]> {
-  const decided = yield* scanRecords(DECIDED_EDITS, { where: [endpoint, inc], after, upTo });
-  return decided.map(toEditResult);
+function* readEditResults({ endpoint, inc, hotHw }: LinkRecord, after: number): TransactionProgram<DecidedEdit[]> {
+  return yield* scanRecords(DECIDED_EDITS, { where: [endpoint, inc], after, upTo: hotHw, limit: MAX_RESULTS });
 }
 
-const toEditResult = ({ uid, result, lost, reason }: EditResult): EditResult => ({ uid, result, lost, reason });
+/** An appliance refuses a frame with a longer reason, and with it all that follows. */
+const toEditResult = ({ uid, result, lost, reason }: EditResult): EditResult => ({
+  ...{ uid, result, lost },
+  reason: reason?.slice(0, MAX_REASON_LENGTH) ?? null,
+});
 
 function* readDigests(link: LinkRecord, types: readonly string[]): TransactionProgram<Record<string, Digest>> {
   const digests: Record<string, Digest> = {};

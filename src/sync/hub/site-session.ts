@@ -139,7 +139,7 @@ export function createSiteSession(deps: SiteSessionDeps): SiteSession {
   async function sendPage({ cursor }: HandshakeResult): Promise<boolean> {
     const read = await store.read(() => readDownstreamPage(cursor, limits));
     if (!read || !isOpen) return false;
-    const { frame: page, bytes, lateSentTo } = read;
+    const { frame: page, bytes, lateSentTo, more } = read;
     cursor.sentTo = page.to;
     // A full page may end at the head of the feed without its checkpoint.
     cursor.needsCheckpoint = !page.mark;
@@ -150,7 +150,7 @@ export function createSiteSession(deps: SiteSessionDeps): SiteSession {
     }
     window.sent(bytes);
     send(page);
-    return !page.mark;
+    return !page.mark || more === true;
   }
 
   async function sendSnapshotPage({ cursor }: HandshakeResult): Promise<boolean> {

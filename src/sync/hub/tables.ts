@@ -104,6 +104,21 @@ export const ADOPTIONS: Collection<Adoption> = defineCollection<Adoption>("hub_a
   upTo: "integer",
 });
 
+/** A user or permission that an appliance brought when it adopted the organisation, and that was refused: it may send it again. */
+export interface RefusedAdoption {
+  endpoint: string;
+  type: string;
+  id: string;
+  /** When it was refused last; epoch ms. */
+  at: number;
+}
+
+export const REFUSED_ADOPTIONS: Collection<RefusedAdoption> = defineCollection<RefusedAdoption>(
+  "hub_refused_adoption",
+  ["endpoint", "type", "id"],
+  { endpoint: "text", type: "text", id: "text", at: "integer" },
+);
+
 /** The domains that an appliance is bound to. Without a record it is bound to the whole organisation. */
 export interface ApplianceDomains {
   endpoint: string;

@@ -9,7 +9,7 @@ import {
   type UpstreamPage,
   type UpstreamRow,
 } from "../protocol/frames.ts";
-import { findMissingReferences, type MissingReference } from "../protocol/missing-references.ts";
+import { findMissingReferences, type MissingReference, withoutReferences } from "../protocol/missing-references.ts";
 import { REMOTE_OVERRIDES } from "../protocol/replicated-body.ts";
 import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
 import { SECRET_MARKS } from "../protocol/secret-marks.ts";
@@ -39,6 +39,7 @@ import {
   LATE_RESULTS,
   LINK_RECORDS,
   type LinkRecord,
+  REFUSED_ADOPTIONS,
   SITE_RECORDS,
   WAITING_EDITS,
   WAITING_ROWS,
@@ -193,12 +194,25 @@ function* writeSiteRow(row: Omit<WaitingRow, "reason">, types: ReplicatedTypes):
   }
   const applied = excess ? "wait" : yield* applyRow(type, id, body);
   if (applied === "done") yield* deleteRecord(WAITING_ROWS, type, id);
-  else
+  else {
+    if (applied === "wait" && !excess) yield* writeIncomplete(row, types);
     yield* putRecord(WAITING_ROWS, {
       ...row,
       reason: applied === "wait" ? yield* explainWait(row, types) : applied.refused,
     });
+  }
   return applied === "done";
+}
+
+/**
+ * A row may refer to one that never leaves its appliance, such as a room of an appliance that has joined. It is shown without
+ * that reference, which follows if the other row arrives.
+ */
+function* writeIncomplete({ type, id, body }: Omit<WaitingRow, "reason">, types: ReplicatedTypes) {
+  if (!body) return;
+  const missing = yield* findMissingReferences({ type, id, body }, types);
+  if (missing.length > 0 && missing.every(({ isOptional }) => isOptional))
+    yield* applyRow(type, id, withoutReferences(body, missing));
 }
 
 function* explainWait(
@@ -267,7 +281,7 @@ function* decideEdit(
   types: ReplicatedTypes,
 ): TransactionProgram<DecidedResult | null> {
   const { type, id, actor, at } = record;
-  const { uid, oseq, endpoint } = origin;
+  const { uid, oseq, endpoint, now } = origin;
   // Only the cloud says which secrets it has.
   const { [SECRET_MARKS]: _, ...set } = record.edit.set;
   const edit = { ...record.edit, set };
@@ -279,12 +293,14 @@ function* decideEdit(
   const refuse = (reason: string) => recordConflict({ uid, result: "refused", lost: ["*"], reason }, shown);
   const isFit = Object.keys({ ...edit.add, ...edit.remove }).every((name) => types.idListFields(type).has(name));
   if (!isFit) return yield* refuse("The edit adds to a field that is not a list.");
-  const isAllowed =
-    cls === "B" ||
-    origin.isAdmitted ||
-    isSiteEditable(type, current, edit) ||
-    (yield* isAdopted(endpoint, oseq, current ? null : edit));
-  if (!isAllowed) return yield* refuse("It can only be changed in the cloud.");
+  const isEditable = cls === "B" || isSiteEditable(type, current, edit);
+  const isAdoption =
+    !isEditable && current === null && (origin.isAdmitted || (yield* isAdopted(record, endpoint, { oseq, now })));
+  if (!isEditable && !isAdoption && !origin.isAdmitted) return yield* refuse("It can only be changed in the cloud.");
+  const refuseAllowed = function* (reason: string): TransactionProgram<DecidedResult> {
+    if (isAdoption) yield* putRecord(REFUSED_ADOPTIONS, { endpoint, type, id, at: now });
+    return yield* refuse(reason);
+  };
   // Those of other appliances do not hold it up.
   const earlier = yield* firstWaitingEdit(type, id, endpoint);
   if (earlier && earlier.uid !== uid) {
@@ -295,7 +311,7 @@ function* decideEdit(
   const { body, lost, result } = mergeEdit(current, edit, cls === "A");
   const isChanged = result !== "gone" && body !== current;
   const excess = isChanged ? yield* judgeOf(endpoint, { type, id, before: current, after: body }) : null;
-  if (excess) return yield* refuse(excess);
+  if (excess) return yield* refuseAllowed(excess);
   if (isChanged) {
     const named = body && (yield* withUniqueName(type, id, body, types));
     yield* requestFiles(HUB_FILE_REQUESTS, filesInBody(named, types.fileFields(type)), { holder: endpoint, rank: 1 });
@@ -304,12 +320,13 @@ function* decideEdit(
     if (applied !== "done") {
       const missing = applied === "wait" && named ? yield* findMissingReferences({ type, id, body: named }, types) : [];
       const awaited = missing[0] && (yield* findDeleted(missing)) === null ? missing[0] : null;
-      if (!awaited) return yield* refuse(refusalReason(applied, missing, edit.op));
+      if (!awaited) return yield* refuseAllowed(refusalReason(applied, missing, edit.op));
       yield* waitFor(`${awaited.to}/${awaited.id}`, referenceReason(awaited), record, origin);
       yield* finishCircle(uid, types, origin.now);
       return null;
     }
   }
+  if (isAdoption) yield* deleteRecord(REFUSED_ADOPTIONS, endpoint, type, id);
   return yield* recordConflict({ uid, result, lost }, shown);
 }
 
@@ -403,6 +420,15 @@ function* findDeleted(missing: readonly MissingReference[]): TransactionProgram<
 const referenceReason = ({ name, to, id }: MissingReference): string =>
   `\`${name}\` refers to ${to}/${id}, which does not exist in the cloud.`;
 
+const MAX_NAMED_REFERENCES = 3;
+
+/** A row may refer to hundreds of missing ones. */
+function listReasons(missing: readonly MissingReference[]): string {
+  const named = missing.slice(0, MAX_NAMED_REFERENCES).map(referenceReason);
+  const more = missing.length - named.length;
+  return [...named, ...(more > 0 ? [`${more} more rows are missing.`] : [])].join(" ");
+}
+
 function refusalReason(
   applied: ApplyResult | undefined,
   missing: readonly MissingReference[],
@@ -410,14 +436,21 @@ function refusalReason(
 ): string {
   if (typeof applied === "object") return applied.refused;
   if (op === "delete") return "Other rows in the cloud still refer to the row.";
-  if (missing.length > 0) return missing.map(referenceReason).join(" ");
+  if (missing.length > 0) return listReasons(missing);
   return "The row conflicts with another row of the cloud, or one of its values is invalid there.";
 }
 
-/** The organisation's first appliance brings its users and permissions, once. */
-function* isAdopted(endpoint: string, oseq: number, made: EditRecord["edit"] | null): TransactionProgram<boolean> {
-  const adoption = made?.op === "create" ? yield* getRecord(ADOPTIONS, endpoint) : null;
-  return adoption?.upTo != null && oseq <= adoption.upTo;
+/** The organisation's first appliance brings its users and permissions, once; those that were refused may come again. */
+function* isAdopted(
+  { type, id, edit }: EditRecord,
+  endpoint: string,
+  { oseq, now }: { oseq: number; now: number },
+): TransactionProgram<boolean> {
+  if (edit.op !== "create") return false;
+  const adoption = yield* getRecord(ADOPTIONS, endpoint);
+  if (adoption?.upTo != null && oseq <= adoption.upTo) return true;
+  const refused = yield* getRecord(REFUSED_ADOPTIONS, endpoint, type, id);
+  return refused !== null && refused.at > now - WAITING_RETENTION_MS;
 }
 
 function* recordConflict(

@@ -339,6 +339,8 @@ function* findAwaitedRow(
 ): TransactionProgram<{ type: string; id: string } | null> {
   const body = (yield* readProductRow(type, id)) ?? {};
   for (const { name, to } of types.references(type)) {
+    // Both sides have these from the beginning.
+    if (types.replicationClass(to) === "local") continue;
     for (const target of [body[name] ?? []].flat()) {
       if (typeof target !== "string" || (to === type && target === id)) continue;
       if (!(yield* getRecord(APPLIED_VERSIONS, to, target))) return { type: to, id: target };

@@ -30,6 +30,7 @@ import {
   alignAdministratorIds,
   alignPeopleIds,
   alignSingletonIds,
+  alignSubscriberIds,
   type EnrolMode,
   type OrganisationBaseline,
 } from "./organisation-baseline.ts";
@@ -79,7 +80,7 @@ interface InitialSyncJob {
   listing?: { kind: number; after: number } | null;
 }
 
-type BaselinePart = Partial<Pick<OrganisationBaseline, "people" | "administrators">>;
+type BaselinePart = Partial<Pick<OrganisationBaseline, "people" | "administrators" | "subscribers">>;
 
 /** Longest transaction. @source docs/decisions/0017-store.md */
 const BATCH_MS = 4;
@@ -122,10 +123,11 @@ export function createInitialSync(deps: InitialSyncDeps): InitialSync {
     return isOver;
   }
 
-  function alignIds(tx: Transaction, { people = [], administrators = [] }: BaselinePart): void {
+  function alignIds(tx: Transaction, { people = [], administrators = [], subscribers = [] }: BaselinePart): void {
     saveSharedIds(tx, alignPeopleIds(tx, people));
-    const known = administrators.filter(([, userId]) => isSharedId(tx, userId));
-    saveSharedIds(tx, alignAdministratorIds(tx, known));
+    const isKnown = ([, userId]: readonly [string, string]): boolean => isSharedId(tx, userId);
+    saveSharedIds(tx, alignAdministratorIds(tx, administrators.filter(isKnown)));
+    saveSharedIds(tx, alignSubscriberIds(tx, (subscribers ?? []).filter(isKnown)));
   }
 
   /** Notes which rows must not be lost, before anything is changed. False: the rows are processed next. */
@@ -345,7 +347,7 @@ function isSharedId(reader: Pick<StoreReader, "one">, id: string): boolean {
   return reader.one("SELECT 1 FROM initial_sync_shared_ids WHERE id = ?", id) !== null;
 }
 
-function splitBaseline({ people, administrators }: OrganisationBaseline): BaselinePart[] {
+function splitBaseline({ people, administrators, subscribers = [] }: OrganisationBaseline): BaselinePart[] {
   const inParts = <T>(lines: readonly T[]): T[][] =>
     Array.from({ length: Math.ceil(lines.length / LINES_PER_PART) }, (_, at) =>
       lines.slice(at * LINES_PER_PART, (at + 1) * LINES_PER_PART),
@@ -353,5 +355,6 @@ function splitBaseline({ people, administrators }: OrganisationBaseline): Baseli
   return [
     ...inParts(people).map((some) => ({ people: some })),
     ...inParts(administrators).map((some) => ({ administrators: some })),
+    ...inParts(subscribers).map((some) => ({ subscribers: some })),
   ];
 }

@@ -1,6 +1,9 @@
 import brandings from "../../resources/branding/brandings.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import domains from "../../resources/domains/domains.ts";
+import { ADMINISTRATION_LIST_ID, administrationSubscriptionId } from "../../resources/lists/administration-list.ts";
+import distributionLists from "../../resources/lists/distribution-lists.ts";
+import subscriptions from "../../resources/people/subscriptions.ts";
 import users from "../../resources/people/users.ts";
 import notificationProfiles from "../../resources/profiles/notification-profiles.ts";
 import securityGroupMembers from "../../resources/security/security-group-members.ts";
@@ -27,6 +30,8 @@ export interface OrganisationBaseline {
   people: readonly (readonly [id: string, email: string])[];
   /** Administrators: ids of the memberships and of the users. */
   administrators: readonly (readonly [id: string, userId: string])[];
+  /** Subscribers of the administration list: ids of the subscriptions and of the users; not sent by earlier releases. */
+  subscribers?: readonly (readonly [id: string, userId: string])[] | undefined;
   /** Rows of the organisation by resource; not sent by earlier releases. */
   counts?: Readonly<Record<string, Digest>> | undefined;
 }
@@ -56,10 +61,17 @@ export function readOrganisationBaseline(reader: StoreReader): OrganisationBasel
      JOIN security_groups g ON g.pk = m.security_group_pk WHERE g.id = ? LIMIT ${MAX_PEOPLE}`,
     Object.fromEntries(only)[securityGroups.name] ?? "",
   );
+  const subscribers = reader.all<{ id: string; user: string }>(
+    `SELECT s.id, u.id AS user FROM subscriptions s JOIN users u ON u.pk = s.user_pk
+     JOIN distribution_lists l ON l.pk = s.distribution_list_pk WHERE l.id = ? LIMIT ${MAX_PEOPLE}`,
+    ADMINISTRATION_LIST_ID,
+  );
+  const fixed = reader.get(distributionLists, ADMINISTRATION_LIST_ID) ? [ADMINISTRATION_LIST_ID] : [];
   return {
+    subscribers: subscribers.map(({ id, user }) => [id, user]),
     administrators: administrators.map(({ id, user }) => [id, user]),
     only: Object.fromEntries(only),
-    shared: reader.find(extensions, {}).map(({ id }) => id),
+    shared: [...reader.find(extensions, {}).map(({ id }) => id), ...fixed],
     people: people.map(({ id, email }) => [id, email]),
   };
 }
@@ -88,6 +100,7 @@ export function alignPeopleIds(tx: Transaction, people: OrganisationBaseline["pe
     const own = tx.one<{ id: string }>("SELECT id FROM users WHERE email = ? COLLATE NOCASE", email);
     if (!own) return [];
     changeId(tx, users, own.id, id);
+    changeId(tx, subscriptions, administrationSubscriptionId(own.id), administrationSubscriptionId(id));
     return [id];
   });
 }
@@ -102,6 +115,19 @@ export function alignAdministratorIds(
     const own = group && tx.find(securityGroupMembers, { securityGroupId: group.id, userId }, 1)[0];
     if (!own) return [];
     changeId(tx, securityGroupMembers, own.id, id);
+    return [id];
+  });
+}
+
+/** The same for their subscriptions to the administration list. */
+export function alignSubscriberIds(
+  tx: Transaction,
+  subscribers: NonNullable<OrganisationBaseline["subscribers"]>,
+): string[] {
+  return subscribers.flatMap(([id, userId]) => {
+    const own = tx.find(subscriptions, { distributionListId: ADMINISTRATION_LIST_ID, userId }, 1)[0];
+    if (!own) return [];
+    changeId(tx, subscriptions, own.id, id);
     return [id];
   });
 }

@@ -302,6 +302,7 @@ const enrolment = z.object({
       ground: z.object({
         ...{ only: z.record(z.string(), name), shared: z.array(name), people: pairs },
         administrators: z.array(z.tuple([name, name])),
+        subscribers: z.array(z.tuple([name, name])).optional(),
         counts: z.record(z.string(), digest).optional(),
       }),
     })

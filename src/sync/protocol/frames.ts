@@ -69,6 +69,9 @@ export interface SyncWelcome {
   credit: Credit;
 }
 
+/** Longest reason of a result, in characters. */
+export const MAX_REASON_LENGTH = 1_000;
+
 /** Decision on one edit. `lost` names the fields in which the cloud kept its value. */
 export interface EditResult {
   uid: string;

@@ -12,6 +12,7 @@ export function productReplicatedTypes(catalogue: Catalogue): ReplicatedTypes {
   const types = readReplicatedTypes(catalogue);
   return {
     ...types,
+    cloudOwned: types.cloudOwned.filter((type) => !LOCAL_TYPES.has(type)),
     siteState: types.siteState.filter((type) => !LOCAL_TYPES.has(type)),
     replicationClass: (type) => (LOCAL_TYPES.has(type) ? "local" : types.replicationClass(type)),
   };

@@ -172,7 +172,7 @@ export function* applyBatch(journal: ActivityContext, limits: SyncLimits): Trans
   let staged = yield* scanRecords(STAGED_ROWS, { by: "turn", limit, ...(isResync ? { upTo: SWEEP_ORDER_LIMIT } : {}) });
   const isSweepDue = isResync && staged.length === 0;
   if (isSweepDue) {
-    if ((yield* sweepRemovedRows(link, limits, tallies)) > 0) return yield* saveTallies(tallies.of);
+    if ((yield* sweepRemovedRows(link, limits, tallies, journal.types)) > 0) return yield* saveTallies(tallies.of);
     staged = yield* scanRecords(STAGED_ROWS, { by: "turn", limit });
   }
   for (const run of yield* groupIntoRuns(staged)) {
@@ -296,7 +296,12 @@ function needsTemporaryName({ waits, gone }: StagedRow): boolean {
 }
 
 /** After a snapshot: deletes rows that the cloud no longer has. Returns their number. */
-function* sweepRemovedRows(link: SyncState, limits: SyncLimits, tallies: { of: Tallies }): TransactionProgram<number> {
+function* sweepRemovedRows(
+  link: SyncState,
+  limits: SyncLimits,
+  tallies: { of: Tallies },
+  types: ReplicatedTypes,
+): TransactionProgram<number> {
   const left = yield* scanRecords(APPLIED_VERSIONS, {
     by: "sweep",
     where: [link.snapshotGeneration],
@@ -305,6 +310,11 @@ function* sweepRemovedRows(link: SyncState, limits: SyncLimits, tallies: { of: T
   });
   for (const row of left) {
     const { type, id, seq } = row;
+    // Earlier releases got such rows from the cloud, as those of alarms. They are this side's now.
+    if (!types.cloudOwned.includes(type)) {
+      yield* deleteRecord(APPLIED_VERSIONS, type, id);
+      continue;
+    }
     // Its staged version is applied after the sweep.
     if (yield* getRecord(STAGED_ROWS, type, id)) {
       yield* putRecord(APPLIED_VERSIONS, { ...row, snapshotGeneration: link.snapshotGeneration + 1 });

@@ -50,6 +50,11 @@ export function* enqueue(lane: UpstreamFeed, record: OutboxEntry): TransactionPr
   return sequence;
 }
 
+/** Whether a version of the row was queued, and may have been sent already. */
+export function* isInOutbox(type: string, id: string): TransactionProgram<boolean> {
+  return (yield* scanRecords(OUTBOX, { by: "row", where: ["bulk", type, id, 1], limit: 1 })).length > 0;
+}
+
 function estimateBytes(body: RowBody | null): number {
   return 100 + (body ? JSON.stringify(body).length : 0);
 }

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { acknowledgeAlarm } from "../../../src/alarms/acknowledgement.ts";
-import { ADMINISTRATION_LIST_ID } from "../../../src/alarms/administration-list.ts";
 import { asGiven } from "../../../src/lib/sentences/sentences.ts";
 import type { HealthReason } from "../../../src/ops/health/health.ts";
 import alarmActions from "../../../src/resources/alarms/alarm-actions.ts";
@@ -8,6 +7,7 @@ import alarmMutes from "../../../src/resources/alarms/alarm-mutes.ts";
 import { ALARM_IDS } from "../../../src/resources/alarms/alarm-types.ts";
 import alarms from "../../../src/resources/alarms/alarms.ts";
 import devices from "../../../src/resources/devices/devices.ts";
+import { ADMINISTRATION_LIST_ID } from "../../../src/resources/lists/administration-list.ts";
 import loadDefinitions from "../../../src/resources/loads/load-definitions.ts";
 import loadRuns from "../../../src/resources/loads/load-runs.ts";
 import messageTemplates from "../../../src/resources/messages/message-templates.ts";

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { createCatalogue } from "../../../src/schema/catalogue.ts";
-import { json, text } from "../../../src/schema/field.ts";
+import { json, ref, text } from "../../../src/schema/field.ts";
 import { defineResource } from "../../../src/schema/resource.ts";
 import { setSiteScopes } from "../../../src/sync/hub/handshake.ts";
 import { initializeFeed, publishRows } from "../../../src/sync/hub/publish.ts";
@@ -23,6 +23,11 @@ const resource = (name: string, replicate: "A" | "C" | "D", fields: readonly str
 const CATALOGUE = createCatalogue([
   resource("users", "A", ["name", "source", "passwordHash"]),
   resource("security-group-members", "A", ["userId"]),
+  defineResource({
+    ...{ name: "user-permissions", replicate: "A", doc: "Rows.", paths: [{ at: "user-permissions" }] },
+    ...{ idParam: "rowId", scope: "organisation" },
+    fields: { userId: ref("Whose it is.", "users", { required: true, onDelete: "cascade" }) },
+  }),
   resource("devices", "C", ["endpointId"]),
   resource("notifications", "D", ["initiatingEndpointId"]),
   resource("endpoint-activities", "D", ["endpointId", "state"]),
@@ -81,6 +86,20 @@ it("accepts everything that the organisation's first appliance adopts, up to its
   expect(edit("security-group-members", "m2", { op: "create", set: { userId: "u" } })).toBe("merged");
   expect(cloud.perform(() => getRecord(ADOPTIONS, "own"))).toBeNull();
   expect(edit("security-group-members", "m3", { op: "create", set: { userId: "u" } })).toBe("refused");
+});
+
+it("accepts a refused row of the adoption again, once the cause is mended, and no other", () => {
+  cloud.perform(() => putRecord(ADOPTIONS, { endpoint: "own", upTo: 1 }));
+  make("users", "boss", { name: "Boss" });
+  cloud.perform(() => publishRows([{ type: "users", id: "boss", body: null, scope: null, at: 0 }], TYPES));
+  const bring = (id: string) => edit("user-permissions", id, { op: "create", set: { id, userId: "boss" } });
+  expect(bring("p1")).toBe("refused");
+  expect(bring("p2")).toBe("refused");
+  make("users", "boss", { name: "Boss" });
+  expect(bring("p2")).toBe("refused");
+  expect(bring("p1")).toBe("merged");
+  cloud.perform(() => publishRows([{ type: "user-permissions", id: "p1", body: null, scope: null, at: 0 }], TYPES));
+  expect(bring("p1")).toBe("refused");
 });
 
 it("accepts only rows about the reporting appliance", () => {
