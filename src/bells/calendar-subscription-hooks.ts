@@ -7,6 +7,13 @@ import { assertSchedulesEditable, releaseSchedule } from "./calendar-subscriptio
 /** Validates the address; only people who may change the schedules may let a calendar change them. */
 export function calendarSubscriptionHooks(policy: SsrfGuard): ResourceHooks<typeof calendarSubscriptions> {
   return {
+    present: (rows, { sentences }) =>
+      rows.map(({ rejected }) => ({
+        rejected: (rejected as { message: string }[]).map((event) => ({
+          ...event,
+          messageSentence: sentences.read(event.message),
+        })),
+      })),
     async prepare(input) {
       if (typeof input.url === "string") input.url = await checkedUrl(input.url, policy);
     },

@@ -47,9 +47,9 @@ const DISABLED_REASON = "disabled";
 const PROBE_LIMITS: PendingRequestLimits<ProbeResult> = {
   timeoutMs: 10_000,
   maxPending: 1_000,
-  timedOut: { proof: null, reason: "No response within 10 s." },
-  dropped: { proof: null, reason: "The plugin is not running." },
-  overloaded: { proof: null, reason: "Too many tests are running." },
+  timedOut: { proof: null, reason: sentence("test.late", { seconds: 10 }) },
+  dropped: { proof: null, reason: sentence("filter.not-running") },
+  overloaded: { proof: null, reason: sentence("test.overloaded") },
 };
 
 /** Status of a plugin as shown in its extension row. */

@@ -1,4 +1,5 @@
 import { CallerError, type ErrorType, type FieldError, UpstreamError } from "../../../lib/errors.ts";
+import type { SentenceOfApi } from "../i18n/translator.ts";
 import { type RouteFor, type RouteParams, type RouteQuery, routeUrl } from "./routes.ts";
 
 /** A page of a list. */
@@ -150,6 +151,8 @@ export interface JsonSchema {
   maxLength?: number;
   readOnly?: boolean;
   writeOnly?: boolean;
+  /** Code and parameters of the description. */
+  "x-description-sentence"?: SentenceOfApi;
   "x-presets"?: readonly { title: string; value: object }[];
 }
 
