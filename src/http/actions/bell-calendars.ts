@@ -11,6 +11,7 @@ import {
 } from "../../bells/calendar-feeds.ts";
 import { CallerError, invalidValue, notFound } from "../../lib/errors.ts";
 import { isUuid } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import feeds from "../../resources/bells/bell-schedule-feeds.ts";
 import bellSchedules from "../../resources/bells/bell-schedules.ts";
 import ringLists from "../../resources/bells/ring-lists.ts";
@@ -128,7 +129,7 @@ function ringListIn({ query, deps, by }: ApiRequest): string | null {
   const id = textParameter(query, "ringListId");
   if (id === null || id === "") return null;
   if (!isUuid(id) || !deps.store.get(ringLists, id, by.scope)) {
-    throw invalidValue("ringListId", `Not found: ${id}.`);
+    throw invalidValue("ringListId", sentence("field.not-found-id", { id }));
   }
   return id.toLowerCase();
 }

@@ -1,5 +1,6 @@
 import type { LinkOverview } from "../../cloud-link/link-admin-service.ts";
 import { invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { sentenceField } from "../../resources/sentence-field.ts";
 import { boolean, computed, type Field, integer, option, text, timestamp, uuid } from "../../schema/field.ts";
 import type { InitialSyncDifference, InitialSyncReport } from "../../sync/site/initial-sync-report.ts";
@@ -165,7 +166,7 @@ export const linkActions: readonly Action[] = [
         mode: "adopt" | "join" | null;
         authority: string | null;
       };
-      if (!URL.canParse(hub)) throw invalidValue("hub", "Must be an http or https URL.");
+      if (!URL.canParse(hub)) throw invalidValue("hub", sentence("field.must-be-an-http-or-https-url"));
       const resolved = await deps.ssrfGuard.resolveAllowed(new URL(hub).hostname);
       const how = { mode: mode ?? "join", authority: authority ?? null } as const;
       const { endpoint } = await deps.link.enrol({ hub, code, ...how, resolved });

@@ -350,14 +350,16 @@ interface ErrorBody {
   type: ErrorType;
   message: string;
   errors?: FieldError[];
+  sentence?: SentenceOfApi;
   dependents?: Dependent[];
 }
 
 async function errorKeyOf(response: Response, right: string): Promise<CallerError | UpstreamError> {
   try {
     const body = (await response.json()) as ErrorBody;
-    const { dependents } = body;
-    return new CallerError(body.type, body.message, body.errors ?? [], { right, ...(dependents && { dependents }) });
+    const { dependents, sentence } = body;
+    const context = { right, ...(dependents && { dependents }), ...(sentence && { sentence }) };
+    return new CallerError(body.type, body.message, body.errors ?? [], context);
   } catch (error) {
     if (response.status === 401) return new CallerError("unauthorized", "");
     if (response.status === 429) return new CallerError("too-many-requests", "");
