@@ -16,7 +16,6 @@ import { deviceGroupHooks } from "../devices/device-group-hooks.ts";
 import { deviceHooks } from "../devices/device-hooks.ts";
 import { failoverPairHooks } from "../devices/failover-pair-hooks.ts";
 import { userDeviceHooks } from "../devices/user-device-hooks.ts";
-import { sentenceAt } from "../http/sentence-members.ts";
 import { bulkUploadHooks, bulkUploadLogHooks } from "../importers/bulk-upload-hooks.ts";
 import { loadDefinitionHooks } from "../importers/load-definition-hooks.ts";
 import { incidentActivityHooks, incidentHooks } from "../incidents/incident-hooks.ts";
@@ -65,7 +64,6 @@ import confirmationRequests from "../resources/confirmations/confirmation-reques
 import dynamicReplies from "../resources/confirmations/dynamic-replies.ts";
 import escalationRules from "../resources/confirmations/escalation-rules.ts";
 import activationGroups from "../resources/devices/activation-groups.ts";
-import applianceUpgradeTurns from "../resources/devices/appliance-upgrade-turns.ts";
 import applianceUpgrades from "../resources/devices/appliance-upgrades.ts";
 import deviceGroups from "../resources/devices/device-groups.ts";
 import devices from "../resources/devices/devices.ts";
@@ -81,12 +79,10 @@ import incidents from "../resources/incidents/incidents.ts";
 import callAwareCallRedirects from "../resources/inputs/call-aware-call-redirects.ts";
 import callAwareRoutingRequests from "../resources/inputs/call-aware-routing-requests.ts";
 import dialcastDialingConfigurations from "../resources/inputs/dialcast-dialing-configurations.ts";
-import inputs from "../resources/inputs/inputs.ts";
 import m2mInputs from "../resources/inputs/m2m-inputs.ts";
 import distributionListScimGroups from "../resources/lists/distribution-list-scim-groups.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import loadDefinitions from "../resources/loads/load-definitions.ts";
-import loadRuns from "../resources/loads/load-runs.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import optOuts from "../resources/messages/opt-outs.ts";
 import deliveries from "../resources/notifications/deliveries.ts";
@@ -109,7 +105,6 @@ import identityProviders from "../resources/security/identity-providers.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
 import bulkUploadLogs from "../resources/uploads/bulk-upload-logs.ts";
 import bulkUploads from "../resources/uploads/bulk-uploads.ts";
-import triggerDeliveries from "../resources/webhooks/trigger-deliveries.ts";
 import triggers from "../resources/webhooks/triggers.ts";
 import { applianceUpgradeHooks } from "../rollout/upgrade-hooks.ts";
 import { scenarioHooks } from "../scenarios/scenario-hooks.ts";
@@ -209,9 +204,6 @@ export function bindHooks(deps: HookDeps): Record<string, ResourceHooks> {
     bind(incidents, incidentHooks),
     bind(incidentResources, incidentResourceHooks(incidentResources)),
     bind(incidentActivities, incidentActivityHooks(clock)),
-    ...[applianceUpgradeTurns, inputs, loadRuns, triggerDeliveries].map((resource) =>
-      bind(resource as AnyResource, {}),
-    ),
   ]);
 }
 
@@ -222,32 +214,11 @@ function bind<R extends AnyResource>(resource: R, hooks: ResourceHooks<R>): Boun
 
 function hooksByResource(bound: readonly BoundHooks[]): Record<string, ResourceHooks> {
   const byName: Record<string, ResourceHooks> = {};
-  for (const [{ name, fields }, hooks] of bound.map(withSentences)) {
+  for (const [{ name, fields }, hooks] of bound) {
     if (name in byName) throw new BugError("Hooks are already bound to this resource.", { resource: name });
     byName[name] = fields.syncId?.kind === "computed" ? withSyncIds(name, hooks) : hooks;
   }
   return byName;
-}
-
-/** Fills the sentences that a resource declares beside its texts. */
-function withSentences([resource, hooks]: BoundHooks): BoundHooks {
-  const sentenceFields = Object.entries(resource.fields).flatMap(([name, field]) =>
-    field.kind === "computed" && field.sentenceOf !== undefined ? [[name, field.sentenceOf] as const] : [],
-  );
-  if (sentenceFields.length === 0) return [resource, hooks];
-  return [
-    resource,
-    {
-      ...hooks,
-      present(rows, context) {
-        const presented = hooks.present?.(rows, context) ?? [];
-        return rows.map((row, at) => ({
-          ...presented[at],
-          ...Object.fromEntries(sentenceFields.map(([name, of]) => [name, sentenceAt(row, of, context.sentences)])),
-        }));
-      },
-    },
-  ];
 }
 
 /** Adds the sync id: rows with equal sync ids are equal on both sides of a link. */
