@@ -1,13 +1,14 @@
 import { integer, secret, text } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 /** Configuration of the android-push plugin. */
 export default {
-  serviceAccount: secret("Service account key of the app's project: the content of the downloaded JSON file.", {
+  serviceAccount: secret(sentence("config.service-account"), {
     max: 16_384,
   }),
-  address: text("Base URL of the push service.", {
+  address: text(sentence("config.address"), {
     max: 250,
     default: "https://fcm.googleapis.com",
   }),
-  atOnce: integer("Maximum number of concurrent requests.", { min: 1, max: 200, default: 40 }),
+  atOnce: integer(sentence("config.at-once"), { min: 1, max: 200, default: 40 }),
 };

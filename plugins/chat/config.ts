@@ -1,9 +1,10 @@
 import { option, secret } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 /** Configuration of the chat plugin. */
 export default {
-  webhooks: secret("Webhook URL of each channel, one line name=https://… each. Anyone who knows the URL can post.", {
+  webhooks: secret(sentence("config.webhooks"), {
     max: 65_536,
   }),
-  language: option("Language of the texts added to messages.", ["en", "de"], { default: "en" }),
+  language: option(sentence("config.language"), ["en", "de"], { default: "en" }),
 };

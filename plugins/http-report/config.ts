@@ -1,10 +1,8 @@
 import { json, secret } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 /** Configuration of the http-report plugin. */
 export default {
-  reports: json(
-    'Reports: a list of {"key", "name", "url", "columns"} with "description" and "parameters", a list of {"name", "description", "required"}.',
-    { default: [] },
-  ),
-  secret: secret("Sent to the services as a bearer token. Default: none.", { max: 1_000, boundTo: ["reports.url"] }),
+  reports: json(sentence("config.reports"), { default: [] }),
+  secret: secret(sentence("config.secret"), { max: 1_000, boundTo: ["reports.url"] }),
 };

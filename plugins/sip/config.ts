@@ -1,47 +1,27 @@
 import { boolean, integer, option, secret, text } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 /** Configuration of the sip plugin. */
 export default {
-  port: integer("SIP port for UDP and TCP; 0 lets the system choose.", { min: 0, max: 65_535, default: 5_060 }),
-  tlsPort: integer("SIP port for TLS, opened if a certificate is set.", { min: 0, max: 65_535, default: 5_061 }),
-  tlsCertificate: text("Server certificate with its chain in PEM, which enables TLS.", { max: 65_536 }),
-  tlsKey: secret("Private key of the server certificate in PEM.", { max: 16_384 }),
-  certificateAuthority: text("CA certificate of servers and devices in PEM. Default: the system's CAs.", {
+  port: integer(sentence("config.port"), { min: 0, max: 65_535, default: 5_060 }),
+  tlsPort: integer(sentence("config.tls-port"), { min: 0, max: 65_535, default: 5_061 }),
+  tlsCertificate: text(sentence("config.tls-certificate"), { max: 65_536 }),
+  tlsKey: secret(sentence("config.tls-key"), { max: 16_384 }),
+  certificateAuthority: text(sentence("config.certificate-authority"), {
     max: 65_536,
   }),
-  address: text(
-    "Own IPv4 address that devices can reach, or the name of the network interface that has it, such as the one of a " +
-      "voice VLAN. Default: from the system's routes.",
-    { max: 15 },
-  ),
-  firstMediaPort: integer("First RTP port.", { min: 1_024, max: 65_534, default: 16_384 }),
-  lastMediaPort: integer("Last RTP port. Each call uses two ports.", { min: 1_025, max: 65_535, default: 20_479 }),
-  callsPerSecond: integer("Maximum number of calls started per second.", { min: 1, max: 1_000, default: 200 }),
-  callerName: text("Caller name on displays for messages without text.", { min: 1, max: 60, default: "Carillon" }),
-  srtp: option(
-    "Audio encryption (SRTP) in calls over TLS: off, if the device supports it, or required.",
-    ["off", "offer", "require"],
-    { default: "offer" },
-  ),
-  user: text(
-    "User name for devices and servers that require authentication. A registered device uses its own account.",
-    { max: 128 },
-  ),
-  password: secret("Password of this user.", { boundTo: ["user"] }),
-  realm: text("Digest realm of the registrar.", { min: 1, max: 64, without: '"', default: "carillon" }),
-  digest: option(
-    "Digest algorithm of registrations. Many devices support only MD5 and fail if both are offered.",
-    ["MD5", "SHA-256", "both"],
-    {
-      default: "MD5",
-    },
-  ),
-  digestWithoutQop: boolean(
-    "Accept registrations of old devices that authenticate without qop (RFC 2069). Each challenge is then valid once.",
-    { default: false },
-  ),
-  accounts: secret(
-    "Accounts of devices that may register, one per line: `name:password` for a speaker, `phone name:password` for a phone.",
-    { max: 262_144 },
-  ),
+  address: text(sentence("config.address"), { max: 15 }),
+  firstMediaPort: integer(sentence("config.first-media-port"), { min: 1_024, max: 65_534, default: 16_384 }),
+  lastMediaPort: integer(sentence("config.last-media-port"), { min: 1_025, max: 65_535, default: 20_479 }),
+  callsPerSecond: integer(sentence("config.calls-per-second"), { min: 1, max: 1_000, default: 200 }),
+  callerName: text(sentence("config.caller-name"), { min: 1, max: 60, default: "Carillon" }),
+  srtp: option(sentence("config.srtp"), ["off", "offer", "require"], { default: "offer" }),
+  user: text(sentence("config.user"), { max: 128 }),
+  password: secret(sentence("config.password"), { boundTo: ["user"] }),
+  realm: text(sentence("config.realm"), { min: 1, max: 64, without: '"', default: "carillon" }),
+  digest: option(sentence("config.digest"), ["MD5", "SHA-256", "both"], {
+    default: "MD5",
+  }),
+  digestWithoutQop: boolean(sentence("config.digest-without-qop"), { default: false }),
+  accounts: secret(sentence("config.accounts"), { max: 262_144 }),
 };

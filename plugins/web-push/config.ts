@@ -1,9 +1,10 @@
 import { integer, text } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 /** Configuration of the web-push plugin. */
 export default {
-  contact: text("Contact for the push services: `mailto:it@example.org` or an https URL.", {
+  contact: text(sentence("config.contact"), {
     max: 250,
   }),
-  atOnce: integer("Maximum number of concurrent requests per push service.", { min: 1, max: 200, default: 40 }),
+  atOnce: integer(sentence("config.at-once"), { min: 1, max: 200, default: 40 }),
 };

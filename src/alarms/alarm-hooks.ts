@@ -1,5 +1,6 @@
 import { invalidValue } from "../lib/errors.ts";
 import { isUuid, newId } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { ALARM_IDS, ALARM_THRESHOLDS, ALARM_TYPES, type AlarmType } from "../resources/alarms/alarm-types.ts";
 import alarms from "../resources/alarms/alarms.ts";
 import { ADMINISTRATION_LIST_ID } from "../resources/lists/administration-list.ts";
@@ -48,16 +49,18 @@ export const alarmHooks: ResourceHooks<typeof alarms> = {
 
 function parseThresholds({ id, type, alarmThresholds }: Alarm, reader: StoreReader): AlarmThreshold[] {
   const given = alarmThresholds ?? [];
-  if (!Array.isArray(given)) throw invalidValue(FIELD, "Must be a list.");
+  if (!Array.isArray(given)) throw invalidValue(FIELD, sentence("field.must-be-a-list"));
   const max = type === null ? undefined : ALARM_THRESHOLDS[type]?.max;
   if (max === undefined && given.length > 0) {
     const types = Object.keys(ALARM_THRESHOLDS).join(", ");
-    throw invalidValue(FIELD, `Thresholds are only allowed for the alarms ${types}.`);
+    throw invalidValue(FIELD, sentence("field.thresholds-are-only-allowed-for-the-alarms-types", { types }));
   }
-  if (given.length > MAX_THRESHOLDS) throw invalidValue(FIELD, `Must have at most ${MAX_THRESHOLDS} items.`);
+  if (given.length > MAX_THRESHOLDS)
+    throw invalidValue(FIELD, sentence("field.must-have-at-most-limit-items", { limit: MAX_THRESHOLDS }));
   const thresholds = given.map((each, at) => parseThreshold(each, { id, max: max ?? 0 }, `${FIELD}[${at}]`, reader));
   const endpoints = new Set(thresholds.map(({ endpointId }) => endpointId));
-  if (endpoints.size < thresholds.length) throw invalidValue(FIELD, "Must have at most one threshold per appliance.");
+  if (endpoints.size < thresholds.length)
+    throw invalidValue(FIELD, sentence("field.must-have-at-most-one-threshold-per-appliance"));
   return thresholds;
 }
 
@@ -67,17 +70,18 @@ function parseThreshold(
   field: string,
   reader: StoreReader,
 ): AlarmThreshold {
-  if (typeof given !== "object" || given === null) throw invalidValue(field, "Must be an object.");
+  if (typeof given !== "object" || given === null) throw invalidValue(field, sentence("field.must-be-an-object"));
   const { id, endpointId, threshold, alarmId: named } = given as Record<string, unknown>;
-  if (id !== undefined && id !== null && !isUuid(id)) throw invalidValue(`${field}.id`, "Must be a UUID.");
+  if (id !== undefined && id !== null && !isUuid(id))
+    throw invalidValue(`${field}.id`, sentence("field.must-be-a-uuid"));
   if (typeof named === "string" && named.toLowerCase() !== alarmId) {
     throw invalidValue(`${field}.alarmId`, "Must be the id of this alarm.");
   }
   const isKnown = isUuid(endpointId) && reader.one("SELECT 1 FROM endpoints WHERE id = ?", endpointId.toLowerCase());
-  if (!isKnown) throw invalidValue(`${field}.endpointId`, "No appliance with this id was found.");
+  if (!isKnown) throw invalidValue(`${field}.endpointId`, sentence("field.no-appliance-with-this-id-was-found"));
   const digits = String(threshold ?? "").trim();
   if (!/^\d{1,7}$/.test(digits) || Number(digits) > max) {
-    throw invalidValue(`${field}.threshold`, `Must be a whole number between 0 and ${max}.`);
+    throw invalidValue(`${field}.threshold`, sentence("field.must-be-a-whole-number-between-0-and-max", { max }));
   }
   return {
     id: isUuid(id) ? id.toLowerCase() : newId(),

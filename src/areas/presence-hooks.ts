@@ -1,6 +1,7 @@
 import { areaIdsOfDevices } from "../devices/area-presence.ts";
 import type { Clock } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import areasOfInterest from "../resources/areas/areas-of-interest.ts";
 import type userDevices from "../resources/people/user-devices.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -52,7 +53,10 @@ function validateAreas({ before, after }: RowMutation<typeof userDevices>, tx: T
   const known = presence.areaOfInterestIds.filter((id) => isArea(tx, id));
   const unknownId = presence.areaOfInterestIds.find((id) => !known.includes(id) && !kept.has(id));
   if (unknownId !== undefined)
-    throw invalidValue("presence.areaOfInterestIds", `No area of interest with the id ${unknownId} was found.`);
+    throw invalidValue(
+      "presence.areaOfInterestIds",
+      sentence("field.no-area-of-interest-with-the-id-id-was-found", { id: unknownId }),
+    );
   presence.areaOfInterestIds = [...new Set(known)];
 }
 

@@ -7,6 +7,7 @@ import {
   requiredValue,
   TooManyRequestsError,
 } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -252,7 +253,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
   ): Promise<string> {
     if (newPassword === null || newPassword === "") throw requiredValue("newPassword");
     if (newPassword.normalize("NFC") === password.normalize("NFC")) {
-      throw invalidValue("newPassword", "Must be different from the current password.", {
+      throw invalidValue("newPassword", sentence("field.must-be-different-from-the-current-password"), {
         code: "password-unchanged",
         params: {},
       });
@@ -315,7 +316,10 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     const kind = await store.write((tx) => redeemSecondFactorCode(tx, user.id, code, by, options));
     if (kind === null) {
       await auditFailedLogin(user, by.actor.address, "The code of the second factor was wrong.");
-      throw invalidValue("code", "Must be the current code of the authenticator app, or an unused recovery code.");
+      throw invalidValue(
+        "code",
+        sentence("field.must-be-the-current-code-of-the-authenticator-app-or-an-unused-recovery-code"),
+      );
     }
     throttle.succeedCode(key);
     return kind;
@@ -335,7 +339,10 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     );
     if (!(await passkeys.verify({ act, userId: user.id }, proof, () => by))) {
       await auditFailedLogin(user, by.actor.address, "The signature of the passkey was wrong.");
-      throw invalidValue("passkey", "Must be the answer of one of your passkeys to the last options. Try again.");
+      throw invalidValue(
+        "passkey",
+        sentence("field.must-be-the-answer-of-one-of-your-passkeys-to-the-last-options-try"),
+      );
     }
     throttle.succeedCode(key);
     return "passkey";
@@ -496,7 +503,7 @@ type User = RowOf<typeof users>;
 function rethrowOnField(field: string): (error: unknown) => never {
   return (error) => {
     throw error instanceof CallerError && error.type === "unauthorized"
-      ? invalidValue(field, "Must be the current password.", { code: "password-wrong", params: {} })
+      ? invalidValue(field, sentence("field.must-be-the-current-password"), { code: "password-wrong", params: {} })
       : error;
   };
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { type CallerError, invalidValue, requiredValue, UpstreamError } from "../lib/errors.ts";
 import { createIdleWorker } from "../lib/idle-worker.ts";
 import { createSemaphore } from "../lib/semaphore.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import { findContainedName, type PasswordNames, wordsOfNames } from "./password-names.ts";
 import type { PasswordPattern, PasswordStrength, PasswordStrengthRequest } from "./password-strength.ts";
@@ -56,10 +57,14 @@ export function createNewPasswords(clock: Clock, minLength: number, spawn: () =>
           params: { min: minLength },
         });
       if (length > PASSWORD_MAX_LENGTH)
-        throw invalidValue(field, `Must have at most ${PASSWORD_MAX_LENGTH} characters.`, {
-          code: "password-too-long",
-          params: { max: PASSWORD_MAX_LENGTH },
-        });
+        throw invalidValue(
+          field,
+          sentence("field.must-have-at-most-limit-characters", { limit: PASSWORD_MAX_LENGTH }),
+          {
+            code: "password-too-long",
+            params: { max: PASSWORD_MAX_LENGTH },
+          },
+        );
       const contained = findContainedName(text, names);
       if (contained) throw containedNameError(field, contained);
       const strength = await worker.request({ password: text, names: wordsOfNames(names) });

@@ -6,6 +6,7 @@ import type {
 } from "@simplewebauthn/server";
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import secondFactors from "../resources/people/second-factors.ts";
 import type users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -83,7 +84,10 @@ export function createPasskeys(store: Store, clock: Clock): Passkeys {
       });
     },
     async add(user, { party, response, name }, tokenId, by) {
-      const refused = invalidValue("passkey", "Must be the browser's answer to the options, at most five minutes old.");
+      const refused = invalidValue(
+        "passkey",
+        sentence("field.must-be-the-browser-s-answer-to-the-options-at-most-five-minutes-old"),
+      );
       const purpose = `creation ${user.id}`;
       const known = await verifyCreation(party, response, (challenge) => challenges.isValid(purpose, challenge));
       if (!known || !challenges.use(purpose, known.challenge)) throw refused;

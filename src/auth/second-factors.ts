@@ -1,6 +1,7 @@
 import { setBounded } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import secondFactors from "../resources/people/second-factors.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import type users from "../resources/people/users.ts";
@@ -74,7 +75,10 @@ export function createSecondFactors(store: Store, clock: Clock): SecondFactors {
       const { secret } = enrolment;
       const lastStep = verifyTotpCode(secret, code.replace(/\s/g, ""), clock.now(), null);
       if (lastStep === null) {
-        throw invalidValue("code", "Must be the current code of the authenticator app. Check the clock of the phone.");
+        throw invalidValue(
+          "code",
+          sentence("field.must-be-the-current-code-of-the-authenticator-app-check-the-clock-of-the"),
+        );
       }
       // Deleted first, so that a second request with the same code finds nothing.
       enrolments.delete(user.id);

@@ -1,4 +1,5 @@
 import { type FieldError, invalidValue, validationError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import {
   BELL_SCHEDULE_ENTRY_FIELDS,
   BELL_SCHEDULE_EXCEPTION_FIELDS,
@@ -70,7 +71,7 @@ function parseCycle(input: unknown): BellScheduleEntry[] {
   const entries = parts.map(({ entryNum, ringListId }) => ({ entryNum, ringListId }));
   entries.forEach(({ entryNum }, at) => {
     if (entries.findIndex((other) => other.entryNum === entryNum) === at) return;
-    throw invalidValue(`${ENTRIES}[${at}].entryNum`, `Duplicate day ${entryNum}.`);
+    throw invalidValue(`${ENTRIES}[${at}].entryNum`, sentence("field.duplicate-day-day", { day: entryNum }));
   });
   return entries.sort((one, other) => one.entryNum - other.entryNum);
 }
@@ -115,7 +116,10 @@ function exceptionFingerprint({ startDate, endDate, ringListId, ringListChanges 
 /** Throws CallerError if a schedule has too many exceptions. */
 export function assertExceptionLimit(exceptions: readonly BellScheduleException[], name: string): void {
   if (exceptions.length <= MAX_EXCEPTIONS) return;
-  throw invalidValue("startDate", `The schedule ${name} would have more than ${MAX_EXCEPTIONS} exceptions.`);
+  throw invalidValue(
+    "startDate",
+    sentence("field.the-schedule-name-would-have-more-than-limit-exceptions", { name, limit: MAX_EXCEPTIONS }),
+  );
 }
 
 /** Replaces the exceptions of a schedule; they must be sorted and must not overlap. Throws CallerError if there are too many. */

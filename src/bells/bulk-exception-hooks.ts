@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import bulkExceptions from "../resources/bells/bell-schedules-bulk-exceptions.ts";
 import ringLists from "../resources/bells/ring-lists.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -18,7 +19,7 @@ export function bulkExceptionHooks({ clock }: { clock: Clock }): ResourceHooks<t
       const { startDate, endDate, ringListId } = after;
       assertValidDateSpan({ startDate, endDate });
       if (ringListId !== null && !tx.get(ringLists, ringListId, by.scope))
-        throw invalidValue("ringListId", `No ring list with the id ${ringListId} was found.`);
+        throw invalidValue("ringListId", sentence("field.no-ring-list-with-the-id-id-was-found", { id: ringListId }));
       if (after.allBellSchedules) after.bellScheduleIds = [];
       after.actingDomainId = by.scope.domainId;
     },

@@ -1,4 +1,5 @@
 import ICAL from "ical.js";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** One VEVENT of a calendar: its properties in order. */
 export interface CalendarEvent {
@@ -58,7 +59,7 @@ export function* readCalendarEvents(text: string): Generator<CalendarEvent | nul
     const name = named.toUpperCase();
     if (mark?.toUpperCase() === "BEGIN") {
       if (open.length === 0 && name !== "VCALENDAR" && name !== "VEVENT")
-        throw new CalendarSyntaxError(name === "" ? INVALID : "Must contain a VCALENDAR component.");
+        throw new CalendarSyntaxError(name === "" ? INVALID : sentence("calendar.no-vcalendar"));
       hasCalendar = true;
       open.push(name);
       if (name === "VEVENT") [event, length] = [[], 0];
@@ -69,7 +70,8 @@ export function* readCalendarEvents(text: string): Generator<CalendarEvent | nul
       if (line.trim() !== "") throw new CalendarSyntaxError(INVALID);
     } else if (open.at(-1) === "VEVENT" && READ_PROPERTIES.test(line)) {
       length += line.length;
-      if (length > MAX_EVENT_LENGTH) throw new CalendarSyntaxError(`Event ${number + 1} is too large.`);
+      if (length > MAX_EVENT_LENGTH)
+        throw new CalendarSyntaxError(sentence("calendar.event-too-large", { number: number + 1 }));
       event.push(line);
     }
   }

@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
 import { type FetchResponse, type GuardedFetchDeps, guardedFetch } from "../lib/guarded-fetch.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import { decodeCalendar } from "./calendar-encoding.ts";
 
@@ -73,11 +74,11 @@ async function fetchFollowing(
     const next = redirectTarget(target, location);
     const problem =
       redirects === MAX_REDIRECTS
-        ? `redirects more than ${MAX_REDIRECTS} times`
+        ? sentence("calendar.redirects", { host, limit: MAX_REDIRECTS })
         : next === null
-          ? "redirects to an address that is not http or https, or from https to http"
+          ? sentence("calendar.redirect-refused", { host })
           : null;
-    if (problem !== null || next === null) throw new UpstreamError("upstream", `${host}: ${problem}`, { host });
+    if (problem !== null || next === null) throw new UpstreamError("upstream", problem ?? "", { host });
     target = next;
   }
 }
@@ -93,31 +94,28 @@ function redirectTarget(from: string, location: string): string | null {
 
 function interpretResponse({ status, headers, bytes }: FetchResponse): FetchedCalendar {
   if (status === 304) return { kind: "unchanged" };
-  if (status === 429 || status >= 500)
-    return { kind: "unreachable", reason: `The server responded with status ${status}.` };
+  if (status === 429 || status >= 500) return { kind: "unreachable", reason: sentence("calendar.status", { status }) };
   if (status !== 200) return { kind: "failed", reason: failureOf(status) };
   const text = decodeCalendar(Buffer.from(bytes ?? []));
   const start = text
     .replace(/^\uFEFF/, "")
     .trimStart()
     .slice(0, 100);
-  if (start === "") return { kind: "failed", reason: "The address returns an empty file." };
+  if (start === "") return { kind: "failed", reason: sentence("calendar.empty") };
   if (start.startsWith("<"))
     return {
       kind: "failed",
-      reason: "The address returns a web page instead of a calendar. It may have moved, or ask for a login.",
+      reason: sentence("calendar.web-page"),
     };
-  if (!/^BEGIN:(VCALENDAR|VEVENT)/i.test(start))
-    return { kind: "failed", reason: "The address does not return a calendar (iCalendar)." };
-  if (!/^BEGIN:VEVENT/im.test(text)) return { kind: "failed", reason: "The calendar has no events." };
+  if (!/^BEGIN:(VCALENDAR|VEVENT)/i.test(start)) return { kind: "failed", reason: sentence("calendar.no-calendar") };
+  if (!/^BEGIN:VEVENT/im.test(text)) return { kind: "failed", reason: sentence("calendar.no-events") };
   return { kind: "calendar", text, etag: validator(headers.etag), lastModified: validator(headers["last-modified"]) };
 }
 
 function failureOf(status: number): string {
-  if (status === 404 || status === 410) return `The calendar no longer exists at this address (status ${status}).`;
-  if (status === 401 || status === 403)
-    return `The server refuses to return the calendar (status ${status}). A private address may have been replaced.`;
-  return `The server responded with status ${status}.`;
+  if (status === 404 || status === 410) return sentence("calendar.gone", { status });
+  if (status === 401 || status === 403) return sentence("calendar.refused", { status });
+  return sentence("calendar.status", { status });
 }
 
 function validator(value: string | undefined): string | null {

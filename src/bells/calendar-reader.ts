@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { Clock } from "../lib/clock.ts";
 import { BugError, UpstreamError, validationError } from "../lib/errors.ts";
 import { createIdleWorker } from "../lib/idle-worker.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import type { ZoneDataOptions } from "../time-zones/zone-data.ts";
 import type { CalendarRequest, CalendarResponse } from "./calendar-reader-messages.ts";
@@ -45,9 +46,7 @@ export function createCalendarReader({
     endedError: (isClosed) =>
       isClosed
         ? new UpstreamError("upstream", "The appliance is shutting down.")
-        : calendarError(
-            `The calendar took more than ${REQUEST_TIMEOUT_MS / 1_000} s or too much memory to read. Split it, or remove events with many occurrences.`,
-          ),
+        : calendarError(sentence("calendar.too-much", { seconds: REQUEST_TIMEOUT_MS / 1_000 })),
   });
   return {
     async read(text, { startDate, endDate }, timeZone) {

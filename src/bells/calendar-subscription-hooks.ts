@@ -1,4 +1,5 @@
 import { invalidValue, notFound } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { assertHostAllowed, type SsrfGuard } from "../lib/ssrf-guard.ts";
 import calendarSubscriptions from "../resources/bells/calendar-subscriptions.ts";
 import type { ResourceHooks, Transaction } from "../store/store.ts";
@@ -7,6 +8,13 @@ import { assertSchedulesEditable, releaseSchedule } from "./calendar-subscriptio
 /** Validates the address; only people who may change the schedules may let a calendar change them. */
 export function calendarSubscriptionHooks(policy: SsrfGuard): ResourceHooks<typeof calendarSubscriptions> {
   return {
+    present: (rows, { sentences }) =>
+      rows.map(({ rejected }) => ({
+        rejected: (rejected as { message: string }[]).map((event) => ({
+          ...event,
+          messageSentence: sentences.read(event.message),
+        })),
+      })),
     async prepare(input) {
       if (typeof input.url === "string") input.url = await checkedUrl(input.url, policy);
     },
@@ -45,7 +53,7 @@ export function calendarSubscriptionHooks(policy: SsrfGuard): ResourceHooks<type
 async function checkedUrl(given: string, policy: SsrfGuard): Promise<string> {
   const url = given.trim().replace(/^webcals?:/i, "https:");
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw invalidValue("url", "Must be the address of a calendar: https://, http:// or webcal://.");
+    throw invalidValue("url", sentence("field.must-be-the-address-of-a-calendar-https-http-or-webcal"));
   await assertHostAllowed("url", new URL(url).hostname, policy);
   return url;
 }

@@ -355,11 +355,12 @@ function describeWaiting(
 ): string {
   const [schedule] = schedules;
   const [span] = schedule?.added ?? [];
-  const day = span ? `, first on ${span.startDate}${span.description === null ? "" : ` (${span.description})`}` : "";
-  const silent = rings.silenced === 1 ? "1 bell would be silent" : `${rings.silenced} bells would be silent`;
-  if (!shrunk) return `${silent} within 24 hours${day}. Confirm the change.`.slice(0, 1_000);
-  const dropped = `The new version drops ${shrunk.removed} of ${shrunk.days} coming days; the limit is ${shrinkThreshold} %.`;
-  return `${dropped} Nothing was changed. Confirm it if it is right.`;
+  const count = rings.silenced;
+  if (shrunk)
+    return sentence("calendar.shrunk", { removed: shrunk.removed, days: shrunk.days, percent: shrinkThreshold });
+  if (!span) return sentence("calendar.silences", { count });
+  const first = `${span.startDate}${span.description === null ? "" : ` (${span.description})`}`;
+  return sentence("calendar.silences-first", { count, first }).slice(0, 1_000);
 }
 
 function reasonOf(error: CallerError): string {

@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, invalidValue, requiredValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { RingListEntry } from "../resources/bells/bell-fields.ts";
 import dayChanges from "../resources/bells/bell-schedules-day-changes.ts";
 import ringLists from "../resources/bells/ring-lists.ts";
@@ -56,7 +57,10 @@ function parseDayChange(row: DayChangeRow, reader: StoreReader, by: ActorContext
   row.endDate ??= row.startDate;
   assertValidDateSpan({ startDate: row.startDate, endDate: row.endDate });
   if (row.endDate >= addDays(row.startDate, MAX_DAYS))
-    throw invalidValue("endDate", `Must be at most ${MAX_DAYS} days after startDate, both included.`);
+    throw invalidValue(
+      "endDate",
+      sentence("field.must-be-at-most-days-days-after-startdate-both-included", { days: MAX_DAYS }),
+    );
   normalizeTimes(row);
   const { id, startDate, endDate, description } = row;
   const span = { id, startDate, endDate, description };
@@ -101,12 +105,12 @@ function parseOtherDay(
   if ((ringListId === null) === (likeDate === null)) {
     throw ringListId === null
       ? requiredValue("ringListId")
-      : invalidValue("likeDate", "Must not be combined with ringListId.");
+      : invalidValue("likeDate", sentence("field.must-not-be-combined-with-ringlistid"));
   }
   if (likeDate !== null) return { kind: "like", date: likeDate };
   const id = ringListId as string;
   if (!reader.get(ringLists, id, by.scope))
-    throw invalidValue("ringListId", `No ring list with the id ${id} was found.`);
+    throw invalidValue("ringListId", sentence("field.no-ring-list-with-the-id-id-was-found", { id }));
   return { kind: "ring-list", ringListId: id };
 }
 
@@ -115,7 +119,8 @@ function parseMute(after: DayChangeRow, { startDate, endDate }: { startDate: str
   const { from, until, kind } = after;
   if (until === null) throw requiredValue("until");
   const daily = kind === "mute-hours";
-  if ((daily || startDate === endDate) && until <= from) throw invalidValue("until", "Must be after from.");
+  if ((daily || startDate === endDate) && until <= from)
+    throw invalidValue("until", sentence("field.must-be-after-from"));
   return (day: string): string | null => {
     const begin = daily || day === startDate ? from : "00:00:00";
     const end = daily || day === endDate ? until : "24:00:00";
@@ -130,7 +135,7 @@ function normalizeTimes(row: DayChangeRow): void {
     if (text === null) continue;
     const isEnd = field === "until" && row.kind.startsWith("mute") && /^24:00(:00)?$/.test(text);
     const seconds = parseSecondOfDay(text);
-    if (seconds === null && !isEnd) throw invalidValue(field, "Must be a time of day such as 07:45:00.");
+    if (seconds === null && !isEnd) throw invalidValue(field, sentence("field.must-be-a-time-of-day-such-as-07-45-00"));
     row[field] = seconds === null ? "24:00:00" : formatSecondOfDay(seconds);
   }
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
 import { type CallerError, invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { createTimeSlice, type TimeSlice } from "../lib/time-slice.ts";
 import { isTimeZone } from "../resources/bells/time-zones.ts";
 import { zoneOfWindowsName } from "../resources/bells/windows-zones.ts";
@@ -103,7 +104,7 @@ export async function parseHolidays(
   for (const event of readEvents(text)) {
     if (slice.isOver()) await slice.next();
     if (event === null) continue;
-    if (++count > MAX_EVENTS) throw calendarError(`Must have at most ${MAX_EVENTS} events.`);
+    if (++count > MAX_EVENTS) throw calendarError(sentence("calendar.max-events", { limit: MAX_EVENTS }));
     try {
       events.push(dateEvent({ ...event, properties: event.properties.map(knownZone) }, zones));
     } catch (error) {
@@ -122,7 +123,8 @@ export async function parseHolidays(
         // Several times on one day are one holiday.
         if (!holiday || (last && last.startDate === holiday.startDate && last.endDate === holiday.endDate)) continue;
         found.push(holiday);
-        if (found.length > MAX_OCCURRENCES) throw calendarError(`Must have at most ${MAX_OCCURRENCES} occurrences.`);
+        if (found.length > MAX_OCCURRENCES)
+          throw calendarError(sentence("calendar.max-occurrences", { limit: MAX_OCCURRENCES }));
       }
     } catch (error) {
       rejectIfUnreadable(error);
@@ -131,8 +133,7 @@ export async function parseHolidays(
   const [first] = rejected;
   if (first && rejected.length === count) throw calendarError(describeRejection(first));
   const holidays = await mergeHolidays(sortByDate(found), slice);
-  if (holidays.length > MAX_HOLIDAYS)
-    throw calendarError(`Must have at most ${MAX_HOLIDAYS} holidays within the schedule.`);
+  if (holidays.length > MAX_HOLIDAYS) throw calendarError(sentence("calendar.max-holidays", { limit: MAX_HOLIDAYS }));
   return { holidays, rejected: rejected.slice(0, MAX_REJECTED), unknownZones: [...unknownZones] };
 }
 
@@ -188,7 +189,9 @@ class EventError extends Error {
 }
 
 function describeRejection({ number, summary, message }: RejectedEvent): string {
-  return `Event ${number}${summary === null ? "" : ` (${summary.slice(0, 100)})`}: ${message}`;
+  return summary === null
+    ? sentence("calendar.event-rejected", { number, message })
+    : sentence("calendar.named-event-rejected", { number, summary: summary.slice(0, 100), message });
 }
 
 function describe(summary: string): string | null {
@@ -201,16 +204,16 @@ function dateEvent({ number, properties, unreadable }: CalendarEvent, zones: Rul
   const summary = (property("SUMMARY")?.value ?? "").trim();
   const fail = (message: string) => new EventError({ number, summary }, message);
   const [unread] = unreadable;
-  if (unread !== undefined) throw fail(`${unread.toUpperCase()} is not valid.`);
-  if (property("EXRULE")) throw fail("EXRULE is not supported; use EXDATE.");
+  if (unread !== undefined) throw fail(sentence("calendar.property-invalid", { name: unread.toUpperCase() }));
+  if (property("EXRULE")) throw fail(sentence("calendar.exrule"));
   if (dates.join().split(",").length > MAX_DATES_PER_EVENT)
-    throw fail(`Must have at most ${MAX_DATES_PER_EVENT} dates of RDATE and EXDATE.`);
+    throw fail(sentence("calendar.max-dates", { limit: MAX_DATES_PER_EVENT }));
   const startProperty = property("DTSTART");
-  if (!startProperty) throw fail("Each event must have a DTSTART.");
+  if (!startProperty) throw fail(sentence("calendar.no-dtstart"));
   const timeZone = isTimeZone(startProperty.tzid) ? startProperty.tzid : zones.timeZone;
   const wallTime = (given: CalendarProperty): RuleTime => {
     const time = wallTimeOf(given, given.value, timeZone, zones);
-    if (!time) throw fail(`${given.name} is not a valid date.`);
+    if (!time) throw fail(sentence("calendar.date-invalid", { name: given.name }));
     return time;
   };
   const start = wallTime(startProperty);
@@ -222,10 +225,10 @@ function dateEvent({ number, properties, unreadable }: CalendarEvent, zones: Rul
       : start.isDate
         ? DAY_MS
         : 0;
-  if (lengthMs === null) throw fail("DURATION is not valid.");
-  if (lengthMs > MAX_LENGTH_MS) throw fail(`Must not last longer than ${MAX_LENGTH_MS / DAY_MS} days.`);
+  if (lengthMs === null) throw fail(sentence("calendar.property-invalid", { name: "DURATION" }));
+  if (lengthMs > MAX_LENGTH_MS) throw fail(sentence("calendar.too-long", { days: MAX_LENGTH_MS / DAY_MS }));
   const replaces = property("RECURRENCE-ID");
-  if (replaces?.hasRange) throw fail("RECURRENCE-ID with RANGE is not supported.");
+  if (replaces?.hasRange) throw fail(sentence("calendar.range"));
   if (replaces) wallTime(replaces);
   return {
     ...{ number, summary, start, timeZone, lengthMs: Math.max(lengthMs, 0) },
@@ -310,7 +313,7 @@ function recurrenceText(
     const values = property.value.split(",").map((value) => {
       const first = dayIfAllDay(value.split("/")[0] ?? "", { start });
       const time = wallTimeOf({ name, ...property }, first, timeZone, zones);
-      if (!time) throw new EventError(event, `${name} is not a valid date.`);
+      if (!time) throw new EventError(event, sentence("calendar.date-invalid", { name }));
       return formatTime(time);
     });
     return `${name}:${values.join(",")}`;

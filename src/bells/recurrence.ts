@@ -1,5 +1,6 @@
 import rrule from "rrule";
 import { DAY_MS } from "../lib/durations.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { isTimeZone } from "../resources/bells/time-zones.ts";
 import type { ClockRules, TimeZone, TimeZones } from "../time-zones/time-zones.ts";
 import { parseQuartzCron } from "./quartz-cron.ts";
@@ -78,21 +79,22 @@ export interface RuleTime {
 const INVALID_RULE = "Invalid recurrence rule; must follow RFC 5545.";
 
 function parseRfc5545Rule(text: string, zones: RuleZones | null): Recurrence | string {
-  if (text.length > MAX_TEXT_LENGTH) return `A rule must have at most ${MAX_TEXT_LENGTH} characters.`;
+  if (text.length > MAX_TEXT_LENGTH) return sentence("recurrence.max-characters", { limit: MAX_TEXT_LENGTH });
   const lines = text.trim().split(/\r?\n/).map(parseLine);
   if (lines.some((line) => line === null)) return INVALID_RULE;
   const linesOf = (name: string): RuleLine[] => lines.flatMap((line) => (line?.name === name ? [line] : []));
   const [startLine] = linesOf("DTSTART");
   const start = startLine && parseTime(startLine.value);
-  if (!startLine || !start) return "A rule must have a line DTSTART:YYYYMMDDTHHMMSS.";
+  if (!startLine || !start) return sentence("recurrence.no-dtstart");
   const { earliestStart = EARLIEST_START } = zones ?? {};
-  if (start.localMs < earliestStart) return `DTSTART must be in ${new Date(earliestStart).getUTCFullYear()} or later.`;
+  if (start.localMs < earliestStart)
+    return sentence("recurrence.too-early", { year: new Date(earliestStart).getUTCFullYear() });
   const toLocal = localTimeReader(start, startLine.tzid, zones);
   const [additions, exclusions] = [datesOf(linesOf("RDATE"), toLocal), datesOf(linesOf("EXDATE"), toLocal)];
   if (!additions || !exclusions) return INVALID_RULE;
   const ruleLines = linesOf("RRULE");
-  if (ruleLines.length > MAX_RULES) return `A rule must have at most ${MAX_RULES} lines RRULE.`;
-  if (additions.length + exclusions.length > MAX_DATES) return `A rule must have at most ${MAX_DATES} dates.`;
+  if (ruleLines.length > MAX_RULES) return sentence("recurrence.max-rules", { limit: MAX_RULES });
+  if (additions.length + exclusions.length > MAX_DATES) return sentence("recurrence.max-dates", { limit: MAX_DATES });
   const rules: ExpandedRule[] = [];
   for (const { value } of ruleLines) {
     const rule = parseRule(value, start, toLocal);
@@ -151,8 +153,8 @@ interface ExpandedRule {
 }
 
 function parseRule(text: string, start: RuleTime, toLocal: LocalTimeReader): ExpandedRule | string {
-  if (!FREQUENCIES.test(text)) return "FREQ must be DAILY, WEEKLY, MONTHLY or YEARLY.";
-  if (/BYSECOND=\d+,/i.test(text)) return "BYSECOND must be a single value.";
+  if (!FREQUENCIES.test(text)) return sentence("recurrence.freq");
+  if (/BYSECOND=\d+,/i.test(text)) return sentence("recurrence.bysecond");
   const untilText = /(?:^|;)UNTIL=([^;]*)/i.exec(text)?.[1];
   const until = untilText === undefined ? null : toLocal(untilText);
   if (untilText !== undefined && !until) return INVALID_RULE;
@@ -167,9 +169,9 @@ function parseRule(text: string, start: RuleTime, toLocal: LocalTimeReader): Exp
     const times = timesOfDay(options);
     if (!times) return INVALID_RULE;
     if (times.length > 1 && options.bysetpos !== null && options.bysetpos !== undefined)
-      return "BYSETPOS must not be used with several hours or minutes.";
+      return sentence("recurrence.bysetpos");
     const days = compileRuleDays(options as ParsedRule);
-    if (!days) return "The rule matches no day.";
+    if (!days) return sentence("recurrence.no-day");
     // An end without a time of day includes the whole day.
     const last = until ? until.localMs + (until.isDate ? DAY_MS - 1 : 0) : Number.POSITIVE_INFINITY;
     return { days, times, until: last, count: Number.isNaN(count) ? null : count };

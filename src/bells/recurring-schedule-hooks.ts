@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type clearDevicesSchedules from "../resources/bells/clear-devices-schedules.ts";
 import type scheduledNotifications from "../resources/bells/scheduled-notifications.ts";
 import type { ResourceHooks } from "../store/store.ts";
@@ -26,7 +27,10 @@ export function scheduledNotificationHooks(deps: NextFireTimeDeps): ResourceHook
       const rule = parseRecurrence(after.schedule, { zones: deps.times.zones, timeZone: after.timeZone });
       if (typeof rule === "string") throw invalidValue("schedule", rule);
       if (!/^(DTSTART|RRULE)/i.test(after.schedule) && after.schedule.length > MAX_CRON_LENGTH)
-        throw invalidValue("schedule", `A cron expression must have at most ${MAX_CRON_LENGTH} characters.`);
+        throw invalidValue(
+          "schedule",
+          sentence("field.a-cron-expression-must-have-at-most-limit-characters", { limit: MAX_CRON_LENGTH }),
+        );
     },
     present: (rows, { query }) =>
       rows.map(({ schedule, timeZone, disabled }) => ({

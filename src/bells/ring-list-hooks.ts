@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { DAY_MS } from "../lib/durations.ts";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import {
   type BellScheduleException,
   RING_LIST_ENTRY_FIELDS,
@@ -76,7 +77,8 @@ function parseEntries(input: unknown, before: readonly RingListEntry[]): RingLis
   });
   const entries = parts.map((part, at) => {
     const seconds = parseSecondOfDay(part.time);
-    if (seconds === null) throw invalidValue(`${FIELD}[${at}].time`, "Must be a time of day such as 07:45:00.");
+    if (seconds === null)
+      throw invalidValue(`${FIELD}[${at}].time`, sentence("field.must-be-a-time-of-day-such-as-07-45-00"));
     return { ...part, time: formatSecondOfDay(seconds) };
   });
   return entries.sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));

@@ -1,5 +1,6 @@
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
 import { forbidden, invalidValue, requiredValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import { tableName } from "../schema/catalogue.ts";
 import type { ActorContext, StoreReader } from "../store/store.ts";
@@ -64,7 +65,8 @@ async function* namedSchedules(ids: readonly string[], by: ActorContext, { reade
   if (ids.length === 0) throw requiredValue("bellScheduleIds");
   for (const [at, id] of ids.entries()) {
     const row = reader.get(bellSchedules, id, by.scope);
-    if (!row) throw invalidValue("bellScheduleIds", `No bell schedule with the id ${id} was found.`);
+    if (!row)
+      throw invalidValue("bellScheduleIds", sentence("field.no-bell-schedule-with-the-id-id-was-found", { id }));
     if (!mayEdit(id, by)) throw forbidden();
     yield row;
     if (at % CHUNK_SIZE === CHUNK_SIZE - 1) await yieldToEventLoop(clock);

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { invalidValue, requiredValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { assertHostAllowed, type SsrfGuard } from "../lib/ssrf-guard.ts";
 import type callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -20,7 +21,7 @@ export function clusterHooks(policy: SsrfGuard): ResourceHooks<typeof callmgrClu
       for (const field of ["axlAddress", "capfAddress", "tftpAddress"]) await validateHost(field, input[field], policy);
       const { nextAuthenticationUrl: url, axlFingerprint: fingerprint } = input;
       if (typeof fingerprint === "string" && fingerprint !== "" && !FINGERPRINT.test(fingerprint))
-        throw invalidValue("axlFingerprint", "Must be 32 pairs of hex digits, with or without colons.");
+        throw invalidValue("axlFingerprint", sentence("field.must-be-32-pairs-of-hex-digits-with-or-without-colons"));
       if (typeof url !== "string" || !URL.canParse(url)) return;
       await assertHostAllowed("nextAuthenticationUrl", new URL(url).hostname, policy);
     },
@@ -45,7 +46,8 @@ export function clusterHooks(policy: SsrfGuard): ResourceHooks<typeof callmgrClu
 export async function validateHost(field: string, value: unknown, policy: SsrfGuard): Promise<void> {
   if (typeof value !== "string" || value === "") return;
   const host = parseHost(value);
-  if (host === null) throw invalidValue(field, "Must be a host name or an IP address, with or without a port.");
+  if (host === null)
+    throw invalidValue(field, sentence("field.must-be-a-host-name-or-an-ip-address-with-or-without-a-port"));
   await assertHostAllowed(field, host, policy);
 }
 

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import { ClusterError } from "./cluster-error.ts";
 import type { ClusterReader, ClusterReaderDeps } from "./cluster-reader.ts";
@@ -37,7 +38,7 @@ export function createClusterReaderThread(
       for (const { reject } of pending.values()) reject(new ClusterError("stopped", message));
       pending.clear();
     };
-    started.on("error", (error) => end(`The reader thread failed: ${error.message}`));
+    started.on("error", (error) => end(sentence("cluster.thread", { reason: error.message })));
     started.on("exit", () => end("The reader thread exited."));
     return started;
   }
@@ -72,7 +73,7 @@ export function createClusterReaderThread(
     async close() {
       const ending = worker;
       worker = null;
-      for (const { reject } of pending.values()) reject(new ClusterError("stopped", "Reading was cancelled."));
+      for (const { reject } of pending.values()) reject(new ClusterError("stopped", sentence("cluster.cancelled")));
       pending.clear();
       await ending?.terminate();
     },

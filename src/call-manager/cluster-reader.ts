@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import { type AxlClient, createAxlClient } from "./axl/axl-client.ts";
 import { type ChangeCheckpoint, listChanges } from "./axl/change-notification.ts";
@@ -193,7 +194,7 @@ async function readDatabase(run: ReadRun): Promise<DatabaseContent> {
   } catch (error) {
     // The reading continues for a cluster whose user may not run SQL queries.
     if (!(error instanceof ClusterError && error.code === "fault")) throw error;
-    run.warnings.push(`Directory numbers were not updated: ${error.message}`);
+    run.warnings.push(sentence("cluster.no-numbers", { reason: error.message }));
   }
   return { kind: "full", phones, nodes, mark: checkpoint };
 }
@@ -233,9 +234,13 @@ async function readRegistrations(
     const names = [...phones.values()].map(({ name }) => name);
     const reported = await queryRegistrations(run.client, names, run).catch((second: unknown) => {
       const { message } = toClusterError(second, run.client.hostAndPort);
-      throw new ClusterError(snmpError.code, `${snmpError.message} RisPort failed, too: ${message}`, snmpError);
+      throw new ClusterError(
+        snmpError.code,
+        sentence("cluster.both-failed", { problem: snmpError.message, message }),
+        snmpError,
+      );
     });
-    run.warnings.push(`Registrations were read from RisPort: ${snmpError.message}`);
+    run.warnings.push(sentence("cluster.risport", { reason: snmpError.message }));
     return { registrations: mergeRegistrations(reported), states: [], source: "risport" };
   }
 }

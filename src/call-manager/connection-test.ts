@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { AxlClient } from "./axl/axl-client.ts";
 import { fetchNodes } from "./axl/phone-list.ts";
 import { queryRegistrations } from "./axl/ris-port.ts";
@@ -57,7 +58,9 @@ export async function testConnection(
   }
 
   const { hostAndPort } = client;
-  const version = await check("axl", hostAndPort, client.version, (release) => `${hostAndPort} is release ${release}.`);
+  const version = await check("axl", hostAndPort, client.version, (release) =>
+    sentence("cluster.test-release", { host: hostAndPort, release }),
+  );
   const found =
     version === null
       ? null
@@ -65,21 +68,21 @@ export async function testConnection(
           "nodes",
           hostAndPort,
           () => fetchNodes(client),
-          (names) => `Calls are processed by ${names.join(", ")}.`,
+          (names) => sentence("cluster.test-nodes", { names: names.join(", ") }),
         );
   for (const node of found ?? [])
     await check(
       "snmp",
       node,
       () => nodes.tableStates([node]),
-      () => `Node ${node} lists its phones.`,
+      () => sentence("cluster.test-node", { node }),
     );
   if (found)
     await check(
       "risport",
       hostAndPort,
       () => queryRegistrations(client, [NONEXISTENT_PHONE], deps),
-      () => `${hostAndPort} lists registrations, too.`,
+      () => sentence("cluster.test-risport", { host: hostAndPort }),
     );
   return { ok: checks.every(({ ok, needed }) => ok || !needed), checks };
 }

@@ -1,4 +1,5 @@
 import { invalidValue, notFound } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../resources/callmgr/callmgr-onprem-servers.ts";
@@ -22,7 +23,8 @@ export function serverHooks(policy: SsrfGuard): ResourceHooks<typeof callmgrOnpr
     async prepare(input) {
       if (typeof input.cmAddress !== "string") return;
       const hosts = input.cmAddress.split(",").map((host) => host.trim());
-      if (hosts.includes("")) throw invalidValue("cmAddress", "Must be a comma-separated list of hosts.");
+      if (hosts.includes(""))
+        throw invalidValue("cmAddress", sentence("field.must-be-a-comma-separated-list-of-hosts"));
       for (const host of hosts) await validateHost("cmAddress", host, policy);
     },
     beforeWrite({ op, after }, tx, by) {

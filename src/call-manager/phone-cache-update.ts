@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import type { ActorContext, Store } from "../store/store.ts";
@@ -72,7 +73,7 @@ function rejectEmptyResult({ store }: PhoneCacheUpdateDeps, cluster: ClusterRow,
   if (summary.kind !== "full" || summary.phones > 0) return;
   const sql = "SELECT 1 AS one FROM devices WHERE call_manager_cluster = ? AND defunct IS NOT 1 LIMIT 1";
   if (store.one(sql, cluster.id) === null) return;
-  throw new ClusterError("answer", `${cluster.axlAddress} returned no phones; the known phones are kept.`);
+  throw new ClusterError("answer", sentence("cluster.no-phones", { host: cluster.axlAddress }));
 }
 
 async function recordUpdate(

@@ -1,6 +1,7 @@
 import type { Timer } from "../lib/clock.ts";
 import { ConflictError, UpstreamError } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { within } from "../lib/waits.ts";
 import callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../resources/callmgr/callmgr-onprem-servers.ts";
@@ -162,7 +163,7 @@ export function createPhoneCache(deps: PhoneCacheDeps): PhoneCache {
       { event: "call_manager.reading_failed", callmgrClusterId: cluster.id, code, reason: message },
       "failed to read the phones of a cluster, retrying",
     );
-    reportFault(cluster.id, `Failed to read the phones of ${cluster.name}: ${message}`);
+    reportFault(cluster.id, sentence("cluster.reading-failed", { name: cluster.name, message }));
     each.timer = clock.after(pauseMs, () => requestReading(cluster.id, kind), { background: true });
     if (isNews) await recordUpdateFailure(deps, cluster, kind, clusterError).catch((cause: unknown) => onError(cause));
   }

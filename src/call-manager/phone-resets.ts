@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -30,7 +31,7 @@ export async function recordAuthenticationUrlChange(
     const some = phones.slice(at, at + NAMES_PER_ACTIVITY);
     const about = { callmgrClusterId: id, callmgrClusterName: name, count: some.length, phones: some };
     const row = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpointId(), severity: "info" };
-    const reason = "The phones use the previous authentication URL until they register again: reset them.";
+    const reason = sentence("cluster.reset-phones");
     await store.write((tx) => {
       tx.create(endpointActivities, { ...row, type: "phone-auth-url-update", state: "success", value: about }, by);
       const value = { ...about, reason };

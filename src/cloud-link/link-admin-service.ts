@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, ConflictError, invalidValue, notFound } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { offeredUpgrade } from "../ops/upgrade/remote-upgrade.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
@@ -175,7 +176,7 @@ export function createLinkAdminService(deps: LinkAdminServiceDeps): LinkAdminSer
   function checkDomains(domainIds: readonly string[] | null): readonly string[] | null {
     const found = (domainIds ?? []).map((id) => store.get(domains, id));
     if (domainIds?.length === 0 || found.includes(null))
-      throw invalidValue("domainIds", "Must be ids of domains, or null.");
+      throw invalidValue("domainIds", sentence("field.must-be-ids-of-domains-or-null"));
     return domainIds === null || found.some((domain) => domain?.parentId === null) ? null : [...new Set(domainIds)];
   }
 

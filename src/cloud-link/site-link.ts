@@ -5,6 +5,7 @@ import { BugError, ConflictError } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { ResolvedAddress } from "../lib/ssrf-guard.ts";
 import type { NotificationService } from "../notifications/notification-service.ts";
 import type { AuditNotes } from "../ops/audit-notes.ts";
@@ -525,5 +526,5 @@ const preparingState = (since: number): DialerState => ({
   state: "waiting",
   since,
   connectedAt: null,
-  reason: "The initial sync with the organisation is in progress.",
+  reason: sentence("link.initial-sync-running"),
 });

@@ -1,4 +1,5 @@
 import { yieldToEventLoop } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { StoreReader } from "../store/store.ts";
 import { type DeviceSet, differenceOf, emptySet, hasMember, unionOf } from "./device-bitsets.ts";
 import { countByDeviceType, type DeviceCounts } from "./group-counts.ts";
@@ -351,10 +352,10 @@ function activationByGroup(group: RankedGroupCandidates): Activation {
   const chosen = firstReachable(group);
   const before = chosen ? group.candidates.indexOf(chosen) : 0;
   const reason = !chosen
-    ? `No appliance of ${group.name} is reachable.`
+    ? sentence("activation.none-reachable", { group: group.name })
     : before === 0
-      ? `First appliance of ${group.name}.`
-      : `First reachable appliance of ${group.name}; ${before} before it are unreachable.`;
+      ? sentence("activation.first", { group: group.name })
+      : sentence("activation.first-reachable", { group: group.name, before });
   return {
     ...{ activationGroupId: group.id, activationGroupName: group.name, reason },
     ...{ endpointId: chosen?.endpointId ?? null, endpointName: chosen?.endpointName ?? null },
@@ -369,9 +370,7 @@ function activationByServingEndpoint(endpointId: string, { reader, isReachable }
   return {
     ...{ activationGroupId: null, activationGroupName: null },
     ...{ endpointId: reachable ? endpointId : null, endpointName: reachable ? name : null },
-    reason: reachable
-      ? "No activation group matches the device; the appliance that serves it activates it."
-      : "No activation group matches the device, and the appliance that serves it is unreachable.",
+    reason: reachable ? sentence("activation.by-own") : sentence("activation.own-unreachable"),
     candidates: [{ endpointId, endpointName: name, reachable }],
   };
 }

@@ -1,5 +1,6 @@
 import { yieldToEventLoop } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Activations } from "./activation-groups.ts";
 import type { DevicePredicate } from "./device-filter.ts";
 import { isParameterGiven, parseObjectParameter } from "./device-query.ts";
@@ -62,7 +63,7 @@ function isOneOfDevices(pks: readonly number[]): DevicePredicate {
 
 function parseStoredGroupId({ sees }: ActivationQueryDeps, given: unknown): string {
   const id = typeof given === "string" ? given.toLowerCase() : "";
-  if (!sees(id)) throw invalidValue("activationGroupId", "No activation group with this id was found.");
+  if (!sees(id)) throw invalidValue("activationGroupId", sentence("field.no-activation-group-with-this-id-was-found"));
   return id;
 }
 
@@ -95,7 +96,7 @@ async function reachableBy(
 ): Promise<DevicePredicate> {
   const id = typeof given === "string" ? given.toLowerCase() : "";
   const endpoint = reader.one<{ pk: number }>("SELECT pk FROM endpoints WHERE id = ?", id);
-  if (!endpoint) throw invalidValue("endpointIdToBeReachableBy", "No appliance with this id was found.");
+  if (!endpoint) throw invalidValue("endpointIdToBeReachableBy", sentence("field.no-appliance-with-this-id-was-found"));
   const named = await activations.devicesInGroups(({ endpointIds }) => endpointIds.includes(id), { anyRank });
   const isNamed = isOneOfDevices(named);
   const isAllocated = isOneOfDevices(await activations.devicesInGroups(() => true));

@@ -1,5 +1,6 @@
 import { RE2JS } from "re2js";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** Comparisons of an attribute with a value. @source docs/decisions/0011-device-groups.md, Filters */
 export const FILTER_COMPARISONS = ["BEGINS_WITH", "CONTAINS", "ENDS_WITH", "EQUALS", "MATCHES_REGEX"] as const;
@@ -75,8 +76,9 @@ const MAX_ATTRIBUTE_LENGTH = 140;
  */
 export function parseFilters(input: unknown): DeviceFilter[] {
   if (input === null || input === undefined) return [];
-  if (!Array.isArray(input)) throw invalidValue("filters", "Must be a list of filters.");
-  if (input.length > MAX_FILTERS) throw invalidValue("filters", `Must have at most ${MAX_FILTERS} filters.`);
+  if (!Array.isArray(input)) throw invalidValue("filters", sentence("field.must-be-a-list-of-filters"));
+  if (input.length > MAX_FILTERS)
+    throw invalidValue("filters", sentence("field.must-have-at-most-limit-filters", { limit: MAX_FILTERS }));
   const filters = input.map((filter, index) => parseFilter(filter, index + 1));
   assertPatternCost(filters);
   return filters;

@@ -1,4 +1,5 @@
 import { type CallerError, invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type devices from "../resources/devices/devices.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ResourceHooks } from "../store/store.ts";
@@ -64,7 +65,7 @@ export function isDeviceRegistered(attributes: unknown): boolean | null {
 
 function unservedError({ type, deviceIdentifier }: Device, claims: readonly DeviceTypeClaim[]): CallerError {
   const patterns = claims.filter((claim) => claim.type === type).map(({ identifier }) => identifier);
-  if (patterns.length === 0) return invalidValue("type", `No plugin serves the type ${type}.`);
+  if (patterns.length === 0) return invalidValue("type", sentence("field.no-plugin-serves-the-type-type", { type }));
   const message = `No plugin serves ${type} with the identifier ${deviceIdentifier}; it must match ${patterns.join(" or ")}.`;
   return invalidValue("deviceIdentifier", message);
 }
@@ -79,12 +80,16 @@ function icopIdOf(device: Pick<Device, "type" | "deviceIdentifier" | "attributes
 /** Attributes as a flat object of strings: numbers and booleans are converted, null removes; other values are rejected. */
 function parseAttributes(input: unknown): Record<string, string> {
   if (input === null || input === undefined) return {};
-  if (typeof input !== "object" || Array.isArray(input)) throw invalidValue("attributes", "Must be an object.");
+  if (typeof input !== "object" || Array.isArray(input))
+    throw invalidValue("attributes", sentence("field.must-be-an-object"));
   const texts: Record<string, string> = {};
   for (const [name, value] of Object.entries(input)) {
     if (value === null) continue;
     if (typeof value === "object")
-      throw invalidValue("attributes", `The value of ${name} must be a string, a number or a boolean.`);
+      throw invalidValue(
+        "attributes",
+        sentence("field.the-value-of-name-must-be-a-string-a-number-or-a-boolean", { name }),
+      );
     texts[name] = String(value);
   }
   return texts;

@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { DevicePredicate, FilterableDevice } from "./device-filter.ts";
 import { isDeviceRegistered } from "./device-hooks.ts";
 import type { CompiledGroup } from "./group-definition.ts";
@@ -108,7 +109,7 @@ function isInGroup(group: CompiledGroup): DevicePredicate {
 
 function storedGroup(deps: DeviceQueryDeps, id: unknown): CompiledGroup {
   const group = typeof id === "string" && deps.sees(id) ? compileStoredGroups(deps.reader, [id])[0] : undefined;
-  if (!group) throw invalidValue("deviceGroupId", "No device group with this id was found.");
+  if (!group) throw invalidValue("deviceGroupId", sentence("field.no-device-group-with-this-id-was-found"));
   return group;
 }
 
@@ -122,7 +123,7 @@ function parseJsonText(value: unknown, field: string): unknown {
   try {
     return JSON.parse(value);
   } catch {
-    throw invalidValue(field, "Must be valid JSON.");
+    throw invalidValue(field, sentence("field.must-be-valid-json"));
   }
 }
 
@@ -135,13 +136,15 @@ function attributeText(value: unknown): string {
 /** The object that a parameter is or contains as JSON. Throws CallerError for `field`. */
 export function parseObjectParameter(value: unknown, field: string): Record<string, unknown> {
   const read = parseJsonText(value, field);
-  if (typeof read !== "object" || read === null || Array.isArray(read)) throw invalidValue(field, "Must be an object.");
+  if (typeof read !== "object" || read === null || Array.isArray(read))
+    throw invalidValue(field, sentence("field.must-be-an-object"));
   return read as Record<string, unknown>;
 }
 
 function parseTexts(value: unknown, field: string): string[] {
   const read = parseJsonText(value, field);
   const list = Array.isArray(read) ? read : [read];
-  if (!list.every((item) => typeof item === "string")) throw invalidValue(field, "Must be a list of strings.");
+  if (!list.every((item) => typeof item === "string"))
+    throw invalidValue(field, sentence("field.must-be-a-list-of-strings"));
   return list;
 }

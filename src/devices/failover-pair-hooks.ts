@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type failoverPairs from "../resources/devices/failover-pairs.ts";
 import type { ResourceHooks } from "../store/store.ts";
 
@@ -6,7 +7,7 @@ import type { ResourceHooks } from "../store/store.ts";
 export const failoverPairHooks: ResourceHooks<typeof failoverPairs> = {
   beforeWrite({ after }) {
     if (after && after.primaryEndpointId === after.backupEndpointId) {
-      throw invalidValue("backupEndpointId", "Must be a different appliance than the primary.");
+      throw invalidValue("backupEndpointId", sentence("field.must-be-a-different-appliance-than-the-primary"));
     }
   },
 };

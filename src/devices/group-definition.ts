@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import {
   type CompiledPatterns,
   compileDeviceFilter,
@@ -51,10 +52,10 @@ export function parseGroupDefinition(input: Readonly<Record<string, unknown>>): 
   const baseDeviceGroupIds = parseTexts(input.baseDeviceGroupIds, "baseDeviceGroupIds", MAX_BASE_GROUPS);
   const filterType = (input.filterType ?? "OR") as FilterType;
   if (!FILTER_TYPES.includes(filterType))
-    throw invalidValue("filterType", `Must be one of ${FILTER_TYPES.join(", ")}.`);
+    throw invalidValue("filterType", sentence("field.must-be-one-of-values", { values: FILTER_TYPES.join(", ") }));
   const expression = input.logicalExpression ?? null;
   if (expression !== null && typeof expression !== "string") {
-    throw invalidValue("logicalExpression", "Must be a string.");
+    throw invalidValue("logicalExpression", sentence("field.must-be-a-string"));
   }
   if (filterType === "LOGICAL_EXPRESSION") parseLogicalExpression(expression ?? "", filters.length);
   return {
@@ -71,9 +72,9 @@ export function parseGroupDefinition(input: Readonly<Record<string, unknown>>): 
 function parseTexts(input: unknown, field: string, max: number): string[] {
   if (input === null || input === undefined) return [];
   if (!Array.isArray(input) || !input.every((item) => typeof item === "string")) {
-    throw invalidValue(field, "Must be a list of strings.");
+    throw invalidValue(field, sentence("field.must-be-a-list-of-strings"));
   }
-  if (input.length > max) throw invalidValue(field, `Must have at most ${max} items.`);
+  if (input.length > max) throw invalidValue(field, sentence("field.must-have-at-most-limit-items", { limit: max }));
   return input;
 }
 

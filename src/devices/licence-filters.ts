@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { DevicePredicate, FilterableDevice } from "./device-filter.ts";
 import { compileFilters, type FilterType, parseGroupDefinition } from "./group-definition.ts";
@@ -20,7 +21,8 @@ export type LicencePredicates = Readonly<Partial<Record<string, DevicePredicate>
  */
 export function parseLicenceFilters(config: unknown): LicencePredicates {
   if (config === null || config === undefined) return {};
-  if (typeof config !== "object" || Array.isArray(config)) throw invalidValue("config", "Must be an object.");
+  if (typeof config !== "object" || Array.isArray(config))
+    throw invalidValue("config", sentence("field.must-be-an-object"));
   const tests: Partial<Record<string, DevicePredicate>> = {};
   for (const [name, type] of Object.entries(DEVICE_TYPE_BY_FILTER)) {
     const test = compileLicenceFilter(name, (config as Config)[name as keyof Config]);

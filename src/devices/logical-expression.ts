@@ -1,4 +1,4 @@
-import { invalidValue } from "../lib/errors.ts";
+import { type ErrorReason, invalidValue } from "../lib/errors.ts";
 
 /** An expression over filters by their 1-based numbers. */
 export type LogicalExpression =
@@ -22,9 +22,10 @@ interface Token {
  * Numbers count from 1, or from 0 if 0 is among them: `0 AND 1` are the first two filters, as `1 AND 2`. Throws CallerError with the error and its position.
  */
 export function parseLogicalExpression(text: string, filterCount: number): LogicalExpression {
-  if (text.length > MAX_LENGTH) throw expressionError(`Must have at most ${MAX_LENGTH} characters.`);
+  if (text.length > MAX_LENGTH)
+    throw expressionError("too-long", { max: MAX_LENGTH }, `Must have at most ${MAX_LENGTH} characters.`);
   const tokens = tokenize(text);
-  if (tokens.length === 0) throw expressionError("Must not be empty.");
+  if (tokens.length === 0) throw expressionError("empty", {}, "Must not be empty.");
   // Clients count differently; only those that count from 0 write a 0.
   const first = tokens.some(({ text }) => /^0+$/.test(text)) ? 0 : 1;
   return parseTokens(tokens, { first, count: filterCount });
@@ -44,8 +45,13 @@ export function evaluateExpression(expression: LogicalExpression, holds: (number
   }
 }
 
-function expressionError(detail: string): Error {
-  return invalidValue("logicalExpression", detail);
+/** The reason is for pages, which parse the expression while it is entered. */
+function expressionError(code: string, params: ErrorReason["params"], detail: string): Error {
+  return invalidValue("logicalExpression", detail, { code: `expression-${code}`, params });
+}
+
+function foundAt({ text, at }: Token): { found: string; at: number } {
+  return { found: text, at };
 }
 
 function tokenize(text: string): Token[] {
@@ -54,7 +60,8 @@ function tokenize(text: string): Token[] {
   for (const match of text.matchAll(pattern)) {
     const token = match[1] as string;
     const at = match.index + match[0].length - token.length + 1;
-    if (!/^(\d+|AND|OR|NOT|[()])$/i.test(token)) throw expressionError(`Unexpected "${token}" at position ${at}.`);
+    if (!/^(\d+|AND|OR|NOT|[()])$/i.test(token))
+      throw expressionError("unexpected", { token, at }, `Unexpected "${token}" at position ${at}.`);
     tokens.push({ text: token.toUpperCase(), at });
   }
   return tokens;
@@ -83,10 +90,13 @@ function parseTokens(tokens: readonly Token[], filters: FilterNumbers): LogicalE
     series("or", "OR", () => series("and", "AND", () => single(depth)));
 
   const single = (depth: number): LogicalExpression => {
-    if (depth >= MAX_DEPTH) throw expressionError(`Must be nested at most ${MAX_DEPTH} levels deep.`);
+    if (depth >= MAX_DEPTH)
+      throw expressionError("deep", { max: MAX_DEPTH }, `Must be nested at most ${MAX_DEPTH} levels deep.`);
     const token = tokens[next];
     if (!token)
       throw expressionError(
+        "end",
+        {},
         "Must end with a filter number or ): found the end of the text, expected a filter number, NOT or (.",
       );
     next++;
@@ -98,30 +108,50 @@ function parseTokens(tokens: readonly Token[], filters: FilterNumbers): LogicalE
   const group = (opened: Token, depth: number): LogicalExpression => {
     const inner = either(depth + 1);
     const token = tokens[next];
-    if (!token) throw expressionError(`The ( at position ${opened.at} is not closed.`);
+    if (!token) throw expressionError("open", { at: opened.at }, `The ( at position ${opened.at} is not closed.`);
     if (token.text !== ")")
-      throw expressionError(`Expected AND, OR or ) at position ${token.at}, found "${token.text}".`);
+      throw expressionError(
+        "expected-close",
+        foundAt(token),
+        `Expected AND, OR or ) at position ${token.at}, found "${token.text}".`,
+      );
     next++;
     return inner;
   };
 
   const expression = either(0);
   const rest = tokens[next];
-  if (rest?.text === ")") throw expressionError(`The ) at position ${rest.at} has no matching (.`);
-  if (rest) throw expressionError(`Expected AND or OR at position ${rest.at}, found "${rest.text}".`);
+  if (rest?.text === ")")
+    throw expressionError("closing", { at: rest.at }, `The ) at position ${rest.at} has no matching (.`);
+  if (rest)
+    throw expressionError(
+      "expected-operator",
+      foundAt(rest),
+      `Expected AND or OR at position ${rest.at}, found "${rest.text}".`,
+    );
   return expression;
 }
 
 /** The 1-based number of a filter. */
 function filterNumber(token: Token, { first, count }: FilterNumbers): number {
   if (!/^\d+$/.test(token.text)) {
-    throw expressionError(`Expected a filter number, NOT or ( at position ${token.at}, found "${token.text}".`);
+    throw expressionError(
+      "expected-filter",
+      foundAt(token),
+      `Expected a filter number, NOT or ( at position ${token.at}, found "${token.text}".`,
+    );
   }
   const number = Number(token.text) - first + 1;
   if (number >= 1 && number <= count) return number;
-  const range =
-    count === 0
-      ? "There are no filters to refer to"
-      : `Filter numbers must be between ${first} and ${count - 1 + first}${first === 0 ? ", because 0 is the first filter here" : ""}`;
-  throw expressionError(`${range}; found ${token.text} at position ${token.at}.`);
+  const found = `found ${token.text} at position ${token.at}.`;
+  if (count === 0) throw expressionError("no-filters", foundAt(token), `There are no filters to refer to; ${found}`);
+  const last = count - 1 + first;
+  const range = `Filter numbers must be between ${first} and ${last}`;
+  if (first === 0)
+    throw expressionError(
+      "range-from-0",
+      { ...foundAt(token), last },
+      `${range}, because 0 is the first filter here; ${found}`,
+    );
+  throw expressionError("range", { ...foundAt(token), last }, `${range}; ${found}`);
 }

@@ -1,4 +1,5 @@
 import { invalidValue, LimitError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import extensions from "../resources/devices/extensions.ts";
 import userDevices, { USER_DEVICE_TYPES } from "../resources/people/user-devices.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -71,7 +72,7 @@ function validateTypeAndLimit(
   if (!after || by.replicated || before?.type === after.type) return;
   const serving = tx.find(extensions, { type: "device", deviceType: after.type }, 1)[0];
   if (!serving && !(USER_DEVICE_TYPES as readonly string[]).includes(after.type)) {
-    throw invalidValue("type", "Must be a type that an installed extension serves.");
+    throw invalidValue("type", sentence("field.must-be-a-type-that-an-installed-extension-serves"));
   }
   const limit = serving?.deviceLimit ?? null;
   if (limit !== null) {

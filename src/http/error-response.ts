@@ -8,6 +8,11 @@ import {
   TooManyRequestsError,
   UpstreamError,
 } from "../lib/errors.ts";
+import type { SentenceReference } from "../lib/sentences/reference.ts";
+import { readSentence } from "../lib/sentences/sentences.ts";
+
+/** Longer texts contain what the client sent. */
+const MAX_EXPLANATION_LENGTH = 2_000;
 
 /** An API error response. */
 export interface ErrorResponse {
@@ -15,7 +20,7 @@ export interface ErrorResponse {
   headers: Readonly<Record<string, string>>;
   /** The body as JSON value. */
   body: { status: number; type: string; message: string; errors: readonly FieldError[]; requestId: string } & Partial<
-    Pick<InUseError, "dependents">
+    Pick<InUseError, "dependents"> & { sentence: SentenceReference }
   >;
 }
 
@@ -73,10 +78,23 @@ export function errorResponseOf(error: unknown, requestId: string): ErrorRespons
     status,
     headers: headersOf(error, type),
     body: {
-      ...{ status, type, message, errors: known?.faults ?? [], requestId },
+      ...{ status, type, message, errors: (known?.faults ?? []).map(addSentence), requestId },
+      ...sentenceOf(known?.faults.length === 0 ? message : ""),
       ...(error instanceof InUseError ? { dependents: error.dependents } : {}),
     },
   };
+}
+
+/** Adds the explanation of an invalid field as a sentence, which consoles show in the language of their user. */
+function addSentence(fault: FieldError): FieldError {
+  if (fault.reason !== undefined) return fault;
+  const [, explanation = fault.message] = /^Field \S+ is not valid\.\s*(.*)$/s.exec(fault.message) ?? [];
+  return { ...fault, ...sentenceOf(explanation) };
+}
+
+function sentenceOf(text: string): { sentence?: SentenceReference } {
+  const sentence = text === "" || text.length > MAX_EXPLANATION_LENGTH ? null : readSentence(text);
+  return sentence === null ? {} : { sentence };
 }
 
 /** True for unexpected errors (bugs), which must be logged. */

@@ -1,4 +1,5 @@
 import { forbidden, invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type bulkUploadLogs from "../resources/uploads/bulk-upload-logs.ts";
 import bulkUploads from "../resources/uploads/bulk-uploads.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
@@ -26,9 +27,9 @@ export function bulkUploadHooks({
     beforeWrite({ op, after }, _tx, by) {
       if (op !== "create" || !after) return;
       if (!after.contentType.startsWith("text/"))
-        throw invalidValue("contentType", "Must not be an archive; upload the table itself.");
+        throw invalidValue("contentType", sentence("field.must-not-be-an-archive-upload-the-table-itself"));
       if (after.endpointId !== null && after.endpointId !== endpointId()) {
-        throw invalidValue("endpointId", "Must be this appliance.");
+        throw invalidValue("endpointId", sentence("field.must-be-this-appliance"));
       }
       if (!canCreateRows(resolveUploadType(after.resourceType, catalogue, endpointId()), by.scope)) throw forbidden();
       after.actingDomainId = by.scope.domainId;

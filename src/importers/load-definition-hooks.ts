@@ -1,4 +1,5 @@
 import { invalidValue, requiredValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type loadDefinitions from "../resources/loads/load-definitions.ts";
 import type { RowOf } from "../schema/resource.ts";
 import { isCronExpression } from "../settings/cron.ts";
@@ -14,12 +15,12 @@ export const loadDefinitionHooks: ResourceHooks<typeof loadDefinitions> = {
   beforeWrite({ after }) {
     if (!after) return;
     if (after.schedule !== null && !isCronExpression(after.schedule)) {
-      throw invalidValue("schedule", "Must be a cron expression such as 30 4 * * 1-5.");
+      throw invalidValue("schedule", sentence("field.must-be-a-cron-expression-such-as-30-4-1-5"));
     }
     if (after.type === "oneroster-api") assertServiceUrls(after);
     const parts = after.path?.split("/") ?? [];
     if (after.path?.startsWith("/") || parts.includes("..") || after.path?.includes("\\")) {
-      throw invalidValue("path", "Must be a path inside the loads folder.");
+      throw invalidValue("path", sentence("field.must-be-a-path-inside-the-loads-folder"));
     }
   },
 };
@@ -29,9 +30,9 @@ function assertServiceUrls({ url, tokenUrl }: { url: string | null; tokenUrl: st
   for (const [field, value] of Object.entries({ url, tokenUrl })) {
     if (value === null) throw requiredValue(field);
     if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
-      throw invalidValue(field, "Must be a URL such as https://sis.example/ims/oneroster/rostering/v1p2.");
+      throw invalidValue(field, sentence("field.must-be-a-url-such-as-https-sis-example-ims-oneroster-rostering-v1p2"));
     if (new URL(value).protocol === "http:" && !/^(127\.|\[::1\])/.test(new URL(value).hostname))
-      throw invalidValue(field, "Must be an https URL.");
+      throw invalidValue(field, sentence("field.must-be-an-https-url"));
   }
 }
 

@@ -1,5 +1,6 @@
 import { yieldToEventLoop } from "../lib/clock.ts";
 import { BugError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { createTimeSlice } from "../lib/time-slice.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
@@ -27,7 +28,7 @@ export async function planLoad(loading: LoadContext, known: KnownRows, source: L
   const { progress, counts } = loading;
   counts.peopleRead = source.peopleCount;
   if (counts.linesWithErrors > 0) assertErrorThreshold(loading);
-  if (source.peopleCount === 0) throw new LoadAborted("failed", "The source must contain at least one person.");
+  if (source.peopleCount === 0) throw new LoadAborted("failed", sentence("load.no-person"));
   await progress("comparing", 0, source.peopleCount);
   const plan: Plan = { source, known, present: new Set(), lists: new Map(), lost: new Map(), removedLists: new Set() };
   await planLists(loading, plan);
@@ -308,7 +309,7 @@ function assertErrorThreshold({ definition, counts }: LoadContext): void {
   const most = definition.errorThreshold ?? 0;
   if (linesWithErrors === 0 || share <= most) return;
   const figures = `${linesWithErrors} of ${linesRead} lines have errors (${Math.round(share)} %)`;
-  throw new LoadAborted("failed", `${figures}; the source allows ${most} %. Nothing was changed.`);
+  throw new LoadAborted("failed", sentence("load.over-limit", { figures, most }));
 }
 
 /** Shares of users, of all memberships and of the memberships of each list. */
@@ -316,7 +317,7 @@ async function assertRemovalThresholds(loading: LoadContext, { known, lost, remo
   const { deps, definition, run, counts } = loading;
   if (run.confirmed) return;
   const stop = (figures: string): never => {
-    throw new LoadAborted("stopped", `The load would remove ${figures}; confirm the run to proceed.`);
+    throw new LoadAborted("stopped", sentence("load.would-remove", { figures }));
   };
   const percent = (part: number, whole: number): number => (whole === 0 ? 0 : (100 * part) / whole);
   const most = definition.removalThreshold ?? 0;

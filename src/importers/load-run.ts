@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { CallerError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import loadRuns from "../resources/loads/load-runs.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
@@ -109,7 +110,7 @@ function createProgress({ store, system }: LoadRunDeps, { id }: LoadRun): LoadPr
   };
 }
 
-const INTERNAL_FAILURE_REASON = "Internal error; see the log.";
+const INTERNAL_FAILURE_REASON = sentence("activity.internal-error");
 
 function reasonOf(error: unknown): { state: "failed" | "stopped"; reason: string } {
   if (error instanceof LoadAborted) return { state: error.state, reason: error.message };

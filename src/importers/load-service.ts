@@ -2,6 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import { forbidden, notFound } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import loadDefinitions from "../resources/loads/load-definitions.ts";
 import loadRuns from "../resources/loads/load-runs.ts";
@@ -182,7 +183,7 @@ export function createLoadService(deps: LoadServiceDeps): LoadService {
             await deleteRecordChanges(store, run.pk);
             await change(run, {
               ...{ state: "failed", phase: null, waitingFor: null },
-              reason: "The appliance stopped during the load.",
+              reason: sentence("load.appliance-stopped"),
               endedAt: clock.now(),
             });
           }

@@ -1,5 +1,6 @@
 import { yieldToEventLoop } from "../lib/clock.ts";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { LoadAborted, type RecordChange, type SourceContent, type SourceContext } from "./load-source.ts";
 import { ROSTER_FILES, readRosterFile, readRosterManifest } from "./roster-files.ts";
 import { type LocalDays, resolveRoster } from "./roster-people.ts";
@@ -88,7 +89,7 @@ export async function readRosterSource(
     }
     const isKnown = (file: string): boolean =>
       states.has(file) || modes.some((each) => each.file === file && (each.mode === "bulk" || each.mode === "delta"));
-    if (!isKnown("users")) throw invalidValue("path", "Must contain a file users.csv.");
+    if (!isKnown("users")) throw invalidValue("path", sentence("field.must-contain-a-file-users-csv"));
     const built = await resolveRoster(roster, days, context.warn, clock);
     const namesAllLists = !options.hasFormerLists || LIST_FILES.every(isKnown);
     return { ...built, keptPeople, namesAllLists, changes };

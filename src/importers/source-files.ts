@@ -1,6 +1,7 @@
 import { createReadStream, existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, join, sep } from "node:path";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type loadDefinitions from "../resources/loads/load-definitions.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -24,14 +25,14 @@ const MAX_DEPTH = 4;
 /** Path of a source. Symbolic links that lead out of the loads folder are refused. */
 export function sourcePath({ path, fileId }: LoadDefinition, { loadsDir, files }: SourcePlace): string {
   if (path === null) {
-    if (fileId === null) throw invalidValue("path", "Must be set unless a file is uploaded.");
+    if (fileId === null) throw invalidValue("path", sentence("field.must-be-set-unless-a-file-is-uploaded"));
     return files.pathOf({ sha256: fileId } as StoredFile);
   }
   const full = join(loadsDir, path);
-  if (!existsSync(full)) throw invalidValue("path", `${path} was not found in the loads folder.`);
+  if (!existsSync(full)) throw invalidValue("path", sentence("field.path-was-not-found-in-the-loads-folder", { path }));
   const real = realpathSync(full);
   if (!real.startsWith(realpathSync(loadsDir) + sep))
-    throw invalidValue("path", "Must not lead out of the loads folder.");
+    throw invalidValue("path", sentence("field.must-not-lead-out-of-the-loads-folder"));
   return real;
 }
 

@@ -71,7 +71,7 @@ export async function setIncidentSite(
 ): Promise<IncidentRow> {
   if (siteId === undefined || siteId === null || siteId === "") throw requiredValue("siteId");
   const site = typeof siteId === "string" ? store.get(sites, siteId, by.scope) : null;
-  if (!site) throw invalidValue("siteId", "The site was not found.");
+  if (!site) throw invalidValue("siteId", sentence("field.the-site-was-not-found"));
   const elsewhere = incident.siteId === site.id ? {} : { buildingId: null, floorId: null, zoneId: null };
   return store.write((tx) => tx.update(incidents, incident.id, {}, by, { siteId: site.id, ...elsewhere }));
 }

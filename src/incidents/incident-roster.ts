@@ -1,5 +1,6 @@
 import { ConflictError, invalidValue } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type incidentActivities from "../resources/incidents/incident-activities.ts";
 import incidentPlans from "../resources/incidents/incident-plans.ts";
 import incidents from "../resources/incidents/incidents.ts";
@@ -27,7 +28,11 @@ const MAX_ROSTER_ENTRIES = 5_000;
 export function assertRosterRoles({ rostering }: PlanRow, tx: Transaction, by: ActorContext): void {
   for (const field of ["rosterMemberSiteRoleIds", "rosterManagerSiteRoleIds"] as const) {
     const unknownId = rostering?.[field]?.find((id) => !tx.get(siteRoles, id, by.scope));
-    if (unknownId) throw invalidValue(`rostering.${field}`, `No site role with the id ${unknownId} was found.`);
+    if (unknownId)
+      throw invalidValue(
+        `rostering.${field}`,
+        sentence("field.no-site-role-with-the-id-id-was-found", { id: unknownId }),
+      );
   }
 }
 
@@ -64,14 +69,14 @@ export function validateRosterActivity(step: RowOf<typeof incidentActivities>, t
   if (!rostering) throw new ConflictError("The plan of the incident has no roster.", "type");
   const { userId, status, location } = (step.details ?? {}) as Record<string, unknown>;
   const user = isUuid(userId) ? tx.get(users, userId) : null;
-  if (!user) throw invalidValue("details.userId", "No user with this id was found.");
+  if (!user) throw invalidValue("details.userId", sentence("field.no-user-with-this-id-was-found"));
   const statuses = rostering.statuses ?? [];
   if (typeof status !== "string" || !statuses.includes(status))
-    throw invalidValue("details.status", `Must be one of ${statuses.join(", ")}.`);
+    throw invalidValue("details.status", sentence("field.must-be-one-of-values", { values: statuses.join(", ") }));
   const places = rostering.locations ?? [];
   const isSaid = location !== undefined && location !== null;
   if (isSaid && !places.includes(location as string))
-    throw invalidValue("details.location", `Must be one of ${places.join(", ")}.`);
+    throw invalidValue("details.location", sentence("field.must-be-one-of-values", { values: places.join(", ") }));
   const message = [`${user.name}: ${status}`, ...(isSaid ? [location as string] : [])].join(", ");
   step.details = { userId: user.id, status, location: isSaid ? location : null, message };
 }

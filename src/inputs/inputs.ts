@@ -1,5 +1,6 @@
 import type { Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { parseTriggerInput } from "../plugin-api/trigger-input.ts";
 import inputs from "../resources/inputs/inputs.ts";
 import type { StoreReader } from "../store/store.ts";
@@ -93,8 +94,7 @@ export function createInputs(deps: InputDeps): Inputs {
       await updateActiveCall(input, deps);
       return { outcome: "followed" };
     }
-    if (clock.now() - input.createdAt > MAX_INPUT_AGE_MS)
-      return { outcome: "late", reason: "The input was found more than an hour late." };
+    if (clock.now() - input.createdAt > MAX_INPUT_AGE_MS) return { outcome: "late", reason: sentence("input.late") };
     const effects = await findRuleActions(input, { ...deps, patterns });
     await listActiveCall(input, effects, deps);
     const results: InputResult[] = [];
@@ -104,7 +104,7 @@ export function createInputs(deps: InputDeps): Inputs {
 
   async function executeAction(effect: RuleAction, input: InputRow): Promise<InputResult> {
     if (effect.ringsUntilAnswered && isCallOver(input, store))
-      return { outcome: "late", reason: "The call had already ended." };
+      return { outcome: "late", reason: sentence("input.call-over") };
     const handled = await executeRuleAction(effect, input, deps);
     if (handled.outcome === "failed")
       log.warn(

@@ -1,5 +1,6 @@
 import { RE2JS } from "re2js";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** Matches phone numbers with patterns; each pattern is compiled once. */
 export interface NumberPatterns {
@@ -37,11 +38,11 @@ export function createNumberPatterns(): NumberPatterns {
 
 /** Throws CallerError for a pattern that is invalid or too expensive. */
 export function validateNumberPattern(field: string, pattern: string): void {
-  if (/\\p/i.test(pattern)) throw invalidValue(field, "Must not use named character classes.");
+  if (/\\p/i.test(pattern)) throw invalidValue(field, sentence("field.must-not-use-named-character-classes"));
   const compiled = compilePattern(pattern);
-  if (compiled === null) throw invalidValue(field, "Must be a valid RE2 pattern.");
+  if (compiled === null) throw invalidValue(field, sentence("field.must-be-a-valid-re2-pattern"));
   if (compiled.programSize() > MAX_PROGRAM_SIZE)
-    throw invalidValue(field, "The pattern exceeds the cost limit; use a shorter pattern.");
+    throw invalidValue(field, sentence("field.the-pattern-exceeds-the-cost-limit-use-a-shorter-pattern"));
 }
 
 /** Replaces `$1` … by the matched groups; a missing group becomes an empty string. */

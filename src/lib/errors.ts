@@ -1,3 +1,5 @@
+import type { SentenceReference } from "./sentences/reference.ts";
+
 /** Type of an error, as the API names it. @source docs/decisions/0002-errors.md */
 export type ErrorType =
   | "required"
@@ -31,6 +33,8 @@ export interface FieldError {
   message: string;
   /** Says the same as the message. */
   reason?: ErrorReason;
+  /** The explanation of the message as a sentence of the catalogue. */
+  sentence?: SentenceReference;
 }
 
 /** Base of every error that Carillon throws on purpose; `context` holds plain values for the log, never a secret. */

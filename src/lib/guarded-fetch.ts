@@ -3,6 +3,7 @@ import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { Clock } from "./clock.ts";
 import { UpstreamError } from "./errors.ts";
+import { sentence } from "./sentences/sentences.ts";
 import type { ResolvedAddress, SsrfGuard } from "./ssrf-guard.ts";
 
 /** Timeout of a call that does not set one. */
@@ -73,8 +74,7 @@ export function createConnectionPool(maxIdle: number): ConnectionPool {
  */
 export async function guardedFetch(url: string, options: FetchOptions, deps: GuardedFetchDeps): Promise<FetchResponse> {
   const target = URL.canParse(url) ? new URL(url) : null;
-  if (!target || !/^https?:$/.test(target.protocol))
-    throw new UpstreamError("upstream", "The URL must be http or https.");
+  if (!target || !/^https?:$/.test(target.protocol)) throw new UpstreamError("upstream", sentence("fetch.scheme"));
   const address = await deps.ssrfGuard.resolveAllowed(target.hostname);
   if (deps.signal.aborted) throw new UpstreamError("upstream", `${target.host}: aborted`, { host: target.host });
   return new Promise((resolve, reject) => {
@@ -85,7 +85,7 @@ export async function guardedFetch(url: string, options: FetchOptions, deps: Gua
       call.destroy();
       reject(new UpstreamError("upstream", `${target.host}: ${problem}`, { host: target.host }, cause));
     };
-    const timer = deps.clock.after(timeoutMs, () => fail(`no response within ${timeoutMs / 1000} s`));
+    const timer = deps.clock.after(timeoutMs, () => fail(sentence("fetch.timeout", { seconds: timeoutMs / 1000 })));
     const onAbort = (): void => fail("aborted");
     const settle = (): void => {
       timer.cancel();
@@ -159,7 +159,7 @@ function readResponse(
     response.on("data", (part: Buffer) => {
       parts.push(part);
       length += part.length;
-      if (length > most) reject(new UpstreamError("upstream", `the response is longer than ${most} bytes`));
+      if (length > most) reject(new UpstreamError("upstream", sentence("fetch.too-long", { bytes: most })));
     });
     response.on("error", reject);
     response.on("end", () => {

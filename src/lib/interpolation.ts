@@ -1,4 +1,5 @@
 import { invalidValue } from "./errors.ts";
+import { sentence } from "./sentences/sentences.ts";
 
 /** Values for the `{{name}}` placeholders of a message. */
 export type Variables = ReadonlyMap<string, string>;
@@ -12,11 +13,15 @@ const PLACEHOLDER = /\{\{([^{}]{1,140})\}\}/g;
 export function parseVariables(input: unknown): Variables {
   const variables = new Map<string, string>();
   if (input === null || input === undefined) return variables;
-  if (typeof input !== "object" || Array.isArray(input)) throw invalidValue("customVars", "Must be an object.");
+  if (typeof input !== "object" || Array.isArray(input))
+    throw invalidValue("customVars", sentence("field.must-be-an-object"));
   for (const [name, value] of Object.entries(input)) {
     if (value === null) continue;
     if (typeof value === "object")
-      throw invalidValue("customVars", `The value of ${name} must be a string, number or boolean.`);
+      throw invalidValue(
+        "customVars",
+        sentence("field.the-value-of-name-must-be-a-string-number-or-boolean", { name }),
+      );
     variables.set(name.trim(), String(value));
   }
   return variables;

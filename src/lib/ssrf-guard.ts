@@ -4,6 +4,7 @@ import { createAddressSet } from "./address-set.ts";
 import { CallerError, UpstreamError } from "./errors.ts";
 import { addressForms, isMetadataAddress } from "./metadata-addresses.ts";
 import { ownAddresses } from "./network-route.ts";
+import { sentence } from "./sentences/sentences.ts";
 
 /** One address of a host name. */
 export interface ResolvedAddress {
@@ -67,8 +68,8 @@ export function createSsrfGuard(deps: SsrfGuardDeps): SsrfGuard {
       const isNamed = names.has(name.toLowerCase());
       const chosen = found.find(({ address }) => (isNamed && !isMetadataAddress(address)) || isAllowed(address));
       if (chosen) return chosen;
-      const problem = found.length === 0 ? "has no address" : "resolves to an address that is not allowed";
-      throw new UpstreamError("upstream", `The host ${host} ${problem}.`, { host });
+      const code = found.length === 0 ? "fetch.no-address" : "fetch.address-refused";
+      throw new UpstreamError("upstream", sentence(code, { host }), { host });
     },
   };
 }
@@ -95,6 +96,6 @@ async function resolveAll(host: string): Promise<ResolvedAddress[]> {
     const found = await lookup(host, { all: true });
     return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
   } catch (error) {
-    throw new UpstreamError("upstream", `The host ${host} could not be resolved.`, { host }, error);
+    throw new UpstreamError("upstream", sentence("fetch.unresolved", { host }), { host }, error);
   }
 }

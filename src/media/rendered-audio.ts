@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { invalidValue, UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { CODECS, type Codec } from "./codecs.ts";
 import { amplitudeFromDb, limitPeaks, normalizeLoudness } from "./loudness.ts";
 import { encodeMuLaw } from "./mu-law.ts";
@@ -82,7 +83,7 @@ export function renderPcm(
   const { once, pause, repetitions } = planPasses(layout, { recording, announcement }, SAMPLE_RATE_HZ);
   const length = once.length === 0 ? 0 : once.length * repetitions + pause * (repetitions - 1);
   if (length > sampleCount(MAX_DURATION_MS))
-    throw invalidValue("repetitions", "The audio must not be longer than one hour.");
+    throw invalidValue("repetitions", sentence("field.the-audio-must-not-be-longer-than-one-hour"));
   const renderedAudio = new Int16Array(Math.ceil(length / PACKET_BYTES) * PACKET_BYTES);
   for (let at = 0; at < length; at += once.length + pause) renderedAudio.set(once, at);
   return renderedAudio;

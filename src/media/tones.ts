@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { amplitudeFromDb, REFERENCE_DBFS } from "./loudness.ts";
 import { SAMPLE_RATE_HZ, sampleCount, toPcm } from "./samples.ts";
 import { TONE_SEGMENTS, type ToneSegment } from "./tone-segments.ts";
@@ -12,7 +13,8 @@ export const ALERT_TONES: readonly string[] = Object.keys(TONE_SEGMENTS).sort();
 /** The segments of a tone; empty for `silent`. Throws CallerError (`alertTone`) for an unknown tone. */
 export function toneSegments(name: string): readonly ToneSegment[] {
   const segments = Object.hasOwn(TONE_SEGMENTS, name) ? TONE_SEGMENTS[name] : undefined;
-  if (!segments) throw invalidValue("alertTone", `Must be one of ${ALERT_TONES.join(", ")}.`);
+  if (!segments)
+    throw invalidValue("alertTone", sentence("field.must-be-one-of-values", { values: ALERT_TONES.join(", ") }));
   return segments;
 }
 

@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { verifySignedDocument } from "../lib/signed-document.ts";
 import type { Store } from "../store/store.ts";
 import { readOperationState, writeOperationState } from "./operation-state.ts";
@@ -139,10 +140,10 @@ function violationsOf(
   const over = counts.flatMap(({ kind, used, limit }) =>
     limit === null || used <= limit
       ? []
-      : [{ code: `licence:${kind}`, reason: `${used} ${kind} in use; the licence allows ${limit}.` }],
+      : [{ code: `licence:${kind}`, reason: sentence("licence.over", { used, kind, limit }) }],
   );
   if (expiresAt === null || Date.parse(expiresAt) > now) return over;
-  return [{ code: "licence:expired", reason: `The licence expired on ${expiresAt.slice(0, 10)}.` }, ...over];
+  return [{ code: "licence:expired", reason: sentence("licence.expired", { date: expiresAt.slice(0, 10) }) }, ...over];
 }
 
 /** Parses a verified licence. Throws CallerError that names the invalid field. */

@@ -1,6 +1,7 @@
 import { parsePhoneNumberFromString } from "libphonenumber-js/max";
 import { invalidValue } from "../lib/errors.ts";
 import { createPhoneNumberReader } from "../lib/phone-numbers.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 const readPhoneNumber = createPhoneNumberReader(parsePhoneNumberFromString);
 
@@ -12,7 +13,8 @@ export function parsePhoneNumber(text: string, field = "from", country: string |
   const read = readPhoneNumber(text, country);
   if (typeof read !== "string") return read.number;
   const phone = text.replace(/[\s()./-]/g, "");
-  if (!/^\+?\d{3,15}$/.test(phone)) throw invalidValue(field, "Must be a telephone number such as +49 30 123456.");
+  if (!/^\+?\d{3,15}$/.test(phone))
+    throw invalidValue(field, sentence("field.must-be-a-telephone-number-such-as-49-30-123456"));
   return phone;
 }
 

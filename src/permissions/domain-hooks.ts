@@ -1,4 +1,5 @@
 import { ConflictError, forbidden, invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import domains from "../resources/domains/domains.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import { tableName } from "../schema/catalogue.ts";
@@ -34,13 +35,17 @@ function assignPath(before: DomainRow | null, after: DomainRow, tx: StoreReader,
   if (!before && after.parentId === null) after.parentId = by.scope.domainId;
   if (after.parentId === null) {
     if (!before && tx.count(domains, { parentId: null }) > 0)
-      throw invalidValue("parentId", "Required: only the root domain has no parent, and it already exists.");
+      throw invalidValue(
+        "parentId",
+        sentence("field.required-only-the-root-domain-has-no-parent-and-it-already-exists"),
+      );
     after.path = after.id;
     after.namePath = after.name;
     return;
   }
   const parent = by.scope.canAssign(after.parentId) ? tx.get(domains, after.parentId) : null;
-  if (!parent) throw invalidValue("parentId", `No resource with the id ${after.parentId} was found.`);
+  if (!parent)
+    throw invalidValue("parentId", sentence("field.no-resource-with-the-id-id-was-found", { id: after.parentId }));
   after.path = `${parent.path}/${after.id}`;
   after.namePath = `${parent.namePath}/${after.name}`;
 }

@@ -1,4 +1,5 @@
 import { BugError, ConflictError, forbidden, invalidValue, notFound } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import domains from "../resources/domains/domains.ts";
 import type { AnyResource, RowBase } from "../schema/resource.ts";
 import type { ActorContext, StoreReader, Transaction } from "../store/store.ts";
@@ -28,7 +29,7 @@ export function addToDomain<R extends AnyResource>(
 ): void {
   const row = tx.get(resource, id, by.scope) as RowBase | null;
   const domain = tx.get(domains, domainId, by.scope.domainVisibility);
-  if (!row || !domain) throw invalidValue("id", "No resource with this id was found.");
+  if (!row || !domain) throw invalidValue("id", sentence("field.no-resource-with-this-id-was-found"));
   assertCanAssign(by, domainId);
   const held = domainIdsOf(row);
   if (held.includes(domainId)) return;

@@ -5,6 +5,7 @@ import { revokeUserSessions } from "../auth/sessions.ts";
 import { isNetwork } from "../lib/address-set.ts";
 import type { Clock } from "../lib/clock.ts";
 import { BugError, ConflictError, invalidValue, validationError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import domains from "../resources/domains/domains.ts";
 import secondFactors from "../resources/people/second-factors.ts";
 import userTokens from "../resources/people/user-tokens.ts";
@@ -121,7 +122,7 @@ function checkUser({ before, after, given }: RowMutation<typeof users>, tx: Stor
   // Unlimited grants of the user then hold in the new domain too.
   if (before && joined.length > 0) assertCanDelegate(by, readUserRights(tx, before.pk), joined);
   if (after.email !== null && (after.type === "anonymous" || after.type === "application")) {
-    throw invalidValue("email", `Must be empty for a user of type ${after.type}.`);
+    throw invalidValue("email", sentence("field.must-be-empty-for-a-user-of-type-type", { type: after.type }));
   }
   if (lacksEmail(before, after, by)) {
     const message =
@@ -129,7 +130,8 @@ function checkUser({ before, after, given }: RowMutation<typeof users>, tx: Stor
     throw validationError([{ field: "email", type: "required", message }]);
   }
   const { start = null, end = null } = after.lock ?? {};
-  if (start !== null && end !== null && end <= start) throw invalidValue("lock", "The end must be after the start.");
+  if (start !== null && end !== null && end <= start)
+    throw invalidValue("lock", sentence("field.the-end-must-be-after-the-start"));
   // A break-glass account logs in with its local password only.
   if (after.breakGlass) after.providerKey = null;
   if (after.breakGlass && !before?.breakGlass) assertMayBreakGlass(before, tx, by);
@@ -149,7 +151,7 @@ function lacksEmail(before: RowOf<typeof users> | null, after: RowOf<typeof user
 function assertMayBreakGlass(before: RowOf<typeof users> | null, tx: StoreReader, by: ActorContext): void {
   assertSuperUser(by);
   if (by.replicated || (before && readUserRights(tx, before.pk).superUser)) return;
-  throw invalidValue("breakGlass", "Only a member of a super group can be a break-glass account.");
+  throw invalidValue("breakGlass", sentence("field.only-a-member-of-a-super-group-can-be-a-break-glass-account"));
 }
 
 function applyUserChange(change: RowMutation<typeof users>, tx: Transaction, by: ActorContext, now: number): void {
@@ -169,9 +171,10 @@ function checkToken(
 ): void {
   if (op !== "create" || !after) return;
   if (after.tokenHash === null) throw new BugError("tokens must be created with createToken");
-  if (after.expires !== null && after.expires <= now) throw invalidValue("expires", "Must be in the future.");
+  if (after.expires !== null && after.expires <= now)
+    throw invalidValue("expires", sentence("field.must-be-in-the-future"));
   if (!after.addresses.every(isNetwork)) {
-    throw invalidValue("addresses", "Must be addresses or networks, such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/32.");
+    throw invalidValue("addresses", sentence("field.must-be-addresses-or-networks-such-as-192-0-2-7-192-0-2"));
   }
   const holder = tx.get(users, after.userId);
   if (!holder || holder.id === by.actor.userId) return;
@@ -254,7 +257,7 @@ function checkUserPermission(
 }
 
 function assertPathPattern({ spec }: DomainGrant): void {
-  if (!isPathPattern(spec)) throw invalidValue("spec", "Must be a path such as /users/* or /users/*/devices/*.");
+  if (!isPathPattern(spec)) throw invalidValue("spec", sentence("field.must-be-a-path-such-as-users-or-users-devices"));
 }
 
 /** Throws ConflictError when no member of a super group would be left. */

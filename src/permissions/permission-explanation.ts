@@ -2,6 +2,7 @@ import { isAccountLocked } from "../auth/account-lock.ts";
 import type { AccessControl } from "../auth/principal.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import domains from "../resources/domains/domains.ts";
 import type users from "../resources/people/users.ts";
 import securityGroups from "../resources/security/security-groups.ts";
@@ -189,5 +190,6 @@ function parseItemPath(path: string, catalogue: Catalogue): { resource: AnyResou
 
 /** Throws invalid-value for a malformed path. */
 export function assertRequestPath(path: string): void {
-  if (!/^(\/[A-Za-z0-9-]+)+$/.test(path)) throw invalidValue("path", "Must be a path such as /users/0190….");
+  if (!/^(\/[A-Za-z0-9-]+)+$/.test(path))
+    throw invalidValue("path", sentence("field.must-be-a-path-such-as-users-0190"));
 }

@@ -1,5 +1,6 @@
 import type { ApplianceLimit, Principal } from "../auth/principal.ts";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AccessScope, Store } from "../store/store.ts";
 import { type Domain, type DomainTree, isWithinAny, readDomainTree } from "./domain-tree.ts";
@@ -109,7 +110,7 @@ function chooseActingDomain(
   const { available } = user;
   const found = domain === null ? defaultDomain(user, byId) : byId.get(domain.toLowerCase());
   if (!found || !isWithinAny(found, available))
-    throw invalidValue(named, "Must be a domain in which the user is allowed to act.");
+    throw invalidValue(named, sentence("field.must-be-a-domain-in-which-the-user-is-allowed-to-act"));
   return found;
 }
 

@@ -1,4 +1,5 @@
 import { invalidValue, notFound } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import securityGroups from "../resources/security/security-groups.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store, StoreReader, Sync } from "../store/store.ts";
@@ -19,7 +20,8 @@ export async function cloneGroupToDomains(
   by: ActorContext,
 ): Promise<Group[]> {
   const unknown = domainIds.find((id) => !by.scope.canAssign(id));
-  if (unknown !== undefined) throw invalidValue("domainIds", `No resource with the id ${unknown} was found.`);
+  if (unknown !== undefined)
+    throw invalidValue("domainIds", sentence("field.no-resource-with-the-id-id-was-found", { id: unknown }));
   return store.write((tx) => {
     const group = tx.get(securityGroups, groupId, by.scope);
     if (!group) throw notFound();

@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import floors from "../resources/places/floors.ts";
 import type { ActorContext, Store } from "../store/store.ts";
 
@@ -23,7 +24,7 @@ export async function reorderFloors(
       given.length !== present.size ||
       !given.every((id) => present.has(id))
     ) {
-      throw invalidValue("floors", "Must contain every floor of the building exactly once.");
+      throw invalidValue("floors", sentence("field.must-contain-every-floor-of-the-building-exactly-once"));
     }
     for (const [rank, id] of given.entries()) tx.update(floors, id, {}, by, { rank });
     return given;

@@ -1,5 +1,6 @@
 import { invalidValue } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { tableName } from "../schema/catalogue.ts";
 import type { RowVisibility, StoreReader } from "../store/store.ts";
 import { buildVisibilitySql } from "../store/visibility-sql.ts";
@@ -54,7 +55,7 @@ export function resolveLocation(
     found = { level: each.level, ids };
   }
   const { level, ids } = found as unknown as ParentCandidates;
-  if (ids.length > 1) throw invalidValue(`${field}.${level}`, "The name is ambiguous.");
+  if (ids.length > 1) throw invalidValue(`${field}.${level}`, sentence("field.the-name-is-ambiguous"));
   return locationOfRow(level, reader.get(RESOURCE_BY_LEVEL[level], ids[0] as string) as unknown as LocationRow);
 }
 

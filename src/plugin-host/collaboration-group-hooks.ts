@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type collaborationGroups from "../resources/collaboration/collaboration-groups.ts";
 import extensions from "../resources/devices/extensions.ts";
 import type { ResourceHooks } from "../store/store.ts";
@@ -18,10 +19,10 @@ export const collaborationGroupHooks: ResourceHooks<typeof collaborationGroups> 
       !by.replicated &&
       tx.find(extensions, { type: "collaboration", deviceType: type }, 1).length === 0
     ) {
-      throw invalidValue("type", "Must be the deviceType of a collaboration extension.");
+      throw invalidValue("type", sentence("field.must-be-the-devicetype-of-a-collaboration-extension"));
     }
     if (properties !== null && (typeof properties !== "object" || Array.isArray(properties))) {
-      throw invalidValue("properties", "Must be an object.");
+      throw invalidValue("properties", sentence("field.must-be-an-object"));
     }
   },
 };

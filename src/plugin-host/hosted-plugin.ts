@@ -48,9 +48,9 @@ const DISABLED_REASON = "disabled";
 const PROBE_LIMITS: PendingRequestLimits<ProbeResult> = {
   timeoutMs: 10_000,
   maxPending: 1_000,
-  timedOut: { proof: null, reason: "No response within 10 s." },
-  dropped: { proof: null, reason: "The plugin is not running." },
-  overloaded: { proof: null, reason: "Too many tests are running." },
+  timedOut: { proof: null, reason: sentence("test.late", { seconds: 10 }) },
+  dropped: { proof: null, reason: sentence("filter.not-running") },
+  overloaded: { proof: null, reason: sentence("test.overloaded") },
 };
 
 /** Limits of messages that are no notifications; the reason is null when a server took one. */

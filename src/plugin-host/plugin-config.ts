@@ -1,4 +1,5 @@
 import { CallerError, type FieldError, invalidValue, validationError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { ConfigFields } from "../plugin-api/index.ts";
 import { secretsOfOtherTargets } from "../schema/secret-binding.ts";
 import { compileValidator, defaultOf, type Validator } from "../schema/validator.ts";
@@ -40,9 +41,9 @@ export function createPluginConfig(fields: ConfigFields, secrets: Secrets): Plug
     toStored(input, stored) {
       const before = asObject(stored) ?? {};
       const given = asObject(input ?? {});
-      if (!given) throw invalidValue("config", "Must be an object.");
+      if (!given) throw invalidValue("config", sentence("field.must-be-an-object"));
       for (const name of Object.keys(given))
-        if (!Object.hasOwn(fields, name)) throw invalidValue(`config.${name}`, "Unknown setting.");
+        if (!Object.hasOwn(fields, name)) throw invalidValue(`config.${name}`, sentence("field.unknown-setting"));
       const kept = secretNames.filter((name) => given[name] === undefined && typeof before[name] === "string");
       // A secret that keeps its stored value must not count as missing.
       const asked = { ...given, ...Object.fromEntries(kept.map((name) => [name, "kept"])) };

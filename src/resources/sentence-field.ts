@@ -19,16 +19,23 @@ const TEXT_AND_SENTENCE = {
   translations: TRANSLATIONS,
 };
 
-/** A sentence by code and parameters, beside its English text; null where that is in the words of a device or provider. */
-export function sentenceField(what: string) {
+/**
+ * A sentence by code and parameters, beside its English text; null where that is in the words of a device or provider.
+ * It is filled from the text of `sentenceOf`, if that is given, and otherwise by the hook or the action.
+ */
+export function sentenceField(what: string, sentenceOf?: string) {
   return computed(`${what} by code and parameters; null for words of a device, a provider or a person.`, "object", {
     of: MEMBERS,
     nullable: true,
+    ...(sentenceOf === undefined ? {} : { sentenceOf }),
   });
 }
 
 /** The same for a list of texts. */
-export function sentencesField(what: string, options: Pick<ComputedOptions, "nullable" | "unless"> = {}) {
+export function sentencesField(
+  what: string,
+  options: Pick<ComputedOptions, "nullable" | "sentenceOf" | "unless"> = {},
+) {
   return computed(`${what} by code and parameters, beside their texts.`, "array", {
     of: TEXT_AND_SENTENCE,
     ...options,

@@ -1,4 +1,5 @@
 import { yieldToEventLoop } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import applianceUpgradeTurns from "../resources/devices/appliance-upgrade-turns.ts";
 import applianceUpgrades from "../resources/devices/appliance-upgrades.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
@@ -82,5 +83,5 @@ function stepTarget(upgrade: ApplianceUpgrade, { orderedAt }: RolloutStep, start
 
 function reasonOf(value: unknown): string {
   const reason = (value as { reason?: unknown } | null | undefined)?.reason;
-  return typeof reason === "string" ? reason.slice(0, 10_000) : "The upgrade failed.";
+  return typeof reason === "string" ? reason.slice(0, 10_000) : sentence("rollout.failed");
 }

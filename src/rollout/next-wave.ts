@@ -1,3 +1,4 @@
+import { sentence } from "../lib/sentences/sentences.ts";
 import { isNewerVersion } from "../lib/version-order.ts";
 import type { OfferedUpgrade } from "../ops/upgrade/remote-upgrade.ts";
 import applianceUpgradeTurns from "../resources/devices/appliance-upgrade-turns.ts";
@@ -22,7 +23,7 @@ interface WaitingAppliance {
 }
 
 const MINUTE_MS = 60_000;
-const NOT_CONNECTED = "Not connected when its wave started.";
+const NOT_CONNECTED = sentence("rollout.not-connected");
 
 /**
  * Starts the next wave of a running rollout once the previous one is complete. It consists of connected waiting
@@ -101,7 +102,7 @@ async function orderUpgrades(
   const { store, by, offered } = deps;
   const wave = upgrade.wave + 1;
   if (offered()?.sha256 !== upgrade.sha256) {
-    const reason = `The upgrade on offer is no longer ${upgrade.version}.`;
+    const reason = sentence("rollout.other-version", { version: upgrade.version ?? "" });
     await store.write((tx) => void tx.update(applianceUpgrades, upgrade.id, {}, by, { state: "stopped", reason }));
     return;
   }

@@ -1,3 +1,4 @@
+import { sentence } from "../lib/sentences/sentences.ts";
 /** Observed state of an appliance with an ordered upgrade. Times are epoch ms. */
 export interface StepObservation {
   /** Result of the upgrade command; null while it is open. `reason` is set if it failed. */
@@ -40,10 +41,13 @@ function isUnhealthy({ health, healthBefore }: StepObservation): boolean {
 }
 
 function failureReason(observed: StepObservation, { version, steadyMs }: StepTarget): string {
-  if (!observed.isLinked) return "Not connected at the deadline.";
-  if (observed.version !== version) return `Still ran ${observed.version ?? "the old version"} at the deadline.`;
+  if (!observed.isLinked) return sentence("rollout.not-connected-at-deadline");
+  if (observed.version !== version)
+    return observed.version === null
+      ? sentence("rollout.still-old")
+      : sentence("rollout.still-version", { version: observed.version });
   if (isUnhealthy(observed))
-    return `Runs ${version} with health RED: ${observed.health?.reasons.join(" ") ?? ""}`.trim();
-  if (!observed.order) return `Runs ${version}, but had not reported the result at the deadline.`;
-  return `Runs ${version}, but was not continuously connected for ${Math.ceil(steadyMs / MINUTE_MS)} min.`;
+    return sentence("rollout.red", { version, reasons: observed.health?.reasons.join(" ") ?? "" }).trim();
+  if (!observed.order) return sentence("rollout.no-result", { version });
+  return sentence("rollout.unsteady", { version, minutes: Math.ceil(steadyMs / MINUTE_MS) });
 }

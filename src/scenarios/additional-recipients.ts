@@ -1,5 +1,6 @@
 import { type FieldError, invalidValue, validationError } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { ADDITIONAL_RECIPIENT_FIELDS } from "../resources/scenarios/scenario-fields.ts";
 import { tableName } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
@@ -25,14 +26,17 @@ export function parseAdditionalRecipients(
   { reader, familyOf }: { reader: StoreReader; familyOf(field: string): AnyResource },
 ): AdditionalRecipients[] {
   const given = input ?? [];
-  if (!Array.isArray(given)) throw invalidValue(FIELD, "Must be a list.");
+  if (!Array.isArray(given)) throw invalidValue(FIELD, sentence("field.must-be-a-list"));
   const read: AdditionalRecipients[] = [];
   for (const [at, element] of given.entries()) {
     const place = `${FIELD}[${at}]`;
-    if (typeof element !== "object" || element === null) throw invalidValue(place, "Must be an object.");
+    if (typeof element !== "object" || element === null) throw invalidValue(place, sentence("field.must-be-an-object"));
     const messageId = normalizeId((element as Record<string, unknown>).messageId);
     if (!messageIds.includes(messageId) || read.some((other) => other.messageId === messageId)) {
-      throw invalidValue(`${place}.messageId`, "Must be the id of a message of the scenario, given at most once.");
+      throw invalidValue(
+        `${place}.messageId`,
+        sentence("field.must-be-the-id-of-a-message-of-the-scenario-given-at-most-once"),
+      );
     }
     const { values, faults } = checker.validate(element as Record<string, unknown>, "create");
     if (faults.length > 0)

@@ -1,4 +1,5 @@
 import { invalidValue, validationError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { text } from "../schema/field.ts";
 import { compileValidator } from "../schema/validator.ts";
 import {
@@ -38,12 +39,12 @@ export function parseAnswers(
   { reportsSite, isPartial = false }: { reportsSite: boolean; isPartial?: boolean },
 ): ParsedAnswers {
   const given = input ?? [];
-  if (!Array.isArray(given)) throw invalidValue(FIELD, "Must be a list.");
+  if (!Array.isArray(given)) throw invalidValue(FIELD, sentence("field.must-be-a-list"));
   const asked = [...storedQuestionsOf(row), ...(row.locationEnabled && reportsSite ? [createSiteQuestion(row)] : [])];
   const answers = new Map<string, string>();
   for (const [at, element] of given.entries()) {
     const { id, answer } = parseAnswer(element, asked, `${FIELD}[${at}]`);
-    if (answers.has(id)) throw invalidValue(`${FIELD}[${at}]`, "Duplicate answer to the same question.");
+    if (answers.has(id)) throw invalidValue(`${FIELD}[${at}]`, sentence("field.duplicate-answer-to-the-same-question"));
     if (answer !== null) answers.set(id, answer);
   }
   const open = asked.filter(({ id, required }) => required && id !== SITE_QUESTION_ID && !answers.has(id));
@@ -65,7 +66,7 @@ function parseAnswer(
   asked: readonly AskedQuestion[],
   at: string,
 ): { id: string; answer: string | null } {
-  if (typeof element !== "object" || element === null) throw invalidValue(at, "Must be an object.");
+  if (typeof element !== "object" || element === null) throw invalidValue(at, sentence("field.must-be-an-object"));
   const { fieldId = null, fieldVariable = null, answer = null } = element as Record<string, unknown>;
   const question = asked.find(({ id, variable }) =>
     fieldId === null
@@ -85,11 +86,16 @@ function parseAnswerText(given: unknown, { type, options }: AskedQuestion, field
   if (given === null || given === "") return null;
   const answer = typeof given === "number" || typeof given === "boolean" ? String(given) : given;
   const { values, faults } = checker.validate({ answer }, "create");
-  if (faults[0]) throw invalidValue(field, `Must be a string of at most ${MAX_CHARACTERS} characters.`);
+  if (faults[0])
+    throw invalidValue(
+      field,
+      sentence("field.must-be-a-string-of-at-most-limit-characters", { limit: MAX_CHARACTERS }),
+    );
   const answerText = values.answer as string;
   if (type !== "option") return answerText;
   const chosen = options.find((option) => option.toLowerCase() === answerText.toLowerCase());
-  if (chosen === undefined) throw invalidValue(field, `Must be one of ${options.join(", ")}.`);
+  if (chosen === undefined)
+    throw invalidValue(field, sentence("field.must-be-one-of-values", { values: options.join(", ") }));
   return chosen;
 }
 

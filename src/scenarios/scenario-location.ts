@@ -1,5 +1,6 @@
 import { CallerError, invalidValue, requiredValue } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { type Location, NO_LOCATION } from "../places/location-levels.ts";
 import { resolveLocation } from "../places/location-resolver.ts";
 import type apiDevices from "../resources/places/api-devices.ts";
@@ -39,8 +40,9 @@ export function resolveStartLocation(
   const { location, site, mayBeNowhere } = input;
   const isGiven = location !== undefined && location !== null && location !== "";
   if (isGiven && site !== null)
-    throw invalidValue("location", "Must not be combined with an answer to the site question.");
-  if (isGiven && !row.locationEnabled) throw invalidValue("location", "Must be empty: the scenario has no location.");
+    throw invalidValue("location", sentence("field.must-not-be-combined-with-an-answer-to-the-site-question"));
+  if (isGiven && !row.locationEnabled)
+    throw invalidValue("location", sentence("field.must-be-empty-the-scenario-has-no-location"));
   const strategy = input.strategy.length > 0 ? input.strategy : LOCATION_STRATEGIES;
   // What the caller gave would have no effect.
   if (isGiven && !strategy.includes("location"))
@@ -71,5 +73,5 @@ function siteFromAnswer(answer: string, reader: StoreReader, visibility: RowVisi
       if (!(error instanceof CallerError)) throw error;
     }
   }
-  throw invalidValue("fields", "The answer must match exactly one site.");
+  throw invalidValue("fields", sentence("field.the-answer-must-match-exactly-one-site"));
 }

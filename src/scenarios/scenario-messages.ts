@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import siteRoles from "../resources/places/site-roles.ts";
@@ -41,7 +42,7 @@ const checker = compileValidator(SCENARIO_MESSAGE_FIELDS);
 /** Parses the messages of a scenario, at least one. Throws CallerError. */
 export function parseScenarioMessages(input: unknown): ScenarioMessage[] {
   const messages = parseNestedItems<ScenarioMessage>(input, { field: FIELD, most: MAX_MESSAGES, checker });
-  if (messages.length === 0) throw invalidValue(FIELD, "Must have at least 1 item.");
+  if (messages.length === 0) throw invalidValue(FIELD, sentence("field.must-have-at-least-1-item"));
   return messages;
 }
 

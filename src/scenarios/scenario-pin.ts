@@ -1,6 +1,7 @@
 import { type AttemptThrottle, createAttemptThrottle } from "../auth/attempt-throttle.ts";
 import type { Clock } from "../lib/clock.ts";
 import { invalidValue, requiredValue, TooManyRequestsError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { matchesStoredSecret } from "../store/secret-hashes.ts";
 import type { ActorContext, Secrets } from "../store/store.ts";
 import type { ScenarioRow } from "./scenario-questions.ts";
@@ -30,7 +31,7 @@ export function createScenarioPinCheck(secrets: Secrets, clock: Clock): Scenario
       const waitS = attempts.begin(key);
       if (waitS > 0) throw new TooManyRequestsError(waitS);
       if (!(await matchesStoredSecret(scenario.confirmationPin, String(given), secrets)))
-        throw invalidValue("confirmationPin", "Wrong PIN.");
+        throw invalidValue("confirmationPin", sentence("field.wrong-pin"));
       attempts.rollback(key);
     },
   };

@@ -2,6 +2,7 @@ import { startIncident } from "../incidents/incident-start.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, invalidValue, validationError } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { NotificationService, OutgoingNotification } from "../notifications/notification-service.ts";
 import { readAllowList } from "../permissions/security-group-actions.ts";
 import type { Location } from "../places/location-levels.ts";
@@ -80,10 +81,10 @@ export function createScenarios(deps: ScenarioDeps): Scenarios {
 /** Anyone with the permission to start scenarios may start those visible in the acting domain, even without permission to read them. @source docs/decisions/0204-scenarios-incidents-and-places.md, Scenarios */
 function findScenario(id: string, by: ActorContext, reader: StoreReader): ScenarioRow {
   const scenario = reader.get(scenarios, id, by.scope.domainVisibility);
-  if (!scenario) throw invalidValue("scenarioId", "The scenario was not found.");
+  if (!scenario) throw invalidValue("scenarioId", sentence("field.the-scenario-was-not-found"));
   const allowed = readAllowList(reader, "scenarios", by);
   if (allowed && !allowed.has(scenario.pk)) {
-    throw invalidValue("scenarioId", "The security groups of the sender do not allow this scenario.");
+    throw invalidValue("scenarioId", sentence("field.the-security-groups-of-the-sender-do-not-allow-this-scenario"));
   }
   return scenario;
 }

@@ -1,4 +1,5 @@
 import { CallerError, invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Field, ListField, ScalarField } from "./field.ts";
 import { parseUntrustedJson } from "./untrusted-json.ts";
 import { UploadedFile } from "./uploaded-file.ts";
@@ -169,7 +170,7 @@ function jsonOf(text: string, name: string): unknown {
   try {
     return parseUntrustedJson(text);
   } catch {
-    throw invalidValue(name, "Must be JSON.");
+    throw invalidValue(name, sentence("field.must-be-json"));
   }
 }
 

@@ -187,6 +187,8 @@ export interface ComputedOptions {
   sometimes?: boolean;
   /** Name of the resource of the array elements. */
   rowsOf?: string;
+  /** Member with the text whose code and parameters this is; `value.reason` is a member of the object `value`. */
+  sentenceOf?: string;
 }
 
 /** Fields with a primitive value. */

@@ -1,5 +1,6 @@
 import { type FieldError, invalidValue, validationError } from "../lib/errors.ts";
 import { isUuid, newId } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { camelCase } from "./decoder.ts";
 import type { Validator } from "./validator.ts";
 
@@ -14,13 +15,14 @@ export function parseNestedItems<T>(
   input: unknown,
   { field, most, checker }: { field: string; most: number; checker: Validator },
 ): NestedItem<T>[] {
-  if (!Array.isArray(input)) throw invalidValue(field, "Must be a list.");
-  if (input.length > most) throw invalidValue(field, `Must have at most ${most} elements.`);
+  if (!Array.isArray(input)) throw invalidValue(field, sentence("field.must-be-a-list"));
+  if (input.length > most)
+    throw invalidValue(field, sentence("field.must-have-at-most-limit-elements", { limit: most }));
   const faults: FieldError[] = [];
   const ids = new Set<string>();
   const items = input.map((element: unknown, at) => {
     if (typeof element !== "object" || element === null || Array.isArray(element)) {
-      throw invalidValue(`${field}[${at}]`, "Must be an object.");
+      throw invalidValue(`${field}[${at}]`, sentence("field.must-be-an-object"));
     }
     const members = Object.fromEntries(Object.entries(element).map(([name, value]) => [camelCase(name), value]));
     const checked = checker.validate(members, "create");

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { FieldError } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Field, ListField, ObjectField, ScalarField, TextField } from "./field.ts";
 import { isDate, parseTimestamp } from "./timestamp.ts";
 import { UploadedFile } from "./uploaded-file.ts";
@@ -95,23 +96,30 @@ function invalid(name: string, error: z.ZodError, suggestion: string): FieldErro
 const MAX_LISTED_VALUES = 100;
 
 const TYPE_MESSAGES: Readonly<Record<string, string>> = {
-  string: "Must be a string.",
-  number: "Must be a number.",
-  int: "Must be an integer.",
-  array: "Must be a list.",
-  object: "Must be an object.",
+  string: sentence("field.must-be-a-string"),
+  number: sentence("field.must-be-a-number"),
+  int: sentence("field.must-be-an-integer"),
+  array: sentence("field.must-be-a-list"),
+  object: sentence("field.must-be-an-object"),
 };
 
 /** Describes the expected value; empty if unknown. */
 function expectedMessage(issue: z.core.$ZodIssue): string {
   if (issue.code === "custom") return issue.message === "Invalid input" ? "" : issue.message;
   if (issue.code === "invalid_value")
-    return issue.values.length > MAX_LISTED_VALUES ? "" : `Must be one of ${issue.values.join(", ")}.`;
+    return issue.values.length > MAX_LISTED_VALUES
+      ? ""
+      : sentence("field.must-be-one-of-values", { values: issue.values.join(", ") });
   if (issue.code === "invalid_type") return TYPE_MESSAGES[issue.expected] ?? "";
   const isList = "origin" in issue && issue.origin === "array";
-  const [verb, unit] = isList ? ["have", " elements"] : ["be", ""];
-  if (issue.code === "too_small") return `Must ${verb} at least ${issue.minimum}${unit}.`;
-  if (issue.code === "too_big") return `Must ${verb} at most ${issue.maximum}${unit}.`;
+  if (issue.code === "too_small")
+    return sentence(isList ? "field.min-elements" : "field.min", { min: String(issue.minimum) });
+  if (issue.code === "too_big") {
+    const limit = String(issue.maximum);
+    return isList
+      ? sentence("field.must-have-at-most-limit-elements", { limit })
+      : sentence("field.max", { max: limit });
+  }
   return "";
 }
 
@@ -134,7 +142,7 @@ function fieldType(field: Field): z.ZodType {
       return z
         .custom<UploadedFile>(
           (value) => value instanceof UploadedFile,
-          "Must be sent as a file in multipart/form-data.",
+          sentence("field.must-be-sent-as-a-file-in-multipart-form-data"),
         )
         .transform((upload) => upload.file);
     case "secret":
@@ -160,10 +168,10 @@ function scalarType(field: ScalarField): z.ZodType {
     case "timestamp":
       return z
         .string()
-        .refine(isInstant, "Must be an ISO 8601 date and time with a zone, such as 2026-01-31T07:10:00.000Z.")
+        .refine(isInstant, sentence("field.must-be-an-iso-8601-date-and-time-with-a-zone-such-as-2026"))
         .transform((iso) => parseTimestamp(iso) as number);
     case "date":
-      return z.string().refine(isDate, "Must be a date as YYYY-MM-DD.");
+      return z.string().refine(isDate, sentence("field.must-be-a-date-as-yyyy-mm-dd"));
     case "option":
       return z.enum([...field.values] as [string, ...string[]]);
     case "uuid":
@@ -177,17 +185,21 @@ function textType(field: TextField): z.ZodType<string> {
     .string()
     .refine((value) => !/[\0\p{Cs}]/u.test(value))
     .refine((value) => value.length <= field.max || (value.length <= 2 * field.max && [...value].length <= field.max), {
-      error: `Must have at most ${field.max} characters.`,
+      error: sentence("field.must-have-at-most-limit-characters", { limit: field.max }),
     })
-    .refine((value) => [...value].length >= min, { error: `Must have at least ${min} characters.` })
-    .refine((value) => !field.without || !value.includes(field.without), { error: `Must not contain ${field.without}` })
+    .refine((value) => [...value].length >= min, {
+      error: sentence("field.must-have-at-least-min-characters", { min }),
+    })
+    .refine((value) => !field.without || !value.includes(field.without), {
+      error: sentence("field.must-not-contain-text", { text: field.without ?? "" }),
+    })
     .refine((value) => fitsFormat(field.format, value), { error: field.format && FORMAT_MESSAGES[field.format] });
 }
 
 const FORMAT_MESSAGES = {
-  email: "Must be an email address such as name@example.org.",
-  color: "Must be a colour such as #0A7F00.",
-  url: "Must be a URL that begins with http:// or https://.",
+  email: sentence("field.must-be-an-email-address-such-as-name-example-org"),
+  color: sentence("field.must-be-a-colour-such-as-0a7f00"),
+  url: sentence("field.must-be-a-url-that-begins-with-http-or-https"),
 } as const;
 
 function fitsFormat(format: TextField["format"], value: string): boolean {
@@ -210,7 +222,7 @@ function isInstant(value: string): boolean {
 function uuidType(): z.ZodType<string> {
   return z
     .string()
-    .refine(isUuid, "Must be a UUID.")
+    .refine(isUuid, sentence("field.must-be-a-uuid"))
     .transform((id) => id.toLowerCase());
 }
 

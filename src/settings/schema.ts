@@ -2,6 +2,7 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { ageRecipientKind } from "../lib/age-recipients.ts";
 import { isInterfaceName } from "../lib/network-route.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { isCronExpression } from "./cron.ts";
 import {
   isAddressOrNetwork,
@@ -73,13 +74,13 @@ const plugin = z
  */
 export const settingsSchema = z
   .strictObject({
-    listen: listen.default("127.0.0.1:8080").describe("Listen address HOST:PORT of the API; `--listen` overrides it."),
+    listen: listen.default("127.0.0.1:8080").describe(sentence("setting.listen")),
     log: z
       .strictObject({
         level: z
           .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
           .default("info")
-          .describe("Minimum log level."),
+          .describe(sentence("setting.log.level")),
       })
       .prefault({}),
     site: z
@@ -89,57 +90,44 @@ export const settingsSchema = z
           .regex(/^[A-Z]{2}$/, "must be a country code of two capital letters, such as DE")
           .nullable()
           .default(null)
-          .describe(
-            "Country of the site (ISO 3166, such as DE), for telephone numbers without a country code; null = such numbers are used as they are.",
-          ),
+          .describe(sentence("setting.site.country")),
       })
       .prefault({}),
     api: z
       .strictObject({
-        methodOverride: z
-          .boolean()
-          .default(false)
-          .describe(
-            "Allows `GET …?_method=DELETE` to perform that method. Off by default, because links could then change data (CSRF).",
-          ),
-        publicUrl: publicUrl
-          .nullable()
-          .default(null)
-          .describe(
-            "Public URL of the appliance, used in links in messages, for identity providers and for directories; null = the address of `listen`.",
-          ),
+        methodOverride: z.boolean().default(false).describe(sentence("setting.api.method-override")),
+        publicUrl: publicUrl.nullable().default(null).describe(sentence("setting.api.public-url")),
         hosts: z
           .array(z.string().refine(isHostOrAddress, "must be a host name or an IP address, without port"))
           .max(100)
           .default([])
-          .describe(
-            "Additional host names and addresses accepted in the Host header. The appliance's own addresses, localhost, its host names and the host of `listen` are always accepted; all others are refused.",
-          ),
+          .describe(sentence("setting.api.hosts")),
         trustedProxies: z
           .array(z.string().refine(isAddressOrNetwork, "must be an IP address or a network such as 10.0.0.0/8"))
           .max(100)
           .default([])
-          .describe(
-            "Proxies whose Forwarded or X-Forwarded-For header names the client, as addresses and networks. Without them everybody behind a proxy has its address, and shares its limits.",
-          ),
+          .describe(sentence("setting.api.trusted-proxies")),
         origins: z
           .array(
             z.url({ protocol: /^https?$/ }).refine(isOrigin, "must be an origin, such as https://intranet.example.org"),
           )
           .max(100)
           .default([])
-          .describe(
-            "Allowed CORS origins: pages of these sites may use the API with their own token. None by default.",
-          ),
+          .describe(sentence("setting.api.origins")),
         requestsPerMinute: z
           .strictObject({
-            token: z.int().min(0).max(100_000_000).default(60_000).describe("Limit per token; 0 = unlimited."),
+            token: z
+              .int()
+              .min(0)
+              .max(100_000_000)
+              .default(60_000)
+              .describe(sentence("setting.api.requests-per-minute.token")),
             address: z
               .int()
               .min(0)
               .max(100_000_000)
               .default(60_000)
-              .describe("Limit per IP address for requests without a valid token; 0 = unlimited."),
+              .describe(sentence("setting.api.requests-per-minute.address")),
           })
           .prefault({})
           .describe(
@@ -147,13 +135,13 @@ export const settingsSchema = z
           ),
         concurrentRequests: z
           .strictObject({
-            user: z.int().min(1).max(10_000).default(32).describe("Limit per user or directory."),
+            user: z.int().min(1).max(10_000).default(32).describe(sentence("setting.api.concurrent-requests.user")),
             address: z
               .int()
               .min(1)
               .max(10_000)
               .default(8)
-              .describe("Limit per IP address for requests without a valid token or session."),
+              .describe(sentence("setting.api.concurrent-requests.address")),
           })
           .prefault({})
           .describe(
@@ -163,28 +151,21 @@ export const settingsSchema = z
       .prefault({}),
     auth: z
       .strictObject({
-        passwordMinLength: z
-          .int()
-          .min(8)
-          .max(64)
-          .default(12)
-          .describe("Minimum length of new passwords in characters. Existing shorter passwords remain valid."),
+        passwordMinLength: z.int().min(8).max(64).default(12).describe(sentence("setting.auth.password-min-length")),
         tokenLifetimeDays: z
           .int()
           .min(1)
           .max(3_650)
           .nullable()
           .default(365)
-          .describe("Lifetime in days of new tokens whose creation does not name an expiry; null = no expiry."),
+          .describe(sentence("setting.auth.token-lifetime-days")),
         confirmationMinutes: z
           .int()
           .min(1)
           .max(720)
           .nullable()
           .default(15)
-          .describe(
-            "How long after a log-in or a confirmation a console session may change whom the appliance trusts, such as rights, identity providers and the link to the cloud; null = as long as the session. Sending messages never needs a confirmation.",
-          ),
+          .describe(sentence("setting.auth.confirmation-minutes")),
       })
       .prefault({})
       .describe("Passwords and tokens of users."),
@@ -199,14 +180,12 @@ export const settingsSchema = z
           )
           .nullable()
           .default(null)
-          .describe(
-            "Contact for reports of vulnerabilities, served at /.well-known/security.txt (RFC 9116): a mailto:, https: or tel: address; null = no such file.",
-          ),
+          .describe(sentence("setting.security.contact")),
         languages: z
           .array(z.string().regex(/^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/, "must be a language tag, such as en or de"))
           .max(20)
           .default(["en"])
-          .describe("Languages in which the contact reads reports."),
+          .describe(sentence("setting.security.languages")),
       })
       .prefault({}),
     network: z
@@ -217,29 +196,21 @@ export const settingsSchema = z
           )
           .max(1_000)
           .default([])
-          .describe(
-            "Own, loopback, link-local and multicast addresses that user-supplied URLs may reach (exceptions to the SSRF protection).",
-          ),
+          .describe(sentence("setting.network.allowed-targets")),
         multicastInterface: z
           .string()
           .refine(isInterfaceName, "must be the name or an IPv4 address of a network interface of this machine")
           .nullable()
           .default(null)
-          .describe(
-            "Network interface for multicast audio: its name, which survives a change of its address, or its IPv4 address; null = as the system's routes lead, or without a route for multicast the first external interface.",
-          ),
+          .describe(sentence("setting.network.multicast-interface")),
       })
       .prefault({}),
     audio: z
       .strictObject({
-        multicastRange: multicastRange
-          .default("239.192.16.0/24")
-          .describe("Multicast groups for bells, pages and routine messages to phones."),
-        emergencyRange: multicastRange
-          .default("239.192.17.0/24")
-          .describe("Multicast groups reserved for emergencies; must not overlap multicastRange."),
-        ttl: z.int().min(1).max(255).default(16).describe("Time to live of multicast packets (number of router hops)."),
-        livePageSeconds: z.int().min(10).max(900).default(300).describe("Maximum duration of a live page in seconds."),
+        multicastRange: multicastRange.default("239.192.16.0/24").describe(sentence("setting.audio.multicast-range")),
+        emergencyRange: multicastRange.default("239.192.17.0/24").describe(sentence("setting.audio.emergency-range")),
+        ttl: z.int().min(1).max(255).default(16).describe(sentence("setting.audio.ttl")),
+        livePageSeconds: z.int().min(10).max(900).default(300).describe(sentence("setting.audio.live-page-seconds")),
       })
       .prefault({}),
     readiness: z
@@ -249,50 +220,31 @@ export const settingsSchema = z
           .min(1)
           .max(3_650)
           .default(90)
-          .describe(
-            "An emergency that was neither sent nor drilled for this number of days is reported as not tested.",
-          ),
+          .describe(sentence("setting.readiness.tested-within-days")),
         reducedByPercent: z
           .int()
           .min(1)
           .max(100)
           .default(20)
-          .describe(
-            "Loss of reach, compared with the best of the last seven days, from which an emergency is reported as reduced.",
-          ),
+          .describe(sentence("setting.readiness.reduced-by-percent")),
       })
       .prefault({})
       .describe("When emergencies are reported as not ready."),
     broadcasts: z
       .strictObject({
-        secondPerson: z
-          .boolean()
-          .default(false)
-          .describe(
-            "Requires two-person approval for live emergencies and all-calls sent by a user. Drills, panic buttons, bells and messages started by machines need no approval.",
-          ),
+        secondPerson: z.boolean().default(false).describe(sentence("setting.broadcasts.second-person")),
         secondPersonMinutes: z
           .int()
           .min(1)
           .max(60)
           .default(2)
-          .describe("Minutes to wait for the approval; afterwards the message is not sent."),
+          .describe(sentence("setting.broadcasts.second-person-minutes")),
       })
       .prefault({}),
     bells: z
       .strictObject({
-        gap: z
-          .enum(["ring-at-end", "skip"])
-          .default("ring-at-end")
-          .describe(
-            "Bells in the hour skipped at the start of daylight saving time (DST): ring at the end of the gap, or skip.",
-          ),
-        fold: z
-          .enum(["first", "second"])
-          .default("first")
-          .describe(
-            "Bells in the hour repeated at the end of daylight saving time (DST): ring the first or the second time.",
-          ),
+        gap: z.enum(["ring-at-end", "skip"]).default("ring-at-end").describe(sentence("setting.bells.gap")),
+        fold: z.enum(["first", "second"]).default("first").describe(sentence("setting.bells.fold")),
       })
       .prefault({}),
     timeZones: z
@@ -301,19 +253,12 @@ export const settingsSchema = z
           .string()
           .refine(isAbsolute, "must be an absolute path")
           .default("/usr/share/zoneinfo")
-          .describe(
-            "Folder of the machine's time zone database (TZif files). The newest of this one, the one installed by `carillon tz install` and the one inside Node is used.",
-          ),
+          .describe(sentence("setting.time-zones.folder")),
       })
       .prefault({}),
     tls: z
       .strictObject({
-        listen: listen
-          .nullable()
-          .default(null)
-          .describe(
-            "Listen address HOST:PORT of the API with TLS, such as 0.0.0.0:8443; `listen` then only redirects to it. null = no TLS.",
-          ),
+        listen: listen.nullable().default(null).describe(sentence("setting.tls.listen")),
       })
       .prefault({})
       .describe(
@@ -321,63 +266,29 @@ export const settingsSchema = z
       ),
     failover: z
       .strictObject({
-        listen: listen
-          .nullable()
-          .default(null)
-          .describe(
-            "Listen address HOST:PORT for heartbeats of peer appliances on the local network; null = this appliance does not take part in failover.",
-          ),
-        peers: z
-          .array(listen)
-          .max(20)
-          .default([])
-          .describe("HOST:PORT of the peer appliances; peers are identified by their certificates."),
+        listen: listen.nullable().default(null).describe(sentence("setting.failover.listen")),
+        peers: z.array(listen).max(20).default([]).describe(sentence("setting.failover.peers")),
       })
       .prefault({})
       .describe("Failover between appliances of one organisation; each must be enrolled with the cloud."),
     cloud: z
       .strictObject({
-        address: publicUrl
-          .nullable()
-          .default(null)
-          .describe("Base URL of the cloud; null = the URL used at enrolment."),
-        proxy: publicUrl
-          .nullable()
-          .default(null)
-          .describe(
-            "HTTP proxy for connections to the cloud (CONNECT); null = HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment, which may include credentials.",
-          ),
+        address: publicUrl.nullable().default(null).describe(sentence("setting.cloud.address")),
+        proxy: publicUrl.nullable().default(null).describe(sentence("setting.cloud.proxy")),
         authority: z
           .string()
           .refine(isAbsolute, "must be an absolute path")
           .nullable()
           .default(null)
-          .describe("CA certificate file (PEM) of the cloud; null = a public CA or the CA of the organisation."),
-        heartbeatSeconds: z
-          .int()
-          .min(5)
-          .max(60)
-          .default(20)
-          .describe(
-            "Heartbeat interval of the cloud link in seconds; the link reconnects after 2¼ intervals without a heartbeat.",
-          ),
+          .describe(sentence("setting.cloud.authority")),
+        heartbeatSeconds: z.int().min(5).max(60).default(20).describe(sentence("setting.cloud.heartbeat-seconds")),
       })
       .prefault({})
       .describe("Connection to the cloud, for an enrolled appliance."),
     hub: z
       .strictObject({
-        database: database
-          .nullable()
-          .default(null)
-          .describe(
-            "PostgreSQL database shared by the nodes of a cloud, postgres://USER@HOST:PORT/DATABASE; null = single node without PostgreSQL. The password comes from PGPASSWORD or PGPASSFILE; CARILLON_DATABASE in the environment replaces the whole setting.",
-          ),
-        organisation: z
-          .string()
-          .min(1)
-          .max(100)
-          .default("default")
-          .describe("Name of the organisation (tenant) in the shared database."),
+        database: database.nullable().default(null).describe(sentence("setting.hub.database")),
+        organisation: z.string().min(1).max(100).default("default").describe(sentence("setting.hub.organisation")),
       })
       .prefault({})
       .describe("Storage of a cloud, for `carillon hub`."),
@@ -389,67 +300,42 @@ export const settingsSchema = z
           .refine(isAbsolute, "must be an absolute path")
           .nullable()
           .default(null)
-          .describe("File to which new audit entries are appended as JSON lines; it may be rotated. null = none."),
-        syslog: listen
-          .nullable()
-          .default(null)
-          .describe(
-            "HOST:PORT of a syslog server that gets new audit entries over TLS (RFC 5424, RFC 5425; the usual port is 6514); null = none.",
-          ),
+          .describe(sentence("setting.audit.file")),
+        syslog: listen.nullable().default(null).describe(sentence("setting.audit.syslog")),
         authority: z
           .string()
           .refine(isAbsolute, "must be an absolute path")
           .nullable()
           .default(null)
-          .describe("CA certificate file (PEM) of the syslog server; null = a public CA."),
+          .describe(sentence("setting.audit.authority")),
       })
       .prefault({})
       .describe("Copies of the audit log elsewhere."),
     heartbeat: z
       .strictObject({
-        url: publicUrl
-          .nullable()
-          .default(null)
-          .describe("External URL called with GET while the health is not RED, for dead-man monitoring; null = off."),
-        everySeconds: z.int().min(5).max(3_600).default(30).describe("Interval in seconds."),
+        url: publicUrl.nullable().default(null).describe(sentence("setting.heartbeat.url")),
+        everySeconds: z.int().min(5).max(3_600).default(30).describe(sentence("setting.heartbeat.every-seconds")),
       })
       .prefault({}),
     trust: z
       .strictObject({
-        licences: z.array(signingKey).max(20).default([]).describe("Public keys of trusted licence signers."),
-        upgrades: z.array(signingKey).max(20).default([]).describe("Public keys of trusted upgrade signers."),
+        licences: z.array(signingKey).max(20).default([]).describe(sentence("setting.trust.licences")),
+        upgrades: z.array(signingKey).max(20).default([]).describe(sentence("setting.trust.upgrades")),
       })
       .prefault({})
       .describe("Ed25519 public keys, base64 of 32 bytes."),
     backups: z
       .strictObject({
-        schedule: cron
-          .nullable()
-          .default("30 2 * * *")
-          .describe(
-            "Schedule of backups as a cron expression in local time; each backup is verified by unpacking and comparing it. null = manual backups only. backupSchedule in the config of the endpoint overrides it.",
-          ),
+        schedule: cron.nullable().default("30 2 * * *").describe(sentence("setting.backups.schedule")),
         folder: z
           .string()
           .max(4_096)
           .refine(isAbsolute, "must be absolute")
           .nullable()
           .default(null)
-          .describe(
-            "Absolute path of the backup folder, preferably on another disk; null = `backups` in the data directory.",
-          ),
-        keepDays: z
-          .int()
-          .min(1)
-          .max(3_650)
-          .default(7)
-          .describe("Retention of scheduled backups: number of days of which the first and the last one are kept."),
-        keepWeeks: z
-          .int()
-          .min(0)
-          .max(520)
-          .default(4)
-          .describe("Retention of scheduled backups: number of weeks of which the last one is kept."),
+          .describe(sentence("setting.backups.folder")),
+        keepDays: z.int().min(1).max(3_650).default(7).describe(sentence("setting.backups.keep-days")),
+        keepWeeks: z.int().min(0).max(520).default(4).describe(sentence("setting.backups.keep-weeks")),
         recipients: z
           .array(backupRecipient)
           .max(20)
@@ -458,86 +344,41 @@ export const settingsSchema = z
             "must all begin with age1pq1, or none of them",
           )
           .default([])
-          .describe(
-            "Public keys (age1…) to which all backups are encrypted; any one of the matching identities restores them. Made by `carillon backup key create`. [] = not encrypted.",
-          ),
+          .describe(sentence("setting.backups.recipients")),
       })
       .prefault({}),
     retention: z
       .strictObject({
-        schedule: cron
-          .nullable()
-          .default("15 4 * * *")
-          .describe(
-            "Schedule of the removal of old history as a cron expression in local time; null = only by `carillon retention run` or from the console.",
-          ),
-        messages: historyDays
-          .default(90)
-          .describe(
-            "Days that the details of routine messages are kept: deliveries, recipients and activity log; their sums stay. 0 or never = for ever.",
-          ),
-        bells: historyDays.default(90).describe("The same for bells and scheduled messages."),
-        emergencies: historyDays.default(3_650).describe("The same for emergency messages outside incidents."),
-        incidents: historyDays
-          .default(3_650)
-          .describe(
-            "The same for messages of incidents and scenarios. A legal hold on an incident keeps all of its messages.",
-          ),
-        answers: historyDays
-          .default(1_095)
-          .describe("Days that the answers of single people are kept, in messages of any kind; their counts stay."),
-        positions: historyDays
-          .default(30)
-          .describe("Days that positions of tracked people are kept, in messages of any kind."),
+        schedule: cron.nullable().default("15 4 * * *").describe(sentence("setting.retention.schedule")),
+        messages: historyDays.default(90).describe(sentence("setting.retention.messages")),
+        bells: historyDays.default(90).describe(sentence("setting.retention.bells")),
+        emergencies: historyDays.default(3_650).describe(sentence("setting.retention.emergencies")),
+        incidents: historyDays.default(3_650).describe(sentence("setting.retention.incidents")),
+        answers: historyDays.default(1_095).describe(sentence("setting.retention.answers")),
+        positions: historyDays.default(30).describe(sentence("setting.retention.positions")),
       })
       .prefault({}),
     callManagers: z
       .strictObject({
-        full: cron
-          .nullable()
-          .default("30 2 * * *")
-          .describe(
-            "Schedule for reading all phones of the clusters, as a cron expression in local time; null = on request only.",
-          ),
-        delta: cron
-          .nullable()
-          .default("*/15 * * * *")
-          .describe("Schedule for reading changes in the cluster databases and registrations; null = on request only."),
-        partial: cron
-          .nullable()
-          .default("*/2 * * * *")
-          .describe("Schedule for reading registrations only; null = on request only."),
-        snmpPort: z.int().min(1).max(65_535).default(161).describe("SNMP UDP port of the nodes."),
-        allowDes: z
-          .boolean()
-          .default(false)
-          .describe(
-            "Allows SNMP privacy with DES for nodes that support neither AES-128 nor AES-256. Off by default, because DES is insecure.",
-          ),
-        authorities: z
-          .string()
-          .min(1)
-          .nullable()
-          .default(null)
-          .describe("File with additional CA certificates (PEM) for the clusters."),
+        full: cron.nullable().default("30 2 * * *").describe(sentence("setting.call-managers.full")),
+        delta: cron.nullable().default("*/15 * * * *").describe(sentence("setting.call-managers.delta")),
+        partial: cron.nullable().default("*/2 * * * *").describe(sentence("setting.call-managers.partial")),
+        snmpPort: z.int().min(1).max(65_535).default(161).describe(sentence("setting.call-managers.snmp-port")),
+        allowDes: z.boolean().default(false).describe(sentence("setting.call-managers.allow-des")),
+        authorities: z.string().min(1).nullable().default(null).describe(sentence("setting.call-managers.authorities")),
       })
       .prefault({})
       .describe("Reading phones from call managers."),
     quietTests: z
       .strictObject({
-        schedule: cron
-          .nullable()
-          .default("30 3 * * *")
-          .describe(
-            "Schedule of silent connectivity tests of all devices, as a cron expression in local time; null = on request only.",
-          ),
+        schedule: cron.nullable().default("30 3 * * *").describe(sentence("setting.quiet-tests.schedule")),
         provenWithinHours: z
           .int()
           .min(1)
           .max(8_760)
           .nullable()
           .default(48)
-          .describe("Hours after which a device without a verified path turns the health YELLOW; null = never."),
+          .describe(sentence("setting.quiet-tests.proven-within-hours")),
       })
       .prefault({}),
     scenarios: z
@@ -545,15 +386,13 @@ export const settingsSchema = z
         syntheticSiteQuestion: z
           .boolean()
           .default(true)
-          .describe(
-            "Adds a site question to scenarios with a location and accepts its answer, for clients that do not support locations.",
-          ),
+          .describe(sentence("setting.scenarios.synthetic-site-question")),
       })
       .prefault({}),
     plugins: z
       .record(z.string().regex(/^[a-z][a-z0-9-]*$/), plugin)
       .prefault({})
-      .describe("Settings by plugin name."),
+      .describe(sentence("setting.plugins")),
   })
   .describe("Settings of a Carillon appliance.");
 

@@ -3,6 +3,7 @@ import { assertBreakGlassAccount } from "../auth/break-glass.ts";
 import { buildProviderKey, type IdentityProviderRow, isBuiltInEnabled } from "../auth/identity-providers.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, invalidValue, notFound, requiredValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { assertHostAllowed, type SsrfGuard } from "../lib/ssrf-guard.ts";
 import { assertSuperUser } from "../permissions/privilege-escalation.ts";
 import users from "../resources/people/users.ts";
@@ -45,7 +46,10 @@ export function providerHooks({ policy, clock, baseUrl }: ProviderHooksDeps): Re
         checkCertificates(field, input[field]);
       const { syncSchedule } = input;
       if (typeof syncSchedule === "string" && syncSchedule !== "" && !isCronExpression(syncSchedule))
-        throw invalidValue("syncSchedule", "Must be a cron expression of five or six fields, such as 15 3 * * *.");
+        throw invalidValue(
+          "syncSchedule",
+          sentence("field.must-be-a-cron-expression-of-five-or-six-fields-such-as-15-3"),
+        );
     },
     beforeWrite: checkProvider,
     afterWrite(change, tx) {
@@ -75,7 +79,7 @@ function checkProvider(
   const type = (after ?? before)?.type;
   if (type === "built-in" && op !== "update" && by.actor.kind !== "system") {
     throw op === "create"
-      ? invalidValue("type", "Must be oidc, ldap or saml: the built-in provider already exists.")
+      ? invalidValue("type", sentence("field.must-be-oidc-ldap-or-saml-the-built-in-provider-already-exists"))
       : builtInConflict();
   }
   // Disabled providers may be incomplete.
@@ -83,7 +87,7 @@ function checkProvider(
   for (const field of REQUIRED_FIELDS[after.type])
     if (after[field] === null || after[field] === "") throw requiredValue(field);
   if (given.has("startTls") && after.startTls && after.url?.startsWith("ldaps:")) {
-    throw invalidValue("startTls", "Must be false with ldaps://, which uses TLS from the start.");
+    throw invalidValue("startTls", sentence("field.must-be-false-with-ldaps-which-uses-tls-from-the-start"));
   }
   if (after.type === "saml" && after.spPrivateKey && !after.spCertificate) throw requiredValue("spCertificate");
 }
@@ -93,7 +97,7 @@ async function checkIssuer(issuer: unknown, policy: SsrfGuard): Promise<void> {
   if (typeof issuer !== "string" || !URL.canParse(issuer)) return;
   const { protocol, hostname } = new URL(issuer);
   if (protocol === "http:" && !/^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/.test(hostname))
-    throw invalidValue("issuer", "Must begin with https://.");
+    throw invalidValue("issuer", sentence("field.must-begin-with-https"));
   await assertHostAllowed("issuer", hostname, policy);
 }
 
@@ -102,7 +106,7 @@ async function checkDirectory(url: unknown, policy: SsrfGuard): Promise<void> {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   const isPlain = parsed && parsed.username === "" && parsed.search === "" && /^\/?$/.test(parsed.pathname);
   if (!isPlain || !/^ldaps?:$/.test(parsed.protocol) || parsed.hostname === "")
-    throw invalidValue("url", "Must be ldap:// or ldaps:// with a host and an optional port.");
+    throw invalidValue("url", sentence("field.must-be-ldap-or-ldaps-with-a-host-and-an-optional-port"));
   await assertHostAllowed("url", parsed.hostname, policy);
 }
 
@@ -116,7 +120,8 @@ function checkCertificates(field: string, value: unknown): void {
       return false;
     }
   };
-  if (all.length === 0 || !all.every(isValid)) throw invalidValue(field, "Must be certificates in PEM format.");
+  if (all.length === 0 || !all.every(isValid))
+    throw invalidValue(field, sentence("field.must-be-certificates-in-pem-format"));
 }
 
 function builtInConflict(): ConflictError {

@@ -1,5 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { AuditNote, AuditRange, AuditVerification, KeptAuditNote, SignedAuditNote } from "./audit-types.ts";
 import type { SqlValue, StoreReader } from "./store.ts";
 
@@ -151,15 +152,16 @@ function findBrokenLink(
   before: AuditVerification["last"],
   linkHash: (previous: string, entry: readonly unknown[]) => string,
 ): string | null {
-  if (entry.pk !== before.number + 1) return `Entries ${before.number + 1} to ${entry.pk - 1} are missing.`;
+  if (entry.pk !== before.number + 1)
+    return sentence("audit.missing", { first: before.number + 1, last: entry.pk - 1 });
   const columns = AUDIT_COLUMNS.map((name) => entry[name]);
-  return written === linkHash(before.hash, columns) ? null : "This entry or the one before it was changed.";
+  return written === linkHash(before.hash, columns) ? null : sentence("audit.changed");
 }
 
 /** Every write of a row leaves a record in the change feed and in the audit. */
 function findEmptied(reader: Pick<StoreReader, "all">): string | null {
   const isUsed = reader.all("SELECT 1 FROM changes LIMIT 1").length > 0;
-  return isUsed ? "The audit is empty, although rows were written: it was emptied." : null;
+  return isUsed ? sentence("audit.emptied") : null;
 }
 
 /** Compares the chain with the ends that others kept. */
@@ -180,15 +182,14 @@ function createNoteCheck(
   );
   return {
     findMismatch(row: Entry): string | null {
-      if (checkpoint?.number === row.pk && checkpoint.hash !== row.hash)
-        return "The entry does not match the checkpoint stored for this number.";
+      if (checkpoint?.number === row.pk && checkpoint.hash !== row.hash) return sentence("audit.checkpoint");
       const other = byNumber.get(row.pk)?.find((note) => note.hash !== row.hash);
       return other ? `The entry does not match the end of the audit that was kept ${describeNote(other)}.` : null;
     },
     findTruncation(lastNumber: number): string | null {
       if (newest && newest.number > lastNumber)
-        return `The end was cut off: there were ${newest.number} entries, as kept ${describeNote(newest)}.`;
-      return checkpoint !== undefined && checkpoint.number > lastNumber ? "The end was cut off." : null;
+        return sentence("audit.cut-off-noted", { number: newest.number, note: describeNote(newest) });
+      return checkpoint !== undefined && checkpoint.number > lastNumber ? sentence("audit.cut-off") : null;
     },
   };
 }

@@ -2,7 +2,7 @@ import { type FSWatcher, mkdirSync, watch } from "node:fs";
 import { join } from "node:path";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
+import { type Sentence, type SentenceCode, sentence } from "../lib/sentences/sentences.ts";
 import { isTimeZone, TIME_ZONE_ALIASES, TIME_ZONES } from "../resources/bells/time-zones.ts";
 import type { ZoneLookup } from "./time-zones.ts";
 import { TzifError } from "./tzif.ts";
@@ -57,7 +57,7 @@ export function openZoneData({ folder, installedFolder }: ZoneDataOptions): Zone
     installed = installedFolder === null ? null : openInstalledZones(installedFolder);
   } catch (error) {
     const reason = error instanceof TzifError ? error.message : String((error as Error).message);
-    problems.push(`The installed time zone data are unusable: ${reason}.`);
+    problems.push(sentence("zone.installed-unusable", { reason }));
   }
   const candidates = [installed, openZoneFolder(folder), openNodeZones()].filter((source) => source !== null);
   const sources = candidates.sort((one, other) => compareVersions(other.version, one.version));
@@ -74,18 +74,18 @@ export function openZoneData({ folder, installedFolder }: ZoneDataOptions): Zone
     problems: () => [
       ...problems,
       ...sources.flatMap(({ kind, damaged }) =>
-        [...damaged].map(([name, reason]) => `${name} of the ${SOURCE_NAMES[kind]} is damaged: ${reason}.`),
+        [...damaged].map(([name, reason]) => sentence(DAMAGED_CODES[kind], { name, reason })),
       ),
     ],
   };
 }
 
 /** What texts call a source. */
-const SOURCE_NAMES: Readonly<Record<ZoneSourceKind, string>> = {
-  installed: "installed time zone data",
-  machine: "time zone data of the machine",
-  node: "time zone data of Node",
-};
+const DAMAGED_CODES = {
+  installed: "zone.damaged-installed",
+  machine: "zone.damaged-machine",
+  node: "zone.damaged-node",
+} as const satisfies Readonly<Record<ZoneSourceKind, SentenceCode>>;
 
 /** An unknown version precedes all others: there is no way to tell that it is newer. */
 function compareVersions(one: string | null, other: string | null): number {

@@ -1,5 +1,6 @@
 import { DateTime, type Zone } from "luxon";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import type { StoreReader } from "../store/store.ts";
 import { formatOffsetMinutes } from "../time-zones/offset-zone.ts";
@@ -21,7 +22,7 @@ export function applianceTimeZone(reader: StoreReader, endpointId: string): stri
 export function requestedTimeZone(requested: string | null, defaultZone: string): string {
   if (requested === null || requested === "") return defaultZone;
   if (canonicalZoneName(requested) === null)
-    throw invalidValue("timeZone", "Must be a time zone such as Europe/Berlin.");
+    throw invalidValue("timeZone", sentence("field.must-be-a-time-zone-such-as-europe-berlin"));
   return requested;
 }
 

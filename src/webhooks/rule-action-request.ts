@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** Stands for a value that is not shown. Sent back, it means that the value is kept. */
 const HIDDEN = "[secret]";
@@ -39,14 +40,17 @@ function headersOf(given: unknown): Record<string, string> | null {
     : typeof given === "object"
       ? Object.entries(given)
       : null;
-  if (pairs === null) throw invalidValue(at, "Must be an object of names and values.");
-  if (pairs.length > MAX_HEADERS) throw invalidValue(at, `Must have at most ${MAX_HEADERS} headers.`);
+  if (pairs === null) throw invalidValue(at, sentence("field.must-be-an-object-of-names-and-values"));
+  if (pairs.length > MAX_HEADERS)
+    throw invalidValue(at, sentence("field.must-have-at-most-limit-headers", { limit: MAX_HEADERS }));
   const headers = pairs.map(([name, value]): [string, string] => {
-    if (typeof name !== "string" || !HEADER_NAME.test(name)) throw invalidValue(at, "A header has an invalid name.");
+    if (typeof name !== "string" || !HEADER_NAME.test(name))
+      throw invalidValue(at, sentence("field.a-header-has-an-invalid-name"));
     const text = typeof value === "number" ? String(value) : value;
     if (typeof text !== "string" || !HEADER_VALUE.test(text))
-      throw invalidValue(at, `The value of ${name} is invalid.`);
-    if (RESERVED_HEADERS.test(name.toLowerCase())) throw invalidValue(at, `The header ${name} is set by Carillon.`);
+      throw invalidValue(at, sentence("field.the-value-of-name-is-invalid", { name }));
+    if (RESERVED_HEADERS.test(name.toLowerCase()))
+      throw invalidValue(at, sentence("field.the-header-name-is-set-by-carillon", { name }));
     if (name.toLowerCase() === "authorization")
       throw invalidValue(at, "Use action.webhook.authorization for this header.");
     return [name.toLowerCase(), text];

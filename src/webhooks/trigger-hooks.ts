@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { assertHostAllowed, type SsrfGuard } from "../lib/ssrf-guard.ts";
 import { isPathPattern } from "../permissions/grants.ts";
 import type triggers from "../resources/webhooks/triggers.ts";
@@ -27,13 +28,13 @@ export function triggerHooks({ catalogue, policy }: TriggerHooksDeps): ResourceH
     async prepare(input, op) {
       if (op === "create") input.secret ??= generateWebhookSecret();
       if (typeof input.secret === "string" && op === "create" && !isWebhookSecret(input.secret))
-        throw invalidValue("secret", "Must be whsec_ followed by 24 to 64 bytes in base64.");
+        throw invalidValue("secret", sentence("field.must-be-whsec-followed-by-24-to-64-bytes-in-base64"));
       if (typeof input.url === "string") await assertUrlAllowed(input.url, policy);
       if (typeof input.certificateAuthority !== "string") return;
       // Forms send line ends as CRLF.
       input.certificateAuthority = input.certificateAuthority.replaceAll("\r\n", "\n");
       if (!isCertificates(input.certificateAuthority as string))
-        throw invalidValue("certificateAuthority", "Must be one or more certificates in PEM form.");
+        throw invalidValue("certificateAuthority", sentence("field.must-be-one-or-more-certificates-in-pem-form"));
     },
     beforeWrite({ before, after, given }, tx, by) {
       if (!after) return;
@@ -65,9 +66,9 @@ function ownerOf({ actor, scope }: ActorContext): Pick<Trigger, "ownerId" | "act
 }
 
 function assertSpec(spec: string, catalogue: Catalogue): void {
-  if (!isPathPattern(spec)) throw invalidValue("spec", "Must be a path such as /users/* or /users/*/devices/*.");
+  if (!isPathPattern(spec)) throw invalidValue("spec", sentence("field.must-be-a-path-such-as-users-or-users-devices"));
   if (resourcesMatching(spec, catalogue).length === 0)
-    throw invalidValue("spec", "Must match a resource whose changes are published.");
+    throw invalidValue("spec", sentence("field.must-match-a-resource-whose-changes-are-published"));
 }
 
 /**
@@ -77,6 +78,7 @@ function assertSpec(spec: string, catalogue: Catalogue): void {
 export async function assertUrlAllowed(url: string, policy: SsrfGuard): Promise<void> {
   if (!URL.canParse(url)) return;
   const { hostname, username, password } = new URL(url);
-  if (username !== "" || password !== "") throw invalidValue("url", "Must not contain a user name or password.");
+  if (username !== "" || password !== "")
+    throw invalidValue("url", sentence("field.must-not-contain-a-user-name-or-password"));
   await assertHostAllowed("url", hostname, policy);
 }

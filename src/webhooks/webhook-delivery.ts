@@ -2,6 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import { type ConnectionPool, type FetchResponse, guardedFetch } from "../lib/guarded-fetch.ts";
 import type { Log } from "../lib/log.ts";
 import { parseRetryAfterMs } from "../lib/retry-after.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import triggerDeliveries from "../resources/webhooks/trigger-deliveries.ts";
 import triggers from "../resources/webhooks/triggers.ts";
@@ -58,7 +59,7 @@ export async function deliverWebhook(
   const at = clock.now();
   const result = entry
     ? await call(trigger, { id: delivery.id, at, entry }, deps)
-    : { status: null, reason: "The audit entry no longer exists.", retryAfterMs: null };
+    : { status: null, reason: sentence("webhook.entry-gone"), retryAfterMs: null };
   if (deps.signal.aborted) return null;
   const disabledReason = await store.write((tx) => recordResult(trigger, delivery, { ...result, at }, tx, deps));
   if (disabledReason !== null)
@@ -102,7 +103,7 @@ function resultOf({ status, headers }: FetchResponse, now: number): DeliveryResu
   if (status >= 200 && status < 300) return { status, reason: null, retryAfterMs: null };
   return {
     status,
-    reason: `The receiver responded with status ${status}.`,
+    reason: sentence("webhook.status", { status }),
     retryAfterMs: parseRetryAfterMs(headers["retry-after"], now),
   };
 }
@@ -139,9 +140,12 @@ function recordResult(
 
 /** @source Standard Webhooks 1.0, Deliverability: 410 ends the subscription */
 function reasonToDisable({ status, reason }: DeliveryResult, failingSince: number, now: number): string | null {
-  if (status === 410) return "The receiver responded with 410 Gone.";
+  if (status === 410) return sentence("webhook.gone");
   if (now - failingSince < DISABLE_AFTER_MS) return null;
-  return `All calls failed since ${new Date(failingSince).toISOString()}: ${reason}`.slice(0, 1_000);
+  return sentence("webhook.failing", { since: new Date(failingSince).toISOString(), reason: reason ?? "" }).slice(
+    0,
+    1_000,
+  );
 }
 
 function pruneDeliveries({ pk }: Trigger, tx: Transaction): void {

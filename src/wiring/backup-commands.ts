@@ -1,6 +1,7 @@
 import { isAbsolute } from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, ConflictError, invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { within } from "../lib/waits.ts";
 import type { BackupReport } from "../ops/backup/backup-archive.ts";
 import type { BackupScheduler } from "../ops/backup/backup-scheduler.ts";
@@ -38,7 +39,7 @@ export function createBackupCommands(
   return {
     "backup.take": async ({ to, scheduled, forUpgrade }) => {
       if (to !== undefined && (typeof to !== "string" || !isAbsolute(to)))
-        throw invalidValue("to", "Must be an absolute path.");
+        throw invalidValue("to", sentence("field.must-be-an-absolute-path"));
       if (await running) throw new ConflictError("A backup is already running.");
       running = forUpgrade === true && takeForUpgrade ? takeForUpgrade() : take(to, scheduled === true);
       return wait();

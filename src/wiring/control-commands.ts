@@ -7,6 +7,7 @@ import { createToken, type UserToken, withDefaultExpiry } from "../auth/tokens.t
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, invalidValue, requiredValue } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { AuditNotes } from "../ops/audit-notes.ts";
 import type { PluginHost } from "../plugin-host/plugin-host.ts";
 import userTokens from "../resources/people/user-tokens.ts";
@@ -151,7 +152,7 @@ export function createDaemonControlCommands(
 
 function findUser(store: Store, user: unknown): RowOf<typeof users> {
   if (user === undefined || user === "") throw requiredValue("user");
-  if (typeof user !== "string") throw invalidValue("user", "Must be a string.");
+  if (typeof user !== "string") throw invalidValue("user", sentence("field.must-be-a-string"));
   const byAddress = "SELECT id FROM users WHERE email = ? COLLATE NOCASE";
   const id = isUuid(user) ? user : store.one<{ id: string }>(byAddress, user)?.id;
   const found = id === undefined ? null : store.get(users, id);

@@ -4,6 +4,7 @@ import { invalidValue } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
 import { productVersion } from "../lib/product-version.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { createHistoryRetention, type HistoryRetention } from "../notifications/retention/history-retention.ts";
 import { HELD_AUDIT_NOTES } from "../ops/audit-notes.ts";
 import { type BackupsReport, createBackupScheduler } from "../ops/backup/backup-scheduler.ts";
@@ -180,7 +181,7 @@ export function createOperations(deps: OperationsDeps): Operations {
       "licence.show": async () => licence.state(),
       "licence.remove": () => licence.remove(),
       "licence.install": async ({ document }) => {
-        if (typeof document !== "string") throw invalidValue("document", "Must be a string.");
+        if (typeof document !== "string") throw invalidValue("document", sentence("field.must-be-a-string"));
         return licence.install(document);
       },
       ...createBackupCommands(backups, clock),

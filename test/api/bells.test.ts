@@ -259,8 +259,9 @@ describe("calendars", () => {
       api.call("POST", `${at}${query}`, { ...sent, body: text as string });
     const answer = await post(lines(bad, good), "?dryRun=true");
     expect(answer.body).toMatchObject({ imported: 1 });
+    const messageSentence = { code: "calendar.date-invalid", params: { name: "DTSTART" } };
     expect(answer.body.rejected).toEqual([
-      { number: 1, summary: "Typing slip", message: "DTSTART is not a valid date." },
+      { messageSentence, number: 1, summary: "Typing slip", message: "DTSTART is not a valid date." },
     ]);
     const refusal = await post(lines(bad));
     expect([refusal.status, refusal.text]).toEqual([400, expect.stringContaining("Typing slip")]);

@@ -346,7 +346,10 @@ describe("a subscribed calendar", () => {
     const id = await subscribe([await schoolDays()]);
     const read = await refresh(id);
     expect(read).toMatchObject({ state: "current", days: 1 });
-    expect(read.rejected).toEqual([{ number: 2, summary: "Holiday 2", message: "DTSTART is not a valid date." }]);
+    const messageSentence = { code: "calendar.date-invalid", params: { name: "DTSTART" } };
+    expect(read.rejected).toEqual([
+      { number: 2, summary: "Holiday 2", message: "DTSTART is not a valid date.", messageSentence },
+    ]);
   });
 
   it("gives back the days of schedules that no longer follow it, and all of them when it is deleted", async () => {

@@ -7,7 +7,7 @@ import type { HealthReason } from "../../src/ops/health/health.ts";
 import { startBrowser } from "../support/browser.ts";
 import { CONSOLE_PAGES, openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { createEnglishFinder } from "../support/english-texts.ts";
+import { createEnglishFinder, findEnglishLines } from "../support/english-texts.ts";
 import { externalProgram } from "../support/external-programs.ts";
 import { createSampleScenarios } from "../support/scenario-samples.ts";
 import { placeholdersOf } from "../support/sentences.ts";
@@ -41,6 +41,9 @@ function everyHealthReason(): HealthReason[] {
       return { level: at % 2 === 0 ? "red" : "yellow", code: `test:${code}`, reason };
     });
 }
+
+/** Texts of the sample scenarios. */
+const ENTERED = ["Somebody dangerous is in or near the building."];
 
 describe("a German console", () => {
   let daemon: TestDaemon;
@@ -86,10 +89,14 @@ describe("a German console", () => {
   const openGerman = () => openConsole(browser, daemon.url, { locale: "de-DE" });
   const linesOf = (page: Page) => page.evaluate<string[]>(LINES);
 
-  it("shows no English text of a catalogue on any page", async () => {
+  it("shows no English sentence on any page", async () => {
     const window = await openGerman();
-    // Not /settings: the descriptions of settings are English.
+    const extensions = await createApiClient(daemon.url, daemon.first.token).get<{ data: { id: string }[] }>(
+      "/extensions?limit=100",
+    );
     const more = [
+      "/settings",
+      ...extensions.data.map(({ id }) => `/system?open=${id}`),
       `/broadcasts/${ids.notification}`,
       `/broadcasts/${ids.notification}/rooms`,
       `/broadcasts/${ids.notification}/roll-call`,
@@ -104,16 +111,23 @@ describe("a German console", () => {
       const lines = (await linesOf(window.page)).filter(
         (line) => path !== "/audit" || !line.startsWith("Nachrichten: "),
       );
-      found.push(...findEnglish(lines).map((fault) => `${path} ${fault}`));
+      found.push(...[...findEnglish(lines), ...findEnglishLines(lines, ENTERED)].map((fault) => `${path} ${fault}`));
     }
     expect(found).toEqual([]);
   }, 600_000);
 
-  it("shows reasons, alarms and reports in German", async () => {
+  it("shows reasons, alarms, settings and reports in German", async () => {
     const window = await openGerman();
     await window.open("/system-health");
     const health = (await linesOf(window.page)).join("\n");
     expect(health).toContain("Die Uhr ist nicht synchronisiert");
+    await window.open("/settings");
+    expect((await linesOf(window.page)).join("\n")).toContain("Mindestlänge neuer Passwörter in Zeichen.");
+    const { data } = await createApiClient(daemon.url, daemon.first.token).get<{
+      data: { id: string; name: string }[];
+    }>("/extensions?limit=100");
+    await window.open(`/system?open=${data.find(({ name }) => name === "mqtt-input")?.id}`);
+    expect((await linesOf(window.page)).join("\n")).toContain("Benutzername am Broker.");
     await window.open(`/broadcasts/${ids.alarmMessage}`);
     expect(await window.page.locator("h1").innerText()).toMatch(/^Alarm ausgelöst: Server schwer beeinträchtigt/);
     await window.page.goto(`${daemon.url}/api/v1/incidents/${ids.incident}/report/page`);
@@ -123,6 +137,9 @@ describe("a German console", () => {
   });
 
   it("would be noticed if it were English", async () => {
+    const quoting = "Die Gegenstelle hat die Verbindung abgebrochen: the socket is closed";
+    const strange = "A plugin of the school district is not ready.";
+    expect(findEnglishLines([strange, quoting, "Not am Mann", "Was ist das?", "HOST:PORT"])).toEqual([strange]);
     expect(findEnglish(["Alarm: Server", "Die Anlage", "The clock was set back by 7 s."])).toEqual([
       "src/lib/sentences health.clock-back: The clock was set back by 7 s.",
     ]);

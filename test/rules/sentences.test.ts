@@ -22,12 +22,15 @@ const pluginsWithSentences = [...pluginFiles].flatMap(([path, text]) => {
   return [{ name, sources, english: JSON.parse(text) as Messages, german: JSON.parse(translated) as Messages }];
 });
 
+/** Messages of libraries, which are read from the texts of their errors and written by none of our sources. */
+const LIBRARY = "library.";
+
 /** Codes of a catalogue that no source names as a literal. */
 function unusedCodes(messages: Messages, sources: SourceTree): string[] {
   const named = new Set(
     [...sources.values()].flatMap((text) => [...text.matchAll(/"([\w.-]+)"/g)].map(([, code]) => code)),
   );
-  return Object.keys(messages).filter((code) => !named.has(code));
+  return Object.keys(messages).filter((code) => !named.has(code) && !code.startsWith(LIBRARY));
 }
 
 /** Differences of a translation from the English catalogue, and messages that cannot be read back. */

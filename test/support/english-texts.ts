@@ -64,3 +64,25 @@ export function createEnglishFinder(known: readonly string[] = []): (lines: read
     return found;
   };
 }
+
+/** Frequent English words; German has few of them, such as `was` and `not`. */
+const ENGLISH_WORDS = new Set(
+  (
+    "the of is are was were and not with without for from this that these which must cannot does it its or by to be been has have " +
+    "had when while after before only other no such than their they who will would may should each every if at as on into"
+  ).split(" "),
+);
+/** So few that names and single words of programs are no sentence. */
+const MIN_ENGLISH_WORDS = 3;
+/** Share of the words of a line: a German sentence may quote an English one. */
+const MIN_ENGLISH_SHARE = 0.25;
+
+/** Lines that are English by their frequent words, whatever catalogue they come from; `known` are texts that people entered. */
+export function findEnglishLines(lines: readonly string[], known: readonly string[] = []): string[] {
+  return [...new Set(lines.map((each) => each.trim().replace(/\s+/g, " ")))].filter((line) => {
+    if (known.includes(line)) return false;
+    const words = line.match(/(?<![\p{L}\p{N}_./-])\p{L}[\p{L}'’]*(?![\p{L}\p{N}_/-])/gu) ?? [];
+    const english = words.filter((word) => ENGLISH_WORDS.has(word === "Not" ? "" : word.toLowerCase()));
+    return new Set(english).size >= MIN_ENGLISH_WORDS && english.length >= words.length * MIN_ENGLISH_SHARE;
+  });
+}

@@ -1,4 +1,5 @@
 import { sleep } from "../../lib/clock.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { createSerialQueue } from "../../lib/serial-queue.ts";
 import { ClusterError } from "../cluster-error.ts";
 import type { AxlAccess } from "../cluster-types.ts";
@@ -74,14 +75,16 @@ export function createAxlClient(access: AxlAccess, deps: AxlClientDeps): AxlClie
     if (answer.status !== 200 && answer.status !== 500) throw httpStatusError(answer, place, access.user);
     const body = soapBody(answer.body, place);
     if ("Fault" in body) throw toSoapError(asSoapElement(body.Fault), place);
-    if (answer.status !== 200) throw new ClusterError("answer", `${place} responded with HTTP ${answer.status}.`);
+    if (answer.status !== 200)
+      throw new ClusterError("answer", sentence("cluster.status", { host: place, status: answer.status }));
     return body;
   }
 
   async function callWith(version: string, operation: string, args: string): Promise<SoapElement> {
     const body = await exchange("/axl/", `CUCM:DB ver=${version} ${operation}`, envelopeOf(version, operation, args));
     const answer = body[`${operation}Response`];
-    if (answer === undefined) throw new ClusterError("answer", `${place} sent an invalid response to ${operation}.`);
+    if (answer === undefined)
+      throw new ClusterError("answer", sentence("cluster.operation-invalid", { host: place, operation }));
     return asSoapElement(answer);
   }
 
@@ -98,7 +101,10 @@ export function createAxlClient(access: AxlAccess, deps: AxlClientDeps): AxlClie
         if (code !== "version" && code !== "fault") throw error;
       }
     }
-    throw new ClusterError("version", `${place} supports none of the AXL versions ${AXL_VERSIONS.join(", ")}.`);
+    throw new ClusterError(
+      "version",
+      sentence("cluster.no-version", { host: place, versions: AXL_VERSIONS.join(", ") }),
+    );
   }
 
   async function negotiated(): Promise<{ schema: string; release: string }> {
@@ -151,15 +157,12 @@ function sessionIn(cookies: readonly string[]): string | null {
 }
 
 function httpStatusError({ status }: SoapResponse, place: string, user: string): ClusterError {
-  if (status === 401)
-    return new ClusterError("credentials", `${place} refused the user ${user} or the password (HTTP 401).`);
-  if (status === 403)
-    return new ClusterError("role", `The user ${user} of ${place} needs the role Standard AXL API Access (HTTP 403).`);
-  if (status === 404)
-    return new ClusterError("not-there", `${place} has no AXL service (HTTP 404): activate the AXL web service.`);
-  if (status === 503) return new ClusterError("busy", `${place} is too busy (HTTP 503).`);
-  if (status === 599) return new ClusterError("version", `${place} does not support this version of AXL (HTTP 599).`);
-  return new ClusterError("answer", `${place} responded with HTTP ${status}.`);
+  if (status === 401) return new ClusterError("credentials", sentence("cluster.credentials", { host: place, user }));
+  if (status === 403) return new ClusterError("role", sentence("cluster.role", { user, host: place }));
+  if (status === 404) return new ClusterError("not-there", sentence("cluster.no-service", { host: place }));
+  if (status === 503) return new ClusterError("busy", sentence("cluster.busy", { host: place }));
+  if (status === 599) return new ClusterError("version", sentence("cluster.version", { host: place }));
+  return new ClusterError("answer", sentence("cluster.status", { host: place, status }));
 }
 
 /** The wording differs by release. @source AXL developer guide, data throttling */
@@ -172,6 +175,11 @@ function toSoapError(fault: SoapElement, place: string): ClusterError {
     faultString === "" ? textOfElement(asSoapElement(asSoapElement(fault.detail).axlError).axlmessage) : faultString;
   const [, rows, suggested] = ROW_LIMIT.exec(message) ?? [];
   if (rows !== undefined) return new TooManyRowsError(place, Number(rows), Number(suggested));
-  if (MEMORY.test(message)) return new ClusterError("busy", `${place} is out of memory for AXL at the moment.`);
-  return new ClusterError("fault", `${place} refused the request: ${message.slice(0, 500) || "no reason given"}`);
+  if (MEMORY.test(message)) return new ClusterError("busy", sentence("cluster.memory", { host: place }));
+  return new ClusterError(
+    "fault",
+    message === ""
+      ? sentence("cluster.refused-silently", { host: place })
+      : sentence("cluster.refused", { host: place, reason: message.slice(0, 500) }),
+  );
 }

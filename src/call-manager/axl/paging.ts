@@ -1,4 +1,5 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { ClusterError } from "../cluster-error.ts";
 import { TooManyRowsError } from "./axl-client.ts";
 
@@ -24,7 +25,7 @@ export async function readAllPages<T>(read: ReadPage<T>, deps: { clock: Clock; s
       const page = await read(rows.length, first);
       for (const row of page) rows.push(row);
       if (page.length < first) return rows;
-      if (rows.length > MAX_ROWS) throw new ClusterError("answer", `The cluster sent more than ${MAX_ROWS} rows.`);
+      if (rows.length > MAX_ROWS) throw new ClusterError("answer", sentence("cluster.rows", { limit: MAX_ROWS }));
     } catch (error) {
       const smaller = error instanceof TooManyRowsError ? Math.floor(error.suggested / 5) : Math.floor(first / 2);
       const isBusy = error instanceof ClusterError && error.code === "busy" && pauses < MEMORY_PAUSES_MS.length;

@@ -1,4 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { ClusterError } from "../cluster-error.ts";
 import type { ClusterPhone } from "../cluster-types.ts";
 import { type AxlClient, soapElement } from "./axl-client.ts";
@@ -39,11 +40,7 @@ export async function fetchPhones(deps: PhoneListDeps): Promise<Map<string, Clus
       phones.filter(({ name }) => /^SEP/i.test(name)).map((phone) => [phone.name.toUpperCase(), phone]),
     );
     if (byName.size === phones.length) return byName;
-    if (tries === 1)
-      throw new ClusterError(
-        "answer",
-        `${deps.client.hostAndPort} returned some phones twice: the list changed while it was read.`,
-      );
+    if (tries === 1) throw new ClusterError("answer", sentence("cluster.changed", { host: deps.client.hostAndPort }));
   }
 }
 
@@ -125,6 +122,6 @@ export async function fetchNodes(client: AxlClient): Promise<string[]> {
       .filter((name) => name !== "EnterpriseWideData");
   }
   const found = [...new Set(nodes.filter((node) => node !== ""))];
-  if (found.length === 0) throw new ClusterError("nodes", `${client.hostAndPort} has no call-processing node.`);
+  if (found.length === 0) throw new ClusterError("nodes", sentence("cluster.no-node", { host: client.hostAndPort }));
   return found;
 }

@@ -1,4 +1,5 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { ClusterError } from "../cluster-error.ts";
 import type { PhoneRegistration } from "../cluster-types.ts";
 import { type AxlClient, soapElement } from "./axl-client.ts";
@@ -26,7 +27,7 @@ export async function queryRegistrations(
     const body = await client.post(PATH, "selectCmDeviceExt", queryEnvelope(names.slice(at, at + MAX_NAMES)));
     const result = findResult(body);
     if (result === null)
-      throw new ClusterError("answer", `${client.hostAndPort} sent an invalid response to the RisPort query.`);
+      throw new ClusterError("answer", sentence("cluster.risport-invalid", { host: client.hostAndPort }));
     for (const node of soapChildren(asSoapElement(result.CmNodes).item)) {
       for (const device of soapChildren(asSoapElement(node.CmDevices).item))
         found.push(toPhoneRegistration(device, textOfElement(node.Name)));

@@ -2,6 +2,7 @@ import { Agent, request } from "node:https";
 import type { Socket } from "node:net";
 import { rootCertificates, type TLSSocket, connect as tlsConnect } from "node:tls";
 import type { Clock } from "../../lib/clock.ts";
+import { type SentenceCode, sentence } from "../../lib/sentences/sentences.ts";
 import type { ResolvedAddress, SsrfGuard } from "../../lib/ssrf-guard.ts";
 import { ClusterError } from "../cluster-error.ts";
 
@@ -60,7 +61,7 @@ export function createSoapClient(deps: SoapClientDeps): SoapClient {
           response.on("data", (part: Buffer) => {
             length += part.length;
             if (length > MAX_BYTES)
-              fail(new ClusterError("too-long", `${host} sent a response of more than ${MAX_BYTES / 1_048_576} MB.`));
+              fail(new ClusterError("too-long", sentence("cluster.too-long", { host, size: MAX_BYTES / 1_048_576 })));
             else parts.push(part);
           });
           response.on("error", fail);
@@ -76,7 +77,7 @@ export function createSoapClient(deps: SoapClientDeps): SoapClient {
         fail(
           new ClusterError(
             "timeout",
-            `${host} timed out: no complete response within ${RESPONSE_TIMEOUT_MS / 1000} s.`,
+            sentence("cluster.response-timeout", { host, seconds: RESPONSE_TIMEOUT_MS / 1000 }),
           ),
         ),
       );
@@ -117,7 +118,10 @@ function openTlsConnection(deps: SoapClientDeps, address: ResolvedAddress): Prom
     const timer = clock.after(CONNECT_TIMEOUT_MS, () => {
       socket.destroy();
       reject(
-        new ClusterError("connect", `${host}:${port} timed out: no connection within ${CONNECT_TIMEOUT_MS / 1000} s.`),
+        new ClusterError(
+          "connect",
+          sentence("cluster.connect-timeout", { host: `${host}:${port}`, seconds: CONNECT_TIMEOUT_MS / 1000 }),
+        ),
       );
     });
     socket.once("error", (error) => {
@@ -126,44 +130,44 @@ function openTlsConnection(deps: SoapClientDeps, address: ResolvedAddress): Prom
     });
     socket.once("secureConnect", () => {
       timer.cancel();
-      const problem = certificateProblem(socket, fingerprint);
+      const problem = certificateProblem(socket, `${host}:${port}`, fingerprint);
       if (problem === null) return fulfil(socket);
       socket.destroy();
-      reject(new ClusterError("tls", `The certificate of ${host}:${port} ${problem}`));
+      reject(new ClusterError("tls", problem));
     });
   });
 }
 
 /** Error text for an invalid certificate; null if it is valid. */
-function certificateProblem(socket: TLSSocket, fingerprint: string | null): string | null {
+function certificateProblem(socket: TLSSocket, host: string, fingerprint: string | null): string | null {
   const shown = socket.getPeerCertificate().fingerprint256 ?? "";
   if (fingerprint !== null) {
     if (normalizeFingerprint(shown) === normalizeFingerprint(fingerprint)) return null;
-    return `does not match axlFingerprint. Its SHA-256 fingerprint is ${shown}`;
+    return sentence("cluster.fingerprint", { host, shown });
   }
   if (socket.authorized) return null;
-  return `is not trusted (${socket.authorizationError}). To trust it, set axlFingerprint to ${shown}`;
+  return sentence("cluster.untrusted", { host, error: String(socket.authorizationError), shown });
 }
 
 function normalizeFingerprint(fingerprint: string): string {
   return fingerprint.replaceAll(":", "").toLowerCase();
 }
 
-const CONNECTION_ERROR_TEXTS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "refused the connection",
-  EHOSTUNREACH: "is unreachable",
-  ENETUNREACH: "is unreachable",
-  ETIMEDOUT: "timed out",
-  ECONNRESET: "reset the connection",
-  EPIPE: "closed the connection",
+const CONNECTION_ERRORS: Readonly<Record<string, SentenceCode>> = {
+  ECONNREFUSED: "cluster.connection-refused",
+  EHOSTUNREACH: "cluster.unreachable",
+  ENETUNREACH: "cluster.unreachable",
+  ETIMEDOUT: "cluster.timeout",
+  ECONNRESET: "cluster.reset",
+  EPIPE: "cluster.closed",
 };
 
 function toCallError(error: Error, host: string): ClusterError {
   if (error instanceof ClusterError) return error;
   const { code = "" } = error as NodeJS.ErrnoException;
-  const text = CONNECTION_ERROR_TEXTS[code];
-  if (text !== undefined) return new ClusterError("connect", `${host} ${text}.`, error);
-  if (/SSL|TLS|CERT|EPROTO/.test(code)) return new ClusterError("tls", `${host} failed the TLS handshake.`, error);
-  if (/^HPE_/.test(code)) return new ClusterError("answer", `${host} sent an invalid HTTP response.`, error);
+  const known = CONNECTION_ERRORS[code];
+  if (known !== undefined) return new ClusterError("connect", sentence(known, { host }), error);
+  if (/SSL|TLS|CERT|EPROTO/.test(code)) return new ClusterError("tls", sentence("cluster.tls", { host }), error);
+  if (/^HPE_/.test(code)) return new ClusterError("answer", sentence("cluster.http-invalid", { host }), error);
   return new ClusterError("connect", `${host}: ${error.message}.`, error);
 }

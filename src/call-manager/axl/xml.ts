@@ -1,4 +1,5 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { ClusterError } from "../cluster-error.ts";
 
 /** A parsed element: text as strings, children as elements, repeated children as lists; attribute names begin with `@`. */
@@ -18,10 +19,11 @@ const PARSER = new XMLParser({
 /** Content of a SOAP body. Throws ClusterError `answer` if the text is not a complete SOAP message. */
 export function soapBody(text: string, host: string): SoapElement {
   if (/<!DOCTYPE/i.test(text) || XMLValidator.validate(text) !== true)
-    throw new ClusterError("answer", `${host} sent an invalid SOAP message: ${excerpt(text)}`);
+    throw new ClusterError("answer", sentence("cluster.soap-invalid", { host, excerpt: excerpt(text) }));
   const root = PARSER.parse(text) as SoapElement;
   const envelope = asSoapElement(root.Envelope);
-  if (!("Body" in envelope)) throw new ClusterError("answer", `${host} sent an invalid SOAP message: ${excerpt(text)}`);
+  if (!("Body" in envelope))
+    throw new ClusterError("answer", sentence("cluster.soap-invalid", { host, excerpt: excerpt(text) }));
   return asSoapElement(envelope.Body);
 }
 

@@ -1,4 +1,5 @@
 import snmp, { type Session, type SessionOptions, type User, type Varbind } from "net-snmp";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { SsrfGuard } from "../../lib/ssrf-guard.ts";
 import { ClusterError } from "../cluster-error.ts";
 import type { SnmpAccess } from "../cluster-types.ts";
@@ -99,25 +100,29 @@ function toSnmpError(
   if (error instanceof ClusterError) return error;
   const { name, message } = error;
   if (name === "RequestTimedOutError") {
-    const hint = access.version === 2 ? " It is off, unreachable, or its community differs." : "";
-    return new ClusterError("snmp-timeout", `Node ${node} timed out: no SNMP response (UDP ${port}).${hint}`, error);
+    const sentenceCode = access.version === 2 ? "cluster.snmp-timeout-community" : "cluster.snmp-timeout";
+    return new ClusterError("snmp-timeout", sentence(sentenceCode, { node, port: String(port) }), error);
   }
   if (access.version === 3 && /Unknown User Name/i.test(message))
-    return new ClusterError("snmp-credentials", `Node ${node} has no SNMP user ${access.user}.`, error);
+    return new ClusterError("snmp-credentials", sentence("cluster.snmp-user", { node, user: access.user }), error);
   if (/Wrong Digest/i.test(message))
     return new ClusterError(
       "snmp-credentials",
-      `Node ${node} refused snmpAuthPassword${protocols ? ` with ${formatProtocols(protocols)}` : ""}.`,
+      protocols
+        ? sentence("cluster.snmp-auth-with", { node, protocols: formatProtocols(protocols) })
+        : sentence("cluster.snmp-auth", { node }),
       error,
     );
   if (/Decrypt/i.test(message))
     return new ClusterError(
       "snmp-encryption",
-      `Node ${node} refused snmpEncryptPassword${protocols ? ` with ${formatProtocols(protocols)}` : ""}.`,
+      protocols
+        ? sentence("cluster.snmp-encryption-with", { node, protocols: formatProtocols(protocols) })
+        : sentence("cluster.snmp-encryption", { node }),
       error,
     );
   if (/Unsupported Security Level/i.test(message))
-    return new ClusterError("snmp-encryption", `Node ${node} does not allow encryption for its SNMP user.`, error);
+    return new ClusterError("snmp-encryption", sentence("cluster.snmp-no-encryption", { node }), error);
   if (/closed/i.test(message)) return new ClusterError("stopped", `${node}: cancelled`, error);
-  return new ClusterError("snmp-answer", `Node ${node} responded with an SNMP error: ${message}.`, error);
+  return new ClusterError("snmp-answer", sentence("cluster.snmp-error", { node, message }), error);
 }

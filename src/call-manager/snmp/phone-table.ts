@@ -1,4 +1,5 @@
 import snmp, { type Varbind } from "net-snmp";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { ClusterError } from "../cluster-error.ts";
 import type { NodeState, PhoneRegistration } from "../cluster-types.ts";
 import type { NodeSession } from "./node-session.ts";
@@ -21,7 +22,7 @@ const MAX_ROWS = 100_000;
 export async function readTableState(session: NodeSession): Promise<NodeState> {
   const [startTime, stateId] = await session.get([START_TIME, STATE_ID]);
   if (typeof stateId !== "number")
-    throw new ClusterError("snmp-answer", `Node ${session.node} has no phone table: no call manager runs there.`);
+    throw new ClusterError("snmp-answer", sentence("cluster.no-table", { node: session.node }));
   return { node: session.node, stateId, startTime: Buffer.isBuffer(startTime) ? startTime.toString("hex") : "" };
 }
 
@@ -73,10 +74,9 @@ interface Column {
 
 function addValue(column: Column, { oid, value }: Varbind, node: string): void {
   const index = oid.slice(column.prefix.length);
-  if (column.values.has(index))
-    throw new ClusterError("snmp-answer", `Node ${node} returned duplicate rows (SNMP walk loop).`);
+  if (column.values.has(index)) throw new ClusterError("snmp-answer", sentence("cluster.walk-loop", { node }));
   if (column.values.size >= MAX_ROWS)
-    throw new ClusterError("snmp-answer", `Node ${node} returned more than ${MAX_ROWS} phones.`);
+    throw new ClusterError("snmp-answer", sentence("cluster.too-many-phones", { node, limit: MAX_ROWS }));
   column.values.set(index, value);
   column.last = oid;
 }

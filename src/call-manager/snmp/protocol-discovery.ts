@@ -1,3 +1,4 @@
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { ClusterError } from "../cluster-error.ts";
 
 /** Authentication and encryption of an SNMPv3 user. */
@@ -49,7 +50,7 @@ export async function discoverProtocols(
       if (encryption === encryptions.at(-1)) throw noEncryptionError(node, allowDes);
     }
   }
-  const message = `Node ${node} refused snmpAuthPassword with each of ${AUTHENTICATIONS.join(", ")}.`;
+  const message = sentence("cluster.snmp-auth-all", { node, protocols: AUTHENTICATIONS.join(", ") });
   throw new ClusterError("snmp-credentials", message);
 }
 
@@ -58,11 +59,6 @@ function isAuthPasswordError({ code, message }: ClusterError): boolean {
 }
 
 function noEncryptionError(node: string, allowDes: boolean): ClusterError {
-  const des = allowDes
-    ? ""
-    : " DES is insecure and was not tried: configure AES on the node, or enable callManagers.allowDes in the settings.";
-  return new ClusterError(
-    "snmp-encryption",
-    `Node ${node} refused snmpEncryptPassword with AES-128 and AES-256.${des}`,
-  );
+  const code = allowDes ? "cluster.snmp-encryption-all" : "cluster.snmp-encryption-aes";
+  return new ClusterError("snmp-encryption", sentence(code, { node }));
 }

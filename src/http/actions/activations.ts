@@ -1,8 +1,10 @@
 import type { Activation } from "../../devices/activation-groups.ts";
 import activationGroups from "../../resources/devices/activation-groups.ts";
 import devices from "../../resources/devices/devices.ts";
-import { boolean, computed, text, uuid } from "../../schema/field.ts";
+import { sentenceField } from "../../resources/sentence-field.ts";
+import { boolean, computed, type Field, text, uuid } from "../../schema/field.ts";
 import { type Action, jsonResponse, requireVisibleRow } from "../action.ts";
+import { addSentences } from "../sentence-members.ts";
 
 const ACTIVATION = {
   activationGroupId: uuid("Activation group of the device; null if it is in none."),
@@ -10,6 +12,7 @@ const ACTIVATION = {
   endpointId: uuid("Appliance that would activate the device; null if none is reachable."),
   endpointName: text("Name of the appliance."),
   reason: text("Reason for the selection.", { required: true, max: 1_000 }),
+  reasonSentence: sentenceField("Reason", "reason"),
   candidates: computed("Appliances that may activate the device, in the order in which they are tried.", "array", {
     of: {
       endpointId: uuid("Id.", { required: true }),
@@ -17,7 +20,7 @@ const ACTIVATION = {
       reachable: boolean("The appliance can activate the device now.", { required: true }),
     },
   }),
-} satisfies Record<keyof Activation, unknown>;
+} satisfies Record<keyof Activation | "reasonSentence", Field>;
 
 /**
  * Activation groups and the active appliance of a device.
@@ -43,7 +46,8 @@ export const activationActions: readonly Action[] = [
     response: { kind: "members", fields: ACTIVATION },
     async handle(request) {
       const device = requireVisibleRow(request, devices, request.params.deviceId ?? "");
-      return jsonResponse(await request.deps.activations.activationOf(device));
+      const activation = await request.deps.activations.activationOf(device);
+      return jsonResponse(addSentences(ACTIVATION, activation, request.deps.plugins.sentences));
     },
   },
 ];

@@ -1,6 +1,8 @@
 import type { ApplianceStatus } from "../../cloud-link/appliance-status.ts";
+import { sentenceField, sentencesField } from "../../resources/sentence-field.ts";
 import { computed, integer, list, number, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, deletedResponse, jsonResponse } from "../action.ts";
+import { addSentences } from "../sentence-members.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
 const REASON = text("A reason.", { required: true, max: 10_000 });
@@ -14,6 +16,7 @@ const ALARM = {
   type: text("Type of the alarm.", { required: true }),
   since: timestamp("When it became ACTIVE.", { required: true }),
   reasons: list("Current problems.", REASON, { required: true }),
+  reasonSentences: sentencesField("Problems", { sentenceOf: "reasons" }),
 };
 
 const APPLIANCE = {
@@ -56,12 +59,14 @@ const APPLIANCE = {
       resource: text("Resource type of the row.", { required: true }),
       rowId: text("Id of the row.", { required: true }),
       reason: text("What it waits for.", { required: true, max: 10_000 }),
+      reasonSentence: sentenceField("What it waits for", "reason"),
     },
   }),
   health: computed("Last reported health; null if none was reported yet.", "object", {
     of: {
       status: option("Health status.", ["GREEN", "YELLOW", "RED"], { required: true }),
       reasons: list("Current problems.", REASON, { required: true }),
+      reasonSentences: sentencesField("Problems", { sentenceOf: "reasons" }),
       at: timestamp("Start of this status.", { required: true }),
     },
     nullable: true,
@@ -102,8 +107,10 @@ export const applianceActions: readonly Action[] = [
         offeredVersion: text("Version available for upgrades; null without one."),
       },
     },
-    async handle({ deps: { link } }) {
-      const appliances = (await link.appliances()).map(presentAppliance);
+    async handle({ deps: { link, plugins } }) {
+      const appliances = (await link.appliances()).map((each) =>
+        addSentences(APPLIANCE, presentAppliance(each), plugins.sentences),
+      );
       return jsonResponse({ appliances, offeredVersion: link.offeredVersion() });
     },
   },

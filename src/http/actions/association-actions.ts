@@ -1,6 +1,7 @@
 import { invalidValue, requiredValue } from "../../lib/errors.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
 import { isUuid } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { type Field, uuid } from "../../schema/field.ts";
 import type { AnyResource, ResourcePath, RowOf } from "../../schema/resource.ts";
 import { type ApiRequest, deletedResponse, type GuardedAction } from "../action.ts";
@@ -68,6 +69,6 @@ export function associationActions<R extends AnyResource>(of: Association<R>): G
 /** Id in the body. Throws required, invalid-value. */
 function bodyId({ body: { id } }: ApiRequest): string {
   if (id === undefined || id === null || id === "") throw requiredValue("id");
-  if (!isUuid(id)) throw invalidValue("id", "Must be a UUID.");
+  if (!isUuid(id)) throw invalidValue("id", sentence("field.must-be-a-uuid"));
   return (id as string).toLowerCase();
 }

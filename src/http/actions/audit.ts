@@ -1,8 +1,10 @@
 import { invalidValue } from "../../lib/errors.ts";
+import { sentenceField } from "../../resources/sentence-field.ts";
 import { boolean, computed, integer, text, timestamp, uuid } from "../../schema/field.ts";
 import type { AuditVerification } from "../../store/audit-types.ts";
 import { type Action, type ApiRequest, jsonResponse } from "../action.ts";
 import { textParameter } from "../query/query.ts";
+import { addSentences } from "../sentence-members.ts";
 
 /** Entries checked per request: less than a second of work. */
 const MAX_ENTRIES = 20_000;
@@ -27,6 +29,7 @@ const VERIFICATION_RESULT = {
       id: uuid("Id of the entry; null if it is missing."),
       at: timestamp("Time of the entry; null if unreadable."),
       reason: text("Description of the problem.", { required: true, max: 1_000 }),
+      reasonSentence: sentenceField("Problem", "reason"),
     },
   }),
   finished: boolean("False if there are more entries after `last`.", { required: true }),
@@ -41,9 +44,10 @@ export const auditActions: readonly Action[] = [
     query: QUERY,
     response: { kind: "members", fields: VERIFICATION_RESULT },
     async handle(request) {
-      const { store } = request.deps;
+      const { store, plugins } = request.deps;
       const after = startingPoint(request);
-      return jsonResponse(await store.audit.verify({ ...(after ? { after } : {}), maxEntries: MAX_ENTRIES }));
+      const result = await store.audit.verify({ ...(after ? { after } : {}), maxEntries: MAX_ENTRIES });
+      return jsonResponse(addSentences(VERIFICATION_RESULT, result, plugins.sentences));
     },
   },
 ];

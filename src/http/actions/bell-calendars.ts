@@ -11,9 +11,11 @@ import {
 } from "../../bells/calendar-feeds.ts";
 import { CallerError, invalidValue, notFound } from "../../lib/errors.ts";
 import { isUuid } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import feeds from "../../resources/bells/bell-schedule-feeds.ts";
 import bellSchedules from "../../resources/bells/bell-schedules.ts";
 import ringLists from "../../resources/bells/ring-lists.ts";
+import { sentenceField } from "../../resources/sentence-field.ts";
 import { computed, integer, text, uuid } from "../../schema/field.ts";
 import type { Sync } from "../../store/store.ts";
 import { type Action, type ApiRequest, type PublicRequest, requireVisibleRow } from "../action.ts";
@@ -72,6 +74,7 @@ export const bellCalendarActions: readonly Action[] = [
             number: integer("Position of the event in the calendar, from 1.", { required: true }),
             summary: text("Summary of the event.", { max: 250 }),
             message: text("What is wrong.", { required: true, max: 1_000 }),
+            messageSentence: sentenceField("What is wrong"),
           },
         }),
         unknownZones: computed(
@@ -97,7 +100,8 @@ export const bellCalendarActions: readonly Action[] = [
         return addHolidays(tx, { id: found.id, holidays, ringListId }, by) as Sync<BellScheduleRow>;
       });
       return addMembers(await request.respondWithRow(bellSchedules, row), {
-        ...{ imported: holidays.length, rejected, unknownZones },
+        ...{ imported: holidays.length, unknownZones },
+        rejected: rejected.map((each) => ({ ...each, messageSentence: deps.plugins.sentences.read(each.message) })),
       });
     },
   },
@@ -125,7 +129,7 @@ function ringListIn({ query, deps, by }: ApiRequest): string | null {
   const id = textParameter(query, "ringListId");
   if (id === null || id === "") return null;
   if (!isUuid(id) || !deps.store.get(ringLists, id, by.scope)) {
-    throw invalidValue("ringListId", `Not found: ${id}.`);
+    throw invalidValue("ringListId", sentence("field.not-found-id", { id }));
   }
   return id.toLowerCase();
 }

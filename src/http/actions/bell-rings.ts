@@ -4,6 +4,7 @@ import { paginateRings } from "../../bells/ring-pagination.ts";
 import { loadTimetables } from "../../bells/timetables.ts";
 import { listUpcomingRings } from "../../bells/upcoming-rings.ts";
 import { invalidValue, notFound } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { readVerdicts } from "../../notifications/engine/counters.ts";
 import bellSchedules from "../../resources/bells/bell-schedules.ts";
 import { REACH_VERDICTS } from "../../resources/notifications/device-outcomes.ts";
@@ -171,7 +172,7 @@ export const bellRingActions: readonly Action[] = [
 function timeRange({ query, deps }: Pick<ApiRequest, "query" | "deps">, maxDays: number) {
   const fromMs = momentIn(query, "from") ?? deps.clock.now();
   const toMs = momentIn(query, "to") ?? fromMs + DEFAULT_DAYS * DAY_MS;
-  if (toMs < fromMs) throw invalidValue("to", "Must not be before `from`.");
+  if (toMs < fromMs) throw invalidValue("to", sentence("field.must-not-be-before-from"));
   if (toMs - fromMs > maxDays * DAY_MS) throw invalidValue("to", `Must be at most ${maxDays} days after \`from\`.`);
   return { fromMs, toMs };
 }
@@ -180,6 +181,6 @@ function momentIn(query: Query, name: string): number | null {
   const given = textParameter(query, name);
   if (given === null || given === "") return null;
   const ms = parseQueryTimestamp(given);
-  if (ms === null) throw invalidValue(name, "Must be a date and time such as 2031-09-01T00:00:00Z, or a date.");
+  if (ms === null) throw invalidValue(name, sentence("field.must-be-a-date-and-time-such-as-2031-09-01t00-00-00z-or"));
   return ms;
 }

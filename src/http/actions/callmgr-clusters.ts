@@ -2,11 +2,14 @@ import type { ConnectionTest } from "../../call-manager/connection-test.ts";
 import { chooseGatherer } from "../../call-manager/onprem-server-hooks.ts";
 import type { PhoneCacheState } from "../../call-manager/phone-cache.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
+import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import callmgrClusters from "../../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../../resources/callmgr/callmgr-onprem-servers.ts";
+import { sentenceField, sentencesField } from "../../resources/sentence-field.ts";
 import { boolean, computed, type Field, integer, list, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, jsonResponse, requireVisibleRow } from "../action.ts";
 import { idListParameter } from "../query/query.ts";
+import { addSentences } from "../sentence-members.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
 const LONG_TEXT = { max: 10_000 } as const;
@@ -23,6 +26,7 @@ const CHECK = {
   needed: boolean("Required for reading the cluster.", { required: true }),
   code: text("Error code, such as dns, tls, credentials, role or snmp-timeout."),
   words: text("Result, or the problem and its solution.", { required: true, ...LONG_TEXT }),
+  wordsSentence: sentenceField("Result", "words"),
   tookMs: integer("Duration in ms.", { required: true }),
 };
 
@@ -49,10 +53,12 @@ const PHONE_CACHE = {
   registered: integer("Number of registered phones among them."),
   code: text("Error code."),
   reason: text("The problem and its solution.", LONG_TEXT),
+  reasonSentence: sentenceField("Problem", "reason"),
   warnings: list("Warnings of the last read.", text("A warning.", { required: true, ...LONG_TEXT }), {
     required: true,
   }),
-} satisfies Record<keyof PhoneCacheState, Field>;
+  warningSentences: sentencesField("Warnings", { sentenceOf: "warnings" }),
+} satisfies Record<keyof PhoneCacheState | "reasonSentence" | "warningSentences", Field>;
 
 const REBUILD_INPUT = {
   kind: option("Scope: everything (full, default), changes only (delta), registrations only (partial).", REBUILD_TYPES),
@@ -96,7 +102,8 @@ export const callmgrClusterActions: readonly Action[] = [
     response: { kind: "members", fields: CONNECTION_TEST },
     async handle(request) {
       const cluster = requireVisibleRow(request, callmgrClusters, request.params.cucmClusterId ?? "");
-      return jsonResponse(await request.deps.phoneCache.test(cluster));
+      const test = await request.deps.phoneCache.test(cluster);
+      return jsonResponse(addSentences(CONNECTION_TEST, test, request.deps.plugins.sentences));
     },
   },
   {
@@ -106,7 +113,7 @@ export const callmgrClusterActions: readonly Action[] = [
     response: { kind: "members", fields: PHONE_CACHE },
     async handle(request) {
       const cluster = requireVisibleRow(request, callmgrClusters, request.params.cucmClusterId ?? "");
-      return phoneCacheResponse(request.deps.phoneCache.state(cluster.id));
+      return phoneCacheResponse(request.deps.phoneCache.state(cluster.id), request.deps.plugins.sentences);
     },
   },
   {
@@ -118,14 +125,18 @@ export const callmgrClusterActions: readonly Action[] = [
     async handle(request) {
       const cluster = requireVisibleRow(request, callmgrClusters, request.params.cucmClusterId ?? "");
       const { kind } = validateRebuildInput(request.body) as { kind: (typeof REBUILD_TYPES)[number] | null };
-      return phoneCacheResponse(request.deps.phoneCache.update(cluster, kind ?? "full"));
+      return phoneCacheResponse(
+        request.deps.phoneCache.update(cluster, kind ?? "full"),
+        request.deps.plugins.sentences,
+      );
     },
   },
 ];
 
-function phoneCacheResponse(state: PhoneCacheState): HttpResponse {
+function phoneCacheResponse(state: PhoneCacheState, sentences: SentenceReader): HttpResponse {
   const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
   const { startedAt, endedAt, lastSuccessAt, nextTryAt } = state;
   const times = { startedAt, endedAt, lastSuccessAt, nextTryAt };
-  return jsonResponse({ ...state, ...Object.fromEntries(Object.entries(times).map(([name, at]) => [name, iso(at)])) });
+  const shown = { ...state, ...Object.fromEntries(Object.entries(times).map(([name, at]) => [name, iso(at)])) };
+  return jsonResponse(addSentences(PHONE_CACHE, shown, sentences));
 }

@@ -7,10 +7,12 @@ import deviceGroups from "../../resources/devices/device-groups.ts";
 import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
+import { sentenceField } from "../../resources/sentence-field.ts";
 import { boolean, json, text, timestamp, uuid } from "../../schema/field.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import type { PageQuery, Store } from "../../store/store.ts";
 import { type Action, type ApiRequest, jsonResponse as answerJson, requireVisibleRow } from "../action.ts";
+import { addSentences } from "../sentence-members.ts";
 
 const ACTIVE_ONLY = { field: "defunct", op: "eq", value: false } as const;
 
@@ -46,6 +48,7 @@ const QUIET_TEST = {
   provenAt: timestamp("When the path was verified; null if it was not."),
   provenBy: devices.fields.provenBy,
   fault: text("Reason why it was not verified.", { max: 1_000 }),
+  faultSentence: sentenceField("Reason", "fault"),
 };
 
 /**
@@ -111,7 +114,8 @@ export const deviceActions: readonly Action[] = [
     async handle(request) {
       const device = requireVisibleRow(request, devices, request.params.deviceId ?? "");
       const { testedAt, provenAt, provenBy, fault } = await request.deps.silentTests.testDevice(device);
-      return answerJson({ testedAt: isoOf(testedAt), provenAt: isoOf(provenAt), provenBy, fault });
+      const result = { testedAt: isoOf(testedAt), provenAt: isoOf(provenAt), provenBy, fault };
+      return answerJson(addSentences(QUIET_TEST, result, request.deps.plugins.sentences));
     },
   },
   {

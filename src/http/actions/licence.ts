@@ -1,6 +1,9 @@
+import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import { LICENSED_TYPES, type LicenceState } from "../../ops/licence.ts";
+import { sentencesField } from "../../resources/sentence-field.ts";
 import { boolean, computed, integer, option, text, timestamp } from "../../schema/field.ts";
 import { type Action, jsonResponse } from "../action.ts";
+import { addSentences } from "../sentence-members.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
 const COUNT = {
@@ -23,6 +26,7 @@ const STATE = {
   expiresAt: timestamp("Expiry time; null means never."),
   counts: computed("Usage by type.", "array", { of: COUNT }),
   violations: computed("Licence violations.", "array", { of: text("A violation.", { max: 1_000 }) }),
+  violationSentences: sentencesField("Violations", { sentenceOf: "violations" }),
 };
 
 const response = { kind: "members", fields: STATE } as const;
@@ -37,7 +41,7 @@ export const licenceActions: readonly Action[] = [
     at: "licence",
     doc: "Returns the licence of the appliance and its usage.",
     response,
-    handle: async ({ deps }) => presentLicence(deps.licence.state()),
+    handle: async ({ deps }) => presentLicence(deps.licence.state(), deps.plugins.sentences),
   },
   {
     method: "put",
@@ -48,7 +52,7 @@ export const licenceActions: readonly Action[] = [
     accepts: LICENCE_INPUT,
     async handle({ body, deps }) {
       const { document } = validateLicenceInput(body) as { document: string };
-      return presentLicence(await deps.licence.install(document));
+      return presentLicence(await deps.licence.install(document), deps.plugins.sentences);
     },
   },
   {
@@ -57,12 +61,13 @@ export const licenceActions: readonly Action[] = [
     permission: "super",
     doc: "Removes the licence document; everything is unlimited.",
     response,
-    handle: async ({ deps }) => presentLicence(await deps.licence.remove()),
+    handle: async ({ deps }) => presentLicence(await deps.licence.remove(), deps.plugins.sentences),
   },
 ];
 
-function presentLicence({ edition, isValid, licence, counts, violations }: LicenceState) {
+function presentLicence({ edition, isValid, licence, counts, violations }: LicenceState, sentences: SentenceReader) {
   const { id = null, holder = null, expiresAt = null } = licence ?? {};
   const reasons = violations.map(({ reason }) => reason);
-  return jsonResponse({ edition, isValid, id, holder, expiresAt, counts, violations: reasons });
+  const state = { edition, isValid, id, holder, expiresAt, counts, violations: reasons };
+  return jsonResponse(addSentences(STATE, state, sentences));
 }

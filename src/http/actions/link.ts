@@ -1,8 +1,11 @@
 import type { LinkOverview } from "../../cloud-link/link-admin-service.ts";
 import { invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
+import { sentenceField } from "../../resources/sentence-field.ts";
 import { boolean, computed, type Field, integer, option, text, timestamp, uuid } from "../../schema/field.ts";
 import type { InitialSyncDifference, InitialSyncReport } from "../../sync/site/initial-sync-report.ts";
 import { type Action, type ApiRequest, jsonResponse } from "../action.ts";
+import { addSentences } from "../sentence-members.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
 const LONG_TEXT = { max: 10_000 };
@@ -13,6 +16,7 @@ const REFUSED_ROW = {
   resource: text("Resource type of the row.", { required: true }),
   rowId: text("Id of the row.", { required: true }),
   reason: text("Reason why it cannot be written here.", { required: true, ...LONG_TEXT }),
+  reasonSentence: sentenceField("Reason", "reason"),
 };
 
 const SECRET_TASK = {
@@ -39,6 +43,7 @@ const INITIAL_SYNC = {
   checkedAt: timestamp("When both sides were compared last."),
   finishedAt: timestamp("When it was finished."),
   waitsFor: text("What it waits for while it runs.", LONG_TEXT),
+  waitsForSentence: sentenceField("What it waits for", "waitsFor"),
   types: computed("Rows by type, before and after.", "array", {
     of: {
       resource: text("Resource type.", { required: true }),
@@ -61,6 +66,7 @@ const INITIAL_SYNC = {
       ),
       fields: computed("Fields that differ.", "array", { of: text("Name of a field.") }),
       reason: text("Reason, if it is known.", LONG_TEXT),
+      reasonSentence: sentenceField("Reason", "reason"),
     },
   }),
   more: integer("How many more rows differ, at least.", ROW_COUNT),
@@ -81,6 +87,7 @@ const STATE = {
   since: timestamp("When this state began."),
   connectedAt: timestamp("Last successful connection since the start."),
   reason: text("Reason for the missing connection; null while connected.", LONG_TEXT),
+  reasonSentence: sentenceField("Reason", "reason"),
   certificateUntil: timestamp("Expiry of its client certificate."),
   unsentRows: integer("Records not yet accepted by the cloud, counted up to 10,000.", { required: true }),
   unsentSince: timestamp("When the oldest of these was written."),
@@ -142,7 +149,8 @@ export const linkActions: readonly Action[] = [
     doc: "Returns the state of the link to the cloud. Available to every authenticated user.",
     response: { kind: "members", fields: STATE },
     permission: "anyone",
-    handle: async (request) => jsonResponse(presentLinkState(request)),
+    handle: async (request) =>
+      jsonResponse(addSentences(STATE, presentLinkState(request), request.deps.plugins.sentences)),
   },
   {
     method: "post",
@@ -158,7 +166,7 @@ export const linkActions: readonly Action[] = [
         mode: "adopt" | "join" | null;
         authority: string | null;
       };
-      if (!URL.canParse(hub)) throw invalidValue("hub", "Must be an http or https URL.");
+      if (!URL.canParse(hub)) throw invalidValue("hub", sentence("field.must-be-an-http-or-https-url"));
       const resolved = await deps.ssrfGuard.resolveAllowed(new URL(hub).hostname);
       const how = { mode: mode ?? "join", authority: authority ?? null } as const;
       const { endpoint } = await deps.link.enrol({ hub, code, ...how, resolved });

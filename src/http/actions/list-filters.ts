@@ -1,4 +1,5 @@
 import { invalidValue, notFound } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import {
   findTemplatesByDeviceGroups,
   findTemplatesByType,
@@ -236,7 +237,9 @@ function listValues<T extends string>(query: Query, name: string, allowed?: read
   if (values.length > 200 || values.some((value) => typeof value !== "string" || allowed?.includes(value) === false)) {
     throw invalidValue(
       name,
-      allowed ? `Must be one of ${allowed.join(", ")}.` : "Must be a string or a list of strings.",
+      allowed
+        ? sentence("field.must-be-one-of-values", { values: allowed.join(", ") })
+        : "Must be a string or a list of strings.",
     );
   }
   return values;

@@ -1,11 +1,14 @@
+import { sentenceField } from "../../resources/sentence-field.ts";
 import { boolean, computed, integer, text, timestamp } from "../../schema/field.ts";
 import { type Action, jsonResponse } from "../action.ts";
+import { addSentences } from "../sentence-members.ts";
 
 const LONG = { max: 1_048_576 };
 
 const SETTING = {
   name: text("Key in the settings file.", { required: true }),
   doc: text("Description.", { required: true, ...LONG }),
+  docSentence: sentenceField("Description", "doc"),
   value: text("Effective value, as JSON.", { required: true, ...LONG }),
   default: text("Default value, as JSON.", { required: true, ...LONG }),
   next: text("Value in the file after the next restart, as JSON; null if unchanged.", LONG),
@@ -14,6 +17,7 @@ const SETTING = {
 const SETTINGS = {
   file: text("Path of the settings file on the appliance; null without one.", LONG),
   fault: text("Error of the current settings file; null if it is valid. Restarts are refused until it is valid.", LONG),
+  faultSentence: sentenceField("Error", "fault"),
   settings: computed("Settings, in the order of the file.", "array", { of: SETTING }),
 };
 
@@ -45,7 +49,8 @@ export const maintenanceActions: readonly Action[] = [
     at: "settings",
     doc: "Returns the settings of the appliance. They are read from the settings file at start and can only be changed there.",
     response: { kind: "members", fields: SETTINGS },
-    handle: async ({ deps }) => jsonResponse(await deps.maintenance.settings()),
+    handle: async ({ deps }) =>
+      jsonResponse(addSentences(SETTINGS, await deps.maintenance.settings(), deps.plugins.sentences)),
   },
   {
     method: "get",

@@ -1,4 +1,5 @@
 import { invalidValue, notFound, requiredValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { requireRecipient } from "../../notifications/recipients/user-notifications.ts";
 import notificationActivities from "../../resources/notifications/notification-activities.ts";
 import notifications from "../../resources/notifications/notifications.ts";
@@ -61,7 +62,8 @@ export const notificationActivityActions: readonly Action[] = [
 
 function detailsOf(given: unknown): object {
   if (given === undefined || given === null) return {};
-  if (typeof given !== "object" || Array.isArray(given)) throw invalidValue("details", "Must be an object.");
+  if (typeof given !== "object" || Array.isArray(given))
+    throw invalidValue("details", sentence("field.must-be-an-object"));
   return given;
 }
 
@@ -79,6 +81,6 @@ function recordResponse({ deps, by, body }: ApiRequest, userId: string, notifica
 function textOf(given: Readonly<Record<string, unknown>>, name: string): string {
   const value = given[name] ?? null;
   if (value === null) throw requiredValue(name);
-  if (typeof value !== "string") throw invalidValue(name, "Must be a string.");
+  if (typeof value !== "string") throw invalidValue(name, sentence("field.must-be-a-string"));
   return value;
 }

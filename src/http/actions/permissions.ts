@@ -1,4 +1,5 @@
 import { invalidValue, requiredValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import {
   assertRequestPath,
   explainPermission,
@@ -85,7 +86,7 @@ function presentExplanation(request: ApiRequest): object {
   if (verb === null) throw requiredValue("verb");
   if (path === null) throw requiredValue("path");
   if (!(PERMISSION_VERBS as readonly string[]).includes(verb)) {
-    throw invalidValue("verb", `Must be one of ${PERMISSION_VERBS.join(", ")}.`);
+    throw invalidValue("verb", sentence("field.must-be-one-of-values", { values: PERMISSION_VERBS.join(", ") }));
   }
   assertRequestPath(path);
   const domainId = textParameter(query, "domainId");

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { invalidValue, notFound } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { boolean, computed, json, option, text, uuid } from "../../schema/field.ts";
 import type { ActorContext } from "../../store/store.ts";
 import { type Action, jsonResponse } from "../action.ts";
@@ -71,7 +72,7 @@ export const reportActions: readonly Action[] = [
     },
     async handle({ deps, by, params, query }) {
       const format = textParameter(query, "format") ?? "json";
-      if (format !== "json" && format !== "csv") throw invalidValue("format", "Must be `json` or `csv`.");
+      if (format !== "json" && format !== "csv") throw invalidValue("format", sentence("field.must-be-json-or-csv"));
       const { report, chunks } = await openReport(String(params.reportId), query, deps, by);
       if (format === "json") return { body: Readable.from(writeReportJson(report, chunks)) };
       const fileName = `${report.name.toLowerCase().replaceAll(" ", "-")}.csv`;
@@ -113,7 +114,7 @@ async function openReport(
     return { report: offered, chunks: await readPluginReport(offered, query, { source: plugins, clock, by }) };
   }
   if (query.parameters !== undefined)
-    throw invalidValue("parameters", "The report does not have this parameter. See the list of reports.");
+    throw invalidValue("parameters", sentence("field.the-report-does-not-have-this-parameter-see-the-list-of-reports"));
   const deps: ReportDeps = { store, clock, by };
   return { report, chunks: reportLines(report.sources(query, deps), deps) };
 }

@@ -1,3 +1,4 @@
+import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import { profileFieldsByExtension } from "../../notifications/compose/notification-profile-hooks.ts";
 import { canonicalPath, methodsOf } from "../../schema/catalogue.ts";
 import type { Field } from "../../schema/field.ts";
@@ -45,8 +46,8 @@ export const schemaActions: readonly Action[] = [
       const { configFields, profileSchema } = deps.plugins;
       return jsonResponse({
         resources,
-        extensions: schemasOf(configFields()),
-        profiles: schemasOf(profileFieldsByExtension(deps.store, profileSchema)),
+        extensions: withSentences(schemasOf(configFields()), deps.plugins.sentences),
+        profiles: withSentences(schemasOf(profileFieldsByExtension(deps.store, profileSchema)), deps.plugins.sentences),
       });
     },
   },
@@ -54,6 +55,16 @@ export const schemaActions: readonly Action[] = [
 
 function schemasOf(fields: Readonly<Record<string, Readonly<Record<string, Field>>>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).map(([id, each]) => [id, jsonSchemaOf(each)]));
+}
+
+/** Adds code and parameters of descriptions, which the form of a plugin shows; those of resources are for programs. */
+function withSentences(schema: unknown, sentences: SentenceReader): unknown {
+  if (Array.isArray(schema)) return schema.map((each) => withSentences(each, sentences));
+  if (typeof schema !== "object" || schema === null) return schema;
+  const members = Object.entries(schema).map(([name, value]) => [name, withSentences(value, sentences)]);
+  const { description } = schema as { description?: unknown };
+  const read = typeof description === "string" ? sentences.read(description) : null;
+  return { ...Object.fromEntries(members), ...(read === null ? {} : { "x-description-sentence": read }) };
 }
 
 function presentSchema(resource: AnyResource): Record<string, unknown> {

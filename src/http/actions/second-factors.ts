@@ -1,6 +1,7 @@
 import type { OwnerProof } from "../../auth/login.ts";
 import { relyingPartyOf } from "../../auth/relying-party.ts";
 import { CallerError, invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import users from "../../resources/people/users.ts";
 import { list, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, type ApiRequest, jsonResponse, requireVisibleRow } from "../action.ts";
@@ -155,7 +156,7 @@ async function requireProvenSelf(request: ApiRequest) {
   const user = requireSelf(request);
   const given = validateProof(request.body) as unknown as OwnerProof;
   if (given.currentPassword === null && given.code === null) {
-    throw invalidValue("code", "Give the current password or a code of the second factor.");
+    throw invalidValue("code", sentence("field.give-the-current-password-or-a-code-of-the-second-factor"));
   }
   await request.deps.signIn.verifyOwner(user.id, given, request.by);
   return user;

@@ -1,4 +1,5 @@
 import { invalidValue, notFound } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { cloneGroupToDomains } from "../../permissions/security-group-actions.ts";
 import securityGroups from "../../resources/security/security-groups.ts";
 import type { Catalogue } from "../../schema/catalogue.ts";
@@ -98,7 +99,7 @@ function allowListActions(family: AnyResource, { field, at, idParam }: AllowList
     },
     async add(request, id) {
       const row = request.deps.store.get(family, id, request.by.scope);
-      if (!row) throw invalidValue("id", "Not found.");
+      if (!row) throw invalidValue("id", sentence("field.not-found"));
       await change(request, (ids) => (ids.includes(row.id) ? [...ids] : [...ids, row.id]));
       return row;
     },

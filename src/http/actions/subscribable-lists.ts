@@ -1,5 +1,6 @@
 import { invalidValue, notFound } from "../../lib/errors.ts";
 import { isUuid } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import {
   findSubscribableLists,
   type SubscribableList,
@@ -110,7 +111,7 @@ function filterLists(lists: readonly SubscribableList[], { query }: ApiRequest):
   const terms = tokenizeSearchText(textParameter(query, "q") ?? "");
   const subscribed = textParameter(query, "subscribed");
   const domainId = textParameter(query, "domainId");
-  if (domainId !== null && !isUuid(domainId)) throw invalidValue("domainId", "Must be a UUID.");
+  if (domainId !== null && !isUuid(domainId)) throw invalidValue("domainId", sentence("field.must-be-a-uuid"));
   return lists.filter((list) => {
     if (subscribed !== null && list.subscribed !== (subscribed === "true")) return false;
     if (domainId !== null && list.domainId !== domainId.toLowerCase()) return false;

@@ -1,4 +1,5 @@
 import { zoneChangeReports } from "../../bells/zone-changes.ts";
+import { sentencesField } from "../../resources/sentence-field.ts";
 import { boolean, computed, integer, list, text, timestamp } from "../../schema/field.ts";
 import { type Action, jsonResponse } from "../action.ts";
 
@@ -54,17 +55,20 @@ export const timeZoneDataActions: readonly Action[] = [
       fields: {
         sources: computed("Sources, the one in use first.", "array", { of: SOURCE }),
         problems: list("What keeps a source from being used.", text("Reason.")),
+        problemSentences: sentencesField("Problems"),
         changes: computed("Changes of the data in use, newest first.", "array", { of: CHANGE }),
       },
     },
     async handle({ deps }) {
       const sources = await deps.zoneData.compareSources();
+      const problems = deps.zoneData.problems();
       return jsonResponse({
         sources: sources.map(({ arrivedAt, ...source }) => ({
           ...source,
           arrivedAt: arrivedAt === null ? null : new Date(arrivedAt).toISOString(),
         })),
-        problems: deps.zoneData.problems(),
+        problems,
+        problemSentences: deps.plugins.sentences.readAll(problems),
         changes: zoneChangeReports(deps.store, MAX_CHANGES).map(({ moved, ...change }) => ({ ...change, ...moved })),
       });
     },

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
 import { CallerError, invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { camelCase } from "../../schema/decoder.ts";
 import type { FileFieldData } from "../../schema/field.ts";
 import type { UploadedFile } from "../../schema/uploaded-file.ts";
@@ -30,7 +31,7 @@ export async function readMultipart(
       const field = fields.get(name);
       // Browsers send an empty part without a name if no file was selected.
       if (!field || fileName === "") return null;
-      if (storing.has(name)) throw invalidValue(name, "Must be a single file.");
+      if (storing.has(name)) throw invalidValue(name, sentence("field.must-be-a-single-file"));
       const { maxBytes, types } = field;
       // The field `priority` precedes the files: a recording for an emergency is processed first.
       const isUrgent = (): boolean => textOf("priority") === "critical";

@@ -23,6 +23,14 @@ export const USES_SCHEMA: JsonSchema = {
   },
 };
 
+const SENTENCE: JsonSchema = {
+  type: "object",
+  description:
+    "The explanation of the message as a sentence of the catalogue, by code and parameters; absent for messages without a code.",
+  required: ["code", "params"],
+  properties: { code: { type: "string" }, params: { type: "object" } },
+};
+
 /** The body of every error. @source docs/decisions/0002-errors.md */
 export const ERROR_SCHEMA: JsonSchema = {
   type: "object",
@@ -31,6 +39,7 @@ export const ERROR_SCHEMA: JsonSchema = {
     status: { type: "integer", description: "HTTP status." },
     type: { ...TYPE, description: "Error type." },
     message: { type: "string", description: "Error message; the first of several errors." },
+    sentence: SENTENCE,
     errors: {
       type: "array",
       description: "Errors by field.",
@@ -41,6 +50,7 @@ export const ERROR_SCHEMA: JsonSchema = {
           field: { type: ["string", "null"], description: "Null if the error concerns no field." },
           type: TYPE,
           message: { type: "string" },
+          sentence: SENTENCE,
           reason: {
             type: "object",
             description:

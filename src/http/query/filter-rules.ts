@@ -1,5 +1,6 @@
 import { invalidValue } from "../../lib/errors.ts";
 import { isUuid } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { Field } from "../../schema/field.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import { parseQueryTimestamp } from "../../schema/timestamp.ts";
@@ -86,7 +87,7 @@ function single(query: Query, name: string, { field, op, read }: FilterRule): Fi
   // A flag was already parsed as a boolean.
   const text = typeof query[name] === "boolean" ? String(query[name]) : (textParameter(query, name) ?? "");
   // An empty value matches rows without a value.
-  if (text === "" && op !== "eq") throw invalidValue(name, "Requires a value to compare with.");
+  if (text === "" && op !== "eq") throw invalidValue(name, sentence("field.requires-a-value-to-compare-with"));
   return { field, op, value: text === "" ? null : read(text, name) };
 }
 
@@ -143,7 +144,7 @@ function filterReader(field: Field): FilterRule["read"] | null {
 
 function textReader(fits: (text: string) => boolean): FilterRule["read"] {
   return (text, name) => {
-    if (!fits(text)) throw invalidValue(name, "Must be a possible value of this field.");
+    if (!fits(text)) throw invalidValue(name, sentence("field.must-be-a-possible-value-of-this-field"));
     return text;
   };
 }
@@ -157,7 +158,7 @@ function idOf(text: string, name: string): string | null {
 
 function numberReader(pattern: RegExp): FilterRule["read"] {
   return (text, name) => {
-    if (!pattern.test(text)) throw invalidValue(name, "Must be a number.");
+    if (!pattern.test(text)) throw invalidValue(name, sentence("field.must-be-a-number"));
     return Number(text);
   };
 }
@@ -165,6 +166,6 @@ function numberReader(pattern: RegExp): FilterRule["read"] {
 /** Epoch ms of an ISO 8601 timestamp with a zone, or of the start of a date in UTC. */
 function timestampOf(text: string, name: string): number {
   const at = parseQueryTimestamp(text);
-  if (at === null) throw invalidValue(name, "Must be a timestamp such as 2026-01-12T09:00:00.000Z.");
+  if (at === null) throw invalidValue(name, sentence("field.must-be-a-timestamp-such-as-2026-01-12t09-00-00-000z"));
   return at;
 }

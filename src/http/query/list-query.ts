@@ -1,4 +1,5 @@
 import { invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { camelCase } from "../../schema/decoder.ts";
 import type { Field } from "../../schema/field.ts";
 import type { AnyResource } from "../../schema/resource.ts";
@@ -66,7 +67,8 @@ export function limitOf(query: Query): number | null {
   const text = textParameter(query, "limit");
   if (text === null) return null;
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > MAX_PAGE_ROWS) throw invalidValue("limit", `Must be between 1 and ${MAX_PAGE_ROWS}.`);
+  if (limit < 1 || limit > MAX_PAGE_ROWS)
+    throw invalidValue("limit", sentence("field.must-be-between-1-and-max", { max: MAX_PAGE_ROWS }));
   return limit;
 }
 
@@ -75,7 +77,8 @@ function skipOf(query: Query): number | null {
   const text = textParameter(query, "skip");
   if (text === null) return null;
   const skip = /^\d{1,7}$/.test(text) ? Number(text) : -1;
-  if (skip < 0 || skip > MAX_SKIPPED_ROWS) throw invalidValue("skip", `Must be between 0 and ${MAX_SKIPPED_ROWS}.`);
+  if (skip < 0 || skip > MAX_SKIPPED_ROWS)
+    throw invalidValue("skip", sentence("field.must-be-between-0-and-max", { max: MAX_SKIPPED_ROWS }));
   return skip;
 }
 

@@ -1,5 +1,6 @@
 import { invalidValue } from "../../lib/errors.ts";
 import { isUuid } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { camelCase } from "../../schema/decoder.ts";
 import { parseBrackets } from "../body/bracket-parser.ts";
 
@@ -40,7 +41,7 @@ export function parseQuery(text: string): Query {
 export function textParameter(query: Query, name: string): string | null {
   const value = Object.hasOwn(query, name) ? query[name] : undefined;
   if (value === undefined) return null;
-  if (typeof value !== "string") throw invalidValue(name, "Must be given exactly once, as a string.");
+  if (typeof value !== "string") throw invalidValue(name, sentence("field.must-be-given-exactly-once-as-a-string"));
   return value;
 }
 
@@ -49,7 +50,8 @@ export function integerParameter(query: Query, name: string, min: number, max: n
   const text = textParameter(query, name);
   if (text === null) return null;
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= min && value <= max)) throw invalidValue(name, `Must be between ${min} and ${max}.`);
+  if (!(value >= min && value <= max))
+    throw invalidValue(name, sentence("field.must-be-between-min-and-max", { min, max }));
   return value;
 }
 

@@ -1,4 +1,5 @@
 import { invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { camelCase } from "../../schema/decoder.ts";
 import { isFullTextSearched } from "../../schema/field.ts";
 import type { AnyResource } from "../../schema/resource.ts";
@@ -44,7 +45,7 @@ export function compileSearchQuery(
     try {
       return readFilter(name, value);
     } catch {
-      throw invalidValue("q", `Invalid value of ${name}.`);
+      throw invalidValue("q", sentence("field.invalid-value-of-name", { name }));
     }
   }
 
@@ -66,13 +67,15 @@ export function compileSearchQuery(
   return (query) => {
     const text = textParameter(query, "q")?.trim() ?? "";
     if (text === "") return null;
-    if (text.length > MAX_CHARACTERS) throw invalidValue("q", `Must have at most ${MAX_CHARACTERS} characters.`);
+    if (text.length > MAX_CHARACTERS)
+      throw invalidValue("q", sentence("field.must-have-at-most-limit-characters", { limit: MAX_CHARACTERS }));
     return text.startsWith("{") ? tree(jsonOf(text), 1, { clauses: 0 }) : leaf(text);
   };
 }
 
 function textSearch(text: string, field: string | null): SearchQuery {
-  if (tokenizeSearchText(text).length > MAX_WORDS) throw invalidValue("q", `Must have at most ${MAX_WORDS} words.`);
+  if (tokenizeSearchText(text).length > MAX_WORDS)
+    throw invalidValue("q", sentence("field.must-have-at-most-limit-words", { limit: MAX_WORDS }));
   return { text, field };
 }
 

@@ -1,5 +1,6 @@
 import { invalidValue } from "../../lib/errors.ts";
 import { derivedId } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import devices from "../../resources/devices/devices.ts";
 import notificationActivities from "../../resources/notifications/notification-activities.ts";
 import userDevices from "../../resources/people/user-devices.ts";
@@ -126,7 +127,8 @@ const SMS_ACTIVITY_TYPES = notificationActivities.fields.type.values.filter((typ
 function typeParameter(query: Query): string | null {
   const type = textParameter(query, "type");
   const known: readonly string[] = notificationActivities.fields.type.values;
-  if (type && !known.includes(type)) throw invalidValue("type", `Must be one of ${known.join(", ")}.`);
+  if (type && !known.includes(type))
+    throw invalidValue("type", sentence("field.must-be-one-of-values", { values: known.join(", ") }));
   return type;
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import { invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { integer, timestamp } from "../../schema/field.ts";
 import { parseQueryTimestamp } from "../../schema/timestamp.ts";
 import type { FieldFilter } from "../../store/store.ts";
@@ -23,7 +24,8 @@ export function periodFilters(query: Query, clock: Clock): FieldFilter[] {
 export function daysAgo(query: Query, name: string, clock: Clock): number | null {
   const text = textParameter(query, name);
   if (!text) return null;
-  if (!/^\d{1,4}$/.test(text) || text === "0") throw invalidValue(name, "Must be between 1 and 9999 days.");
+  if (!/^\d{1,4}$/.test(text) || text === "0")
+    throw invalidValue(name, sentence("field.must-be-between-1-and-9999-days"));
   return clock.now() - Number(text) * 86_400_000;
 }
 

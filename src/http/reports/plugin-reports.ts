@@ -1,5 +1,6 @@
 import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
 import { invalidValue, notFound, requiredValue, UpstreamError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { PluginReport, PluginReportCell, PluginReportRequest } from "../../plugin-api/index.ts";
 import type { ActorContext } from "../../store/store.ts";
 import type { Query } from "../query/query.ts";
@@ -26,7 +27,10 @@ function pluginReportParameters({ parameters }: PluginReport, query: Query): Rec
     throw invalidValue("parameters", "Must be given as parameters[name]=value.");
   for (const [name, value] of Object.entries(given)) {
     if (!parameters.some((parameter) => parameter.name === name))
-      throw invalidValue(`parameters.${name}`, "The report does not have this parameter. See the list of reports.");
+      throw invalidValue(
+        `parameters.${name}`,
+        sentence("field.the-report-does-not-have-this-parameter-see-the-list-of-reports"),
+      );
     if (typeof value !== "string" || value.length > MAX_VALUE_LENGTH)
       throw invalidValue(`parameters.${name}`, `Must be a text of at most ${MAX_VALUE_LENGTH} characters.`);
   }

@@ -4,6 +4,7 @@ import type { AnyResource } from "../../schema/resource.ts";
 import type { AccessScope, PresentContext, Store } from "../../store/store.ts";
 import type { Query } from "../query/query.ts";
 import type { HideReferences } from "./hidden-references.ts";
+import { presentRows } from "./present-rows.ts";
 import type { RowWriter, UntypedRow } from "./representation.ts";
 
 /** Related rows of a page, as JSON members per row in page order. */
@@ -120,7 +121,6 @@ function createRelatedReader({
   return async (target, ids, scope, visibleOnly) => {
     const texts = new Map<string, string>();
     const { write, hide } = representationOf(target);
-    const present = store.hooksFor(target).present;
     const hideIn: PresentContext["hide"] = ((resource: AnyResource, related: readonly UntypedRow[]) =>
       representationOf(resource).hide(related, scope)) as PresentContext["hide"];
     for (let from = 0; from < ids.length; from += CHUNK_ROWS) {
@@ -128,7 +128,7 @@ function createRelatedReader({
       const chunk = ids.slice(from, from + CHUNK_ROWS);
       const rows = hide(rowsOf(target, chunk, visibleOnly ? { scope } : {}), scope);
       // The `present` hook may hide stored values (such as plugin secrets), so it also runs for related rows.
-      const extras = present?.(rows as never, {
+      const extras = presentRows(target, rows, store, {
         reader: store,
         sentences,
         scope,

@@ -11,6 +11,7 @@ import { compileListParameters, type ListParameters } from "../query/list-query.
 import type { Query } from "../query/query.ts";
 import { compileEmbed, type Embed } from "./embeds.ts";
 import { compileReferenceHiding, type HideReferences } from "./hidden-references.ts";
+import { presentRows } from "./present-rows.ts";
 import { compileRowWriter, type RowWriter, type UntypedRow } from "./representation.ts";
 
 /** Caller, query and path of a presentation. */
@@ -78,7 +79,6 @@ export function createPresenter({ catalogue, store, clock, plugins: { sentences 
     const { by, query, params, place } = context;
     const { write, hide, embed } = of(resource);
     const rows = hide(found, by.scope);
-    const present = store.hooksFor(resource).present;
     const embeds = await embed(rows, query, by.scope);
     const permissions = permissionWriter(by, place, changeableIds(resource, found, context));
     const withUrls = query.includeBinaryUrls === true;
@@ -86,7 +86,7 @@ export function createPresenter({ catalogue, store, clock, plugins: { sentences 
     for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
       if (from > 0) await nextTurn();
       const chunk = rows.slice(from, from + CHUNK_ROWS);
-      const extras = present?.(chunk as never, {
+      const extras = presentRows(resource, chunk, store, {
         reader: store,
         sentences,
         scope: by.scope,

@@ -1,6 +1,7 @@
 import { BugError, invalidValue, notFound, requiredValue } from "../../lib/errors.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
 import { isUuid } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { methodsOf, pathParams } from "../../schema/catalogue.ts";
 import { type FileFieldData, type StoredFile, uuid } from "../../schema/field.ts";
 import type { AnyResource, Deprecation, ResourcePath, RowBase } from "../../schema/resource.ts";
@@ -238,7 +239,7 @@ function requireSameId({ idName }: ServedPath, { body, params }: ApiRequest): vo
 export function withIdFromRequest(idName: string, request: RowRequest): RowRequest {
   const id = request.body.id ?? textParameter(request.query, "id") ?? "";
   if (id === "") throw requiredValue("id");
-  if (!isUuid(id)) throw invalidValue("id", "Must be a UUID.");
+  if (!isUuid(id)) throw invalidValue("id", sentence("field.must-be-a-uuid"));
   const path = `${request.path}/${id.toLowerCase()}`;
   return { ...request, path, params: { ...request.params, [idName]: id.toLowerCase() } };
 }

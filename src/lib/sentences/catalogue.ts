@@ -15,6 +15,7 @@ export function createSentenceRenderer(locale: string, messages: SentenceMessage
   return (code, params) => {
     const message = messages[code];
     if (message === undefined) throw new BugError(`no sentence ${code}`, { code });
+    if (!/[{}]|''/.test(message)) return message;
     if (!compiled.has(code)) {
       compiled.add(code);
       i18n.load(locale, { [code]: compileMessageOrThrow(message) });
@@ -30,6 +31,14 @@ export function createSentenceFinder(messages: SentenceMessages): (text: string)
     message,
     opening: /^[^{']*/.exec(message)?.[0] ?? "",
   }));
+  // Most messages begin with words: a text is compared with those that begin with the same character.
+  const byStart = new Map<string, typeof entries>();
+  for (const entry of entries) {
+    const start = entry.opening.slice(0, 1);
+    const others = byStart.get(start);
+    if (others) others.push(entry);
+    else byStart.set(start, [entry]);
+  }
   const templates = new Map<string, Template[]>();
   const templatesFor = (code: string, message: string): Template[] => {
     const known = templates.get(code) ?? templatesOrNone(message);
@@ -38,7 +47,10 @@ export function createSentenceFinder(messages: SentenceMessages): (text: string)
   };
   return (text) => {
     let best: FoundSentence | null = null;
-    for (const { code, message, opening } of entries) {
+    for (const { code, message, opening } of [
+      ...(byStart.get(text.slice(0, 1)) ?? []),
+      ...(text === "" ? [] : (byStart.get("") ?? [])),
+    ]) {
       if (!text.startsWith(opening)) continue;
       for (const template of templatesFor(code, message)) {
         const found = matchTemplate(template, text);

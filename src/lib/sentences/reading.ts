@@ -43,7 +43,14 @@ function readSequence(find: FindSentence, text: string, depth: number): (Sentenc
   const list = readPartsOf(find, text, "; ", depth) ?? readPartsOf(find, text, ", ", depth);
   if (list !== null) return list;
   const whole = readNested(find, text, depth);
-  return whole === null ? readSentencesIn(find, text, depth) : [whole];
+  return whole === null ? (readSentencesIn(find, text, depth) ?? readNamed(find, text, depth)) : [whole];
+}
+
+/** A sentence with the name of what it is about before it, such as that of a host. */
+function readNamed(find: FindSentence, text: string, depth: number): (SentenceReference | string)[] | null {
+  const [, name = "", rest = ""] = /^([^:\n]{1,100}(?::[^:\s]{1,100})*: )(\S.*)$/s.exec(text) ?? [];
+  const read = rest === "" ? null : readNested(find, rest, depth);
+  return read === null ? null : [name, read];
 }
 
 /** Sentences that end with a full stop, one after the other. */

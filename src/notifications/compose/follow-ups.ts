@@ -48,7 +48,7 @@ function findFollowedNotification(
   if (!id) return null;
   const row = reader.get(notifications, id, by.scope);
   if (!row || row.draft) {
-    throw invalidValue("followUpForNotificationId", "The notification does not exist or was not sent.");
+    throw invalidValue("followUpForNotificationId", sentence("field.the-notification-does-not-exist-or-was-not-sent"));
   }
   requireSameDrill(message, row, "The follow-up of a drill must be a drill, and that of a live message must be live.");
   return row;
@@ -57,7 +57,7 @@ function findFollowedNotification(
 function findIncident(id: string | null, reader: StoreReader, by: ActorContext): RowOf<typeof incidents> | null {
   if (id === null) return null;
   const incident = reader.get(incidents, id, by.scope);
-  if (!incident) throw invalidValue("incidentId", "Incident not found.");
+  if (!incident) throw invalidValue("incidentId", sentence("field.incident-not-found"));
   if (incident.endedAt !== null) throw new ConflictError("The incident has ended.", "incidentId");
   return incident;
 }

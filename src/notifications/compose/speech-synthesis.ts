@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { invalidValue, UpstreamError } from "../../lib/errors.ts";
 import { derivedId } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { SpeechRequest, TextToSpeechEngine } from "../../media/text-to-speech.ts";
 import { inspectWav } from "../../media/wav.ts";
 import { concatenateWavs } from "../../media/wav-concatenation.ts";
@@ -128,7 +129,7 @@ export function createSpeechSynthesizer(deps: {
   function requireSpeakable(message: SpeakableMessage, options: { ignoreLexicon: boolean }): SynthesizedSpeech {
     if (availableVoices(store).length === 0) throw invalidValue("ttsType", NO_VOICE);
     const speaking = synthesize(message, options);
-    if (!speaking) throw invalidValue("ttsType", "The message has no text to speak.");
+    if (!speaking) throw invalidValue("ttsType", sentence("field.the-message-has-no-text-to-speak"));
     return speaking;
   }
 

@@ -1,5 +1,6 @@
 import { invalidValue, UpstreamError } from "../../lib/errors.ts";
 import type { Events } from "../../lib/events.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { CODECS, type Codec } from "../../media/codecs.ts";
 import { payloadForCodec, type RenderedAudio } from "../../media/rendered-audio.ts";
 import { PACKET_BYTES, PACKET_MS } from "../../media/rtp.ts";
@@ -68,7 +69,7 @@ export function createVoiceCalls(deps: VoiceCallsDeps): VoiceCalls {
 
   const audioFor = (parts: readonly VoicePart[], notificationId: string, codec: Codec): Promise<CallAudio[]> => {
     const row = store.get(notifications, notificationId);
-    if (!row) throw invalidValue("notificationId", "Message not found.");
+    if (!row) throw invalidValue("notificationId", sentence("field.message-not-found"));
     const key = JSON.stringify([notificationId, row.updatedAt, codec, parts]);
     const known = audioCache.get(key);
     if (known !== undefined) {

@@ -1,4 +1,5 @@
 import { invalidValue, requiredValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { MessageInput, NotificationRow } from "../compose/message-builder.ts";
 
@@ -36,12 +37,15 @@ function deviceOf(entry: unknown, at: string, reader: StoreReader): string {
   const { type, lookupValue } = (entry ?? {}) as { type?: unknown; lookupValue?: unknown };
   if (type === undefined) throw requiredValue(`${at}.type`);
   if (typeof type !== "string" || !Object.hasOwn(DEVICE_KINDS, type))
-    throw invalidValue(`${at}.type`, `Must be one of ${Object.keys(DEVICE_KINDS).join(", ")}.`);
+    throw invalidValue(
+      `${at}.type`,
+      sentence("field.must-be-one-of-values", { values: Object.keys(DEVICE_KINDS).join(", ") }),
+    );
   if (lookupValue === undefined) throw requiredValue(`${at}.lookupValue`);
   const kind = DEVICE_KINDS[type as keyof typeof DEVICE_KINDS];
   const named = typeof lookupValue === "string" ? lookupValue : "";
   const device = reader.one<{ id: string }>(FOUND, ...[kind, kind, named, named, named, named]);
-  if (!device) throw invalidValue(`${at}.lookupValue`, "Device not found.");
+  if (!device) throw invalidValue(`${at}.lookupValue`, sentence("field.device-not-found"));
   return device.id;
 }
 

@@ -1,5 +1,6 @@
 import { invalidValue, requiredValue } from "../../lib/errors.ts";
 import { isUuid } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 
 /** Recipient fields of a notification by the type names of the API. */
 const FIELD_OF = {
@@ -40,6 +41,6 @@ function readEntry(entry: unknown, at: string): { id: string; type: keyof typeof
   if (type === undefined) throw requiredValue(`${at}.type`);
   if (typeof id !== "string" || !isUuid(id)) throw invalidValue(`${at}.id`, "Must be the id of a recipient.");
   if (typeof type !== "string" || !Object.hasOwn(FIELD_OF, type))
-    throw invalidValue(`${at}.type`, `Must be one of ${RECIPIENT_TYPES.join(", ")}.`);
+    throw invalidValue(`${at}.type`, sentence("field.must-be-one-of-values", { values: RECIPIENT_TYPES.join(", ") }));
   return { id: id.toLowerCase(), type: type as keyof typeof FIELD_OF };
 }

@@ -1,4 +1,5 @@
 import { CallerError, invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { ActorContext, Transaction } from "../../store/store.ts";
 import { type ActivityRow, addActivity } from "../engine/activity-log.ts";
 import { incrementCounter } from "../engine/counters.ts";
@@ -78,9 +79,9 @@ function requireAnswerable(
   option: string,
   now: number,
 ): NonNullable<ResponseContext["question"]> {
-  if (!question) throw invalidValue("confirmationOption", "The message does not ask for an answer.");
+  if (!question) throw invalidValue("confirmationOption", sentence("field.the-message-does-not-ask-for-an-answer"));
   if (!question.options.includes(option)) {
-    throw invalidValue("confirmationOption", "Must be one of the request's options.");
+    throw invalidValue("confirmationOption", sentence("field.must-be-one-of-the-request-s-options"));
   }
   const period = question.expirationPeriod;
   const until = Math.min(

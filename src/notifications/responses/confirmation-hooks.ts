@@ -1,4 +1,5 @@
 import { type FieldError, invalidValue, validationError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import confirmationRequests from "../../resources/confirmations/confirmation-requests.ts";
 import type dynamicReplies from "../../resources/confirmations/dynamic-replies.ts";
 import type escalationRules from "../../resources/confirmations/escalation-rules.ts";
@@ -56,7 +57,7 @@ function requireKnownOption(
   if (!after) return;
   const request = tx.get(confirmationRequests, after.confirmationRequestId);
   if (request && !request.options.includes(after.optionLabel)) {
-    throw invalidValue("optionLabel", "Must be one of the request's options.");
+    throw invalidValue("optionLabel", sentence("field.must-be-one-of-the-request-s-options"));
   }
 }
 

@@ -1,4 +1,5 @@
 import { invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type endpointActivities from "../../resources/devices/endpoint-activities.ts";
 import { ENDPOINT_COMMAND_TYPES } from "../../resources/devices/endpoint-activity-types.ts";
 import type { ResourceHooks } from "../../store/store.ts";
@@ -8,7 +9,10 @@ export const endpointActivityHooks: ResourceHooks<typeof endpointActivities> = {
   beforeWrite({ op, after }, _tx, by) {
     if (op !== "create" || !after || by.actor.kind !== "user") return;
     if (!(ENDPOINT_COMMAND_TYPES as readonly string[]).includes(after.type)) {
-      throw invalidValue("type", `Must be one of ${ENDPOINT_COMMAND_TYPES.join(", ")}.`);
+      throw invalidValue(
+        "type",
+        sentence("field.must-be-one-of-values", { values: ENDPOINT_COMMAND_TYPES.join(", ") }),
+      );
     }
     after.state = "pending";
   },

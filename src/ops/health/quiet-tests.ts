@@ -143,7 +143,7 @@ export function createQuietTests(deps: QuietTestDeps): QuietTests {
   };
 }
 
-function testFault({ reason = "No response." }: ProbeResult): string {
+function testFault({ reason = sentence("test.no-response") }: ProbeResult): string {
   return reason.slice(0, 1_000);
 }
 

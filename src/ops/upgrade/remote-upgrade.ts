@@ -2,6 +2,7 @@ import { createReadStream, existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import { ConflictError, invalidValue, UpstreamError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { isNewerVersion } from "../../lib/version-order.ts";
 import { pollUntil } from "../../lib/waits.ts";
 import type { Store } from "../../store/store.ts";
@@ -58,7 +59,8 @@ export async function offerUpgrade(
   file: unknown,
   { store, keys }: Pick<RemoteUpgradeDeps, "store" | "keys">,
 ): Promise<OfferedUpgrade> {
-  if (typeof file !== "string" || !isAbsolute(file)) throw invalidValue("file", "Must be an absolute path.");
+  if (typeof file !== "string" || !isAbsolute(file))
+    throw invalidValue("file", sentence("field.must-be-an-absolute-path"));
   const { version } = await readUpgradeManifest(file, keys);
   const stored = await store.files.put(createReadStream(file), {
     fileName: file,

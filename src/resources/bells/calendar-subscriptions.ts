@@ -1,5 +1,6 @@
 import { boolean, integer, internal, json, many, option, ref, secret, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField } from "../sentence-field.ts";
 
 /** Calendars that others publish. @source docs/decisions/0542-calendar-subscriptions.md */
 export default defineResource({
@@ -40,6 +41,7 @@ export default defineResource({
       { readOnly: true, default: "new" },
     ),
     reason: text("What is wrong, or what is waited for.", { readOnly: true, max: 1_000 }),
+    reasonSentence: sentenceField("Reason", "reason"),
     host: text("Host of the URL.", { readOnly: true }),
     fetchedAt: timestamp("Last attempt to fetch it.", { readOnly: true }),
     readAt: timestamp("Last time that the server returned it, or said that it has not changed.", { readOnly: true }),
@@ -53,7 +55,7 @@ export default defineResource({
       { readOnly: true, maxBytes: 262_144 },
     ),
     lastChanges: json("The last change of the schedules, in the same form.", { readOnly: true, maxBytes: 262_144 }),
-    rejected: json("Its events that cannot be read, at most 20: `[{number, summary, message}]`.", {
+    rejected: json("Its events that cannot be read, at most 20: `[{number, summary, message, messageSentence}]`.", {
       readOnly: true,
       maxBytes: 65_536,
       default: [],

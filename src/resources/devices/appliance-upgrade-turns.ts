@@ -1,5 +1,6 @@
 import { integer, internal, option, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField } from "../sentence-field.ts";
 
 /** Progress of each appliance in a staged upgrade. */
 export default defineResource({
@@ -29,6 +30,7 @@ export default defineResource({
     ),
     wave: integer("Wave of the appliance; null before its turn.", { readOnly: true, min: 1 }),
     reason: text("Reason why it failed or was skipped.", { readOnly: true, max: 10_000 }),
+    reasonSentence: sentenceField("Reason", "reason"),
     fromVersion: text("Version before the upgrade.", { readOnly: true }),
     activityId: uuid("Activity of the upgrade command.", { readOnly: true }),
     orderedAt: timestamp("When the upgrade command was sent.", { readOnly: true }),

@@ -1,5 +1,6 @@
 import { computed, integer, internal, option, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField } from "../sentence-field.ts";
 
 const count = (what: string) => integer(what, { required: true });
 
@@ -37,6 +38,7 @@ export default defineResource({
       { readOnly: true, default: "preparing" },
     ),
     reason: text("Appliance that stopped the upgrade, and the reason.", { readOnly: true, max: 10_500 }),
+    reasonSentence: sentenceField("Reason", "reason"),
     wave: integer("Current wave; 0 before the first.", { readOnly: true, default: 0 }),
     waitingSince: timestamp(
       "Time since which none of the remaining appliances has been connected; after the time limit they are skipped.",

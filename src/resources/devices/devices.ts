@@ -1,6 +1,7 @@
 import { boolean, computed, integer, internal, json, option, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { DELIVERY_LEVELS } from "../notifications/delivery-levels.ts";
+import { sentenceField } from "../sentence-field.ts";
 import { DEVICE_STATES } from "./device-states.ts";
 import { DEVICE_TYPES } from "./device-types.ts";
 
@@ -92,6 +93,7 @@ export default defineResource({
       readOnly: true,
       max: 1_000,
     }),
+    testFaultSentence: sentenceField("Reason", "testFault"),
     failures: integer("Consecutive deliveries without a response; unresponsive devices are contacted last.", {
       readOnly: true,
     }),

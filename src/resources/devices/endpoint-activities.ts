@@ -1,5 +1,6 @@
 import { json, option, ref, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField } from "../sentence-field.ts";
 import { ENDPOINT_ACTIVITY_TYPES } from "./endpoint-activity-types.ts";
 
 /**
@@ -27,6 +28,7 @@ export default defineResource({
     }),
     type: option("Type of activity or command.", ENDPOINT_ACTIVITY_TYPES, { required: true, createOnly: true }),
     value: json("Details, by type. Never contains a secret.", { maxBytes: 65_536 }),
+    reasonSentence: sentenceField("`reason` of the details", "value.reason"),
     referenceType: option("Type of the related object.", [
       "message-template",
       "distribution-list",

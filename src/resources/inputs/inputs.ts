@@ -1,5 +1,6 @@
 import { boolean, internal, json, option, secret, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField } from "../sentence-field.ts";
 
 /** Inputs reported by plugins within a week, and their results. @source docs/decisions/0018-plugin-api.md */
 export default defineResource({
@@ -25,6 +26,7 @@ export default defineResource({
       { readOnly: true, default: "waiting" },
     ),
     reason: text("Reason of the failure.", { readOnly: true, max: 1_000 }),
+    reasonSentence: sentenceField("Reason", "reason"),
     notificationId: uuid("First notification that it started.", { readOnly: true }),
     handledAt: timestamp("When it was processed.", { readOnly: true }),
     dedupeKey: internal("Deduplication key of the plugin.", "text", { index: true }),

@@ -1,5 +1,6 @@
 import { boolean, integer, json, option, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField } from "../sentence-field.ts";
 
 const count = (what: string) => integer(what, { readOnly: true, default: 0 });
 
@@ -32,6 +33,7 @@ export default defineResource({
       { readOnly: true, default: "pending" },
     ),
     reason: text("Why it failed or stopped.", { readOnly: true, max: 1_000 }),
+    reasonSentence: sentenceField("Reason", "reason"),
     phase: option(
       "What it is doing; null when it has ended. `comparing`: new rows are being created, invisibly; `checking`: dry run of changes.",
       ["waiting", "reading", "comparing", "checking", "applying"],

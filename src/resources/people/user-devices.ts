@@ -1,6 +1,7 @@
 import { boolean, computed, integer, internal, list, object, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import devices from "../devices/devices.ts";
+import { sentenceField } from "../sentence-field.ts";
 
 /**
  * Device types supported without an extension; `APNS` and `GCM` are older spellings of `apns` and `Android`.
@@ -44,6 +45,7 @@ export default defineResource({
     disabledReason: text("Reason why the channel disabled the device, such as an unknown push token.", {
       readOnly: true,
     }),
+    disabledReasonSentence: sentenceField("Reason", "disabledReason"),
     verified: boolean("The owner has verified the device. Default: false.", { default: false }),
     client: text("Name of the app on the device.", { max: 140 }),
     clientIdentifier: text("Installation id of the app.", { max: 4_096 }),

@@ -1,5 +1,6 @@
 import { boolean, computed, integer, option, secret, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField } from "../sentence-field.ts";
 
 /** Maximum length of PEM certificates and keys. */
 const PEM = { max: 50_000, search: false, filter: false } as const;
@@ -66,6 +67,7 @@ export default defineResource({
     ),
     lastSyncAt: timestamp("LDAP: time of the last sync.", { readOnly: true }),
     lastSyncResult: text("LDAP: result of the last sync.", { max: 1_000, readOnly: true }),
+    lastSyncResultSentence: sentenceField("LDAP: result", "lastSyncResult"),
     lastSyncOutcome: option(
       "LDAP: outcome of the last sync. nobody-yet: no user has logged in with it yet; none-found: none of its users was found, nothing was changed; held-back: the removal threshold was exceeded and confirmation is required; failed: the directory could not be queried.",
       ["in-line", "nobody-yet", "none-found", "held-back", "failed"],

@@ -1,5 +1,6 @@
 import { integer, internal, option, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField } from "../sentence-field.ts";
 
 /**
  * Deliveries of a trigger, oldest first. The id is the `webhook-id` by which receivers detect repetitions; the newest
@@ -29,6 +30,7 @@ export default defineResource({
     lastAttemptAt: timestamp("Time of the last attempt.", { readOnly: true }),
     lastStatus: integer("HTTP status of the last response; null without one.", { readOnly: true }),
     reason: text("Error of the last attempt.", { readOnly: true, max: 1_000 }),
+    reasonSentence: sentenceField("Error", "reason"),
     nextAttemptAt: timestamp("Time of the next attempt; null if there is none.", { readOnly: true }),
     deliveredAt: timestamp("When the receiver accepted it.", { readOnly: true }),
     entry: internal("Number of the audit entry.", "integer"),

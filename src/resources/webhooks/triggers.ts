@@ -1,5 +1,6 @@
 import { boolean, internal, option, ref, secret, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField } from "../sentence-field.ts";
 
 /**
  * Webhooks on changes. The signing key is returned only by the POST or a rotation; it is stored encrypted.
@@ -48,6 +49,7 @@ export default defineResource({
       { default: false },
     ),
     disabledReason: text("Reason why Carillon disabled it; null if a user did.", { readOnly: true, max: 1_000 }),
+    disabledReasonSentence: sentenceField("Reason", "disabledReason"),
     ownerId: ref(
       "User who created it and whose permissions decide which changes are reported; null for the organisation itself.",
       "users",

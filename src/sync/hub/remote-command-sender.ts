@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Events } from "../../lib/events.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { OfferedUpgrade } from "../../ops/upgrade/remote-upgrade.ts";
 import endpointActivities from "../../resources/devices/endpoint-activities.ts";
 import type { RowOf } from "../../schema/resource.ts";
@@ -31,8 +32,8 @@ const UPGRADES: ReadonlySet<string> = new Set<RemoteCommandType>(["upgrade", "up
 const COMMAND_TYPES: ReadonlySet<string> = new Set(REMOTE_COMMAND_TYPES);
 const MAX_PENDING = 1_000;
 const CHECK_MS = 60_000;
-const NOT_CONNECTED = "The appliance did not connect in time.";
-const OUTCOME_UNKNOWN = "The appliance was restored from an older copy; the outcome is unknown.";
+const NOT_CONNECTED = sentence("command.not-connected");
+const OUTCOME_UNKNOWN = sentence("command.restored");
 
 /**
  * Sends remote commands, which users create as endpoint activities, to appliances. The activity's id is the command id.

@@ -1,3 +1,4 @@
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { filesInBody, HUB_FILE_REQUESTS, requestFiles } from "../files/file-requests.ts";
 import { mergeEdit } from "../protocol/field-merge.ts";
 import { type EditRecord, parseEdit } from "../protocol/frame-schemas.ts";
@@ -51,7 +52,7 @@ import { addLateResult, addWaitingEdit, firstWaitingEdit, writeCircle } from "./
 /** Resources whose rows belong to the endpoint that they name. */
 const ENDPOINT_SCOPED_TYPES: ReadonlySet<string> = new Set(["devices", "endpoint-activities"]);
 
-const NOT_CONFIGURATION = "Rows of this type are not configuration.";
+const NOT_CONFIGURATION = sentence("sync.not-configuration");
 /** Waiting edits that are decided with one row; the others follow with the next retries. */
 const MAX_WOKEN = 200;
 
@@ -219,9 +220,9 @@ function* explainWait(
   { type, id, body }: Pick<WaitingRow, "type" | "id" | "body">,
   types: ReplicatedTypes,
 ): TransactionProgram<string> {
-  if (!body) return "Other rows in the cloud still refer to the row.";
+  if (!body) return sentence("sync.referenced-in-cloud");
   const [missing] = yield* findMissingReferences({ type, id, body }, types);
-  return missing ? referenceReason(missing) : "The row conflicts with another row of the cloud.";
+  return missing ? referenceReason(missing) : sentence("sync.conflict-in-cloud");
 }
 
 /** @source docs/decisions/0300-sync-limits.md */
@@ -259,7 +260,7 @@ function* decideOnce(
 ): TransactionProgram<DecidedResult | null> {
   const earlier = (yield* scanRecords(DECIDED_EDITS, { by: "uid", where: [uid], limit: 1 }))[0];
   if (earlier) return { uid, result: earlier.result, lost: earlier.lost, reason: earlier.reason ?? null };
-  if (!edit) return { uid, result: "refused", lost: [], reason: "The edit cannot be read." };
+  if (!edit) return { uid, result: "refused", lost: [], reason: sentence("sync.edit-unreadable") };
   if (yield* getRecord(WAITING_EDITS, uid)) return null;
   return yield* decideEdit(edit, { uid, oseq, inc: link.inc, endpoint: link.endpoint, now: at }, types);
 }
@@ -435,7 +436,7 @@ function refusalReason(
   op: EditRecord["edit"]["op"],
 ): string {
   if (typeof applied === "object") return applied.refused;
-  if (op === "delete") return "Other rows in the cloud still refer to the row.";
+  if (op === "delete") return sentence("sync.referenced-in-cloud");
   if (missing.length > 0) return listReasons(missing);
   return "The row conflicts with another row of the cloud, or one of its values is invalid there.";
 }

@@ -1,5 +1,6 @@
 import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { type Catalogue, tableName } from "../../schema/catalogue.ts";
 import type { StoreReader } from "../../store/store.ts";
 import {
@@ -130,7 +131,7 @@ export function createInitialSyncProof(deps: InitialSyncProofDeps): InitialSyncP
       for await (const { id } of initialRows(type)) {
         const state = await store.read(() => stateOf(type, id));
         if (!state.isHere) {
-          add(found, { type, id, kind: "lost", reason: "The row was here before the first sync." });
+          add(found, { type, id, kind: "lost", reason: sentence("sync.row-lost") });
         } else if (mode === "adopt" && !state.isInCloud) {
           if (state.edit?.state === "pending") {
             found.isUndecided ||= !state.isDecided;
@@ -144,8 +145,10 @@ export function createInitialSyncProof(deps: InitialSyncProofDeps): InitialSyncP
   /** Why a row is not in the cloud yet. */
   async function explain(type: string, id: string): Promise<string> {
     const awaited = await store.read(() => findAwaitedRow(type, id, types));
-    const what = `the cloud to take over ${labelOf(type, id)}`;
-    return awaited ? `${what}, which refers to ${labelOf(awaited.type, awaited.id)}` : what;
+    const row = labelOf(type, id);
+    return awaited
+      ? sentence("sync.waits-for-reference", { row, other: labelOf(awaited.type, awaited.id) })
+      : sentence("sync.waits-for-row", { row });
   }
 
   /** False without an answer of the cloud. */
@@ -168,7 +171,7 @@ export function createInitialSyncProof(deps: InitialSyncProofDeps): InitialSyncP
       cloud: { count: theirs.versions.count, sum: contentSum(theirs) },
       isEqual: isSameVersion && unequal.length === 0,
     });
-    if (!isSameVersion) found.waitsFor ??= `the newest ${type} of the cloud`;
+    if (!isSameVersion) found.waitsFor ??= sentence("sync.waits-for-newest", { type });
     for (const bucket of unequal) {
       if (found.bucketsLeft-- <= 0) found.more += 1;
       else {
@@ -302,7 +305,7 @@ export function createInitialSyncProof(deps: InitialSyncProofDeps): InitialSyncP
   }
 }
 
-const NEVER_ACCEPTED = "The cloud does not have the row, although it did not refuse it.";
+const NEVER_ACCEPTED = sentence("sync.never-accepted");
 
 /** No row of the cloud is on its way to its table. */
 function* isSettled(): TransactionProgram<boolean> {

@@ -1,4 +1,5 @@
 import { derivedId } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { filesInBody, requestFiles, SITE_FILE_REQUESTS } from "../files/file-requests.ts";
 import type { DownstreamPage, DownstreamRow, SnapshotPage, SyncLimits } from "../protocol/frames.ts";
 import { findMissingReferences, withoutReferences } from "../protocol/missing-references.ts";
@@ -353,10 +354,10 @@ function* explainWait(
   { type, id, body }: Pick<RefusedRowRecord, "type" | "id" | "body">,
   types: ReplicatedTypes,
 ): TransactionProgram<string> {
-  if (!body) return "Other rows here still refer to it.";
+  if (!body) return sentence("sync.referenced-here");
   const [missing] = yield* findMissingReferences({ type, id, body }, types);
-  if (missing) return `\`${missing.name}\` refers to ${missing.to}/${missing.id}, which does not exist here.`;
-  return "The row conflicts with another row here: a value that must be unique is taken.";
+  if (missing) return sentence("sync.reference-missing", { name: missing.name, to: missing.to, id: missing.id });
+  return sentence("sync.conflict-here");
 }
 
 function* finishCheckpoint(journal: ActivityContext, tallies: Tallies): TransactionProgram<void> {

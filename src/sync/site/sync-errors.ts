@@ -1,3 +1,4 @@
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { scanRecords, type TransactionProgram } from "../storage/transaction-program.ts";
 import { readInitialSyncReport } from "./initial-sync-report.ts";
 import { readSyncState } from "./sync-state.ts";
@@ -11,12 +12,12 @@ const MISMATCH_REPORT_MS = 3600_000;
 /** Why this appliance is not in sync with the cloud; null if it is. `behindMs` is how long it has been behind. */
 export function* findSyncError(now: number, behindMs: number): TransactionProgram<string | null> {
   const [refused] = yield* scanRecords(REFUSED_ROWS, { limit: 1 });
-  if (refused) return `${refused.type} ${refused.id} of the cloud was refused here: ${refused.reason}`;
+  if (refused) return sentence("sync.row-refused", { type: refused.type, id: refused.id, reason: refused.reason });
   const initialSync = yield* readInitialSyncReport();
   if (initialSync?.state === "differs")
-    return `The first sync is not complete: ${initialSync.differences.length + initialSync.more} rows differ.`;
-  if (behindMs > MAX_BEHIND_MS) return "Connected for ten minutes and still behind the cloud.";
+    return sentence("sync.differs", { rows: initialSync.differences.length + initialSync.more });
+  if (behindMs > MAX_BEHIND_MS) return sentence("sync.behind");
   const { mismatchAt } = yield* readSyncState();
   const differs = mismatchAt !== null && now - mismatchAt < MISMATCH_REPORT_MS;
-  return differs ? "Rows differed from the cloud and were fetched again." : null;
+  return differs ? sentence("sync.repaired") : null;
 }

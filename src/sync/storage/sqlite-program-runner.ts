@@ -1,4 +1,5 @@
 import { BugError, ConflictError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { type Catalogue, tableName } from "../../schema/catalogue.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import type { ActorContext, InternalTable, SqlValue, Store, StoreReader, Transaction } from "../../store/store.ts";
@@ -279,12 +280,12 @@ export function createSqliteProgramRunner(
   }
 
   function apply(type: string, id: string, body: RowBody | null, tx: Transaction): ApplyResult {
-    if (!catalogue.has(type)) return { refused: `Resource ${type} does not exist on this side.` };
+    if (!catalogue.has(type)) return { refused: sentence("sync.type-unknown", { type }) };
     const resource = catalogue.byName(type);
     // The side that deletes a row also deletes or changes its dependents, and sends those changes.
     if (!body && isReferenced(resource, id, tx)) return "wait";
     const row = body && storedValues(resource, body, tx);
-    if (body && !row) return { refused: "The row has an invalid hash of a PIN or password." };
+    if (body && !row) return { refused: sentence("sync.hash-invalid") };
     const before = hasMarks(resource, body) ? (tx.get(resource, id) as RowBody | null) : null;
     try {
       tx.apply(resource, id, row as never, replicated);

@@ -6,6 +6,7 @@ import { UpstreamError } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import { isOwnAddress, type OwnAddress } from "../../lib/network-route.ts";
 import { parseRetryAfterMs } from "../../lib/retry-after.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { HubControlMessage, SiteControlMessage } from "../protocol/control-messages.ts";
 import { parseControlMessage } from "../protocol/frame-schemas.ts";
 import type { FrameTransport } from "../protocol/frames.ts";
@@ -84,8 +85,8 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** Texts of close codes by which the cloud rejects the key. */
 const KEY_REFUSED: Readonly<Record<string, string>> = {
-  revoked: "The cloud revoked this appliance's key.",
-  unproven: "The cloud did not accept this appliance's key.",
+  revoked: sentence("link.key-revoked"),
+  unproven: sentence("link.key-refused"),
 };
 
 /** The first attempt is immediate: other appliances do not connect at the same moment. */
@@ -138,14 +139,13 @@ export function createDialer(deps: DialerDeps): Dialer {
     opening.once("unexpected-response", (_request, response: IncomingMessage) => {
       const status = response.statusCode ?? 0;
       response.resume();
-      refusal =
-        status === 401 || status === 403 ? `The cloud rejected this appliance's credentials (HTTP ${status}).` : null;
+      refusal = status === 401 || status === 403 ? sentence("link.credentials-refused", { status }) : null;
       if (status === 429 || status === 503) {
         const waitMs = parseRetryAfterMs(response.headers["retry-after"], clock.now()) ?? 0;
         requestedMs = Math.min(MAX_RETRY_AFTER_MS, waitMs);
       }
-      const who = status === 407 ? "The proxy" : "The cloud";
-      opening.emit("error", new UpstreamError("upstream", `${who} responded with HTTP ${status}.`));
+      const code = status === 407 ? "link.proxy-status" : "link.cloud-status";
+      opening.emit("error", new UpstreamError("upstream", sentence(code, { status })));
       opening.terminate();
     });
     const failed = (reason: string): void => {
@@ -154,7 +154,7 @@ export function createDialer(deps: DialerDeps): Dialer {
       scheduleRetry(refusal ?? reason, refusal !== null, requestedMs);
     };
     opening.on("error", (error) => failed(error.message));
-    opening.once("close", (code) => failed(`The connection was closed (${code}).`));
+    opening.once("close", (code) => failed(sentence("link.closed", { code })));
     opening.once("upgrade", ({ socket: line }: IncomingMessage) => {
       line.setKeepAlive(true, KEEP_ALIVE_MS);
       localAddress = line.localAddress ?? null;
@@ -185,7 +185,7 @@ export function createDialer(deps: DialerDeps): Dialer {
         if (connectedMs >= MIN_LINK_MS) takeoverUntil = clock.monotonicMs() + TAKEOVER_WINDOW_MS;
         log.info({ event: "link.disconnected", reason }, "disconnected from the cloud");
         const refused = KEY_REFUSED[reason];
-        scheduleRetry(refused ?? `The connection ended: ${reason}.`, refused !== undefined);
+        scheduleRetry(refused ?? sentence("link.ended", { reason }), refused !== undefined);
       },
     };
     const wire = createWebSocketTransport(opened, clock, handlers, deps.pingIntervalMs);

@@ -2,6 +2,7 @@ import type { components } from "#client";
 import type { DateSpan } from "../../../bells/date-span.ts";
 import type { BellScheduleEntry, BellScheduleException } from "../../../resources/bells/bell-fields.ts";
 import type { ReachVerdict } from "../../../resources/notifications/device-outcomes.ts";
+import type { SentenceOfApi } from "../i18n/translator.ts";
 import type { Named, RowOf } from "./rows.ts";
 
 /** A ring of a ring list, with the names of its references; null where the caller may not see them. */
@@ -92,6 +93,14 @@ export interface CalendarChanges {
 
 type CalendarSpan = DateSpan & { description: string | null };
 
+/** An event of a calendar that is not imported. */
+export interface RejectedEvent {
+  number: number;
+  summary: string | null;
+  message: string;
+  messageSentence: SentenceOfApi | null;
+}
+
 /** A calendar of others that schedules follow. */
 export type CalendarSubscriptionRow = Omit<
   RowOf<"CalendarSubscription">,
@@ -99,7 +108,7 @@ export type CalendarSubscriptionRow = Omit<
 > & {
   pendingChanges: CalendarChanges | null;
   lastChanges: CalendarChanges | null;
-  rejected: readonly { number: number; summary: string | null; message: string }[];
+  rejected: readonly RejectedEvent[];
 };
 
 /** A message that is sent at the times of a rule. */

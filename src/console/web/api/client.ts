@@ -1,4 +1,5 @@
 import { CallerError, type ErrorType, type FieldError, UpstreamError } from "../../../lib/errors.ts";
+import type { SentenceOfApi } from "../i18n/translator.ts";
 import { type RouteFor, type RouteParams, type RouteQuery, routeUrl } from "./routes.ts";
 
 /** A page of a list. */
@@ -156,6 +157,8 @@ export interface JsonSchema {
   maxLength?: number;
   readOnly?: boolean;
   writeOnly?: boolean;
+  /** Code and parameters of the description. */
+  "x-description-sentence"?: SentenceOfApi;
   "x-presets"?: readonly { title: string; value: object }[];
 }
 
@@ -355,14 +358,16 @@ interface ErrorBody {
   type: ErrorType;
   message: string;
   errors?: FieldError[];
+  sentence?: SentenceOfApi;
   dependents?: Dependent[];
 }
 
 async function errorKeyOf(response: Response, right: string): Promise<CallerError | UpstreamError> {
   try {
     const body = (await response.json()) as ErrorBody;
-    const { dependents } = body;
-    return new CallerError(body.type, body.message, body.errors ?? [], { right, ...(dependents && { dependents }) });
+    const { dependents, sentence } = body;
+    const context = { right, ...(dependents && { dependents }), ...(sentence && { sentence }) };
+    return new CallerError(body.type, body.message, body.errors ?? [], context);
   } catch (error) {
     if (response.status === 401) return new CallerError("unauthorized", "");
     if (response.status === 429) return new CallerError("too-many-requests", "");

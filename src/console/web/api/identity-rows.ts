@@ -1,3 +1,4 @@
+import type { SentenceOfApi } from "../i18n/translator.ts";
 import type { Named, Row } from "./rows.ts";
 
 /** Membership of a distribution list. */
@@ -17,6 +18,7 @@ export interface UserDeviceRow extends Row {
   disabled: boolean;
   /** Why the channel switched it off; null unless it did. */
   disabledReason: string | null;
+  disabledReasonSentence: SentenceOfApi | null;
   verified: boolean;
 }
 
@@ -71,6 +73,7 @@ export interface EndpointActivityRow extends Row {
   state: string | null;
   severity: string;
   value: unknown;
+  reasonSentence: SentenceOfApi | null;
   referenceType: string | null;
   referenceId: string | null;
 }

@@ -1,4 +1,8 @@
+import type { SentenceOfApi } from "../i18n/translator.ts";
 import type { RowOf } from "./rows.ts";
+
+/** A sentence in a list of them. */
+export type ListedSentence = SentenceOfApi & { text: string };
 
 /** State of the appliance's link to its cloud. */
 export interface CloudLink {
@@ -11,6 +15,7 @@ export interface CloudLink {
   since: string | null;
   connectedAt: string | null;
   reason: string | null;
+  reasonSentence: SentenceOfApi | null;
   certificateUntil: string | null;
   unsentRows: number;
   unsentSince: string | null;
@@ -18,7 +23,7 @@ export interface CloudLink {
   stagedRows: number;
   resyncing: boolean;
   refusedRows: number;
-  refused: readonly { resource: string; rowId: string; reason: string }[];
+  refused: readonly { resource: string; rowId: string; reason: string; reasonSentence: SentenceOfApi | null }[];
   /** Secrets to enter at this appliance. */
   secretTasks: readonly SecretTask[];
   initialSync: InitialSync | null;
@@ -33,6 +38,7 @@ export interface InitialSync {
   checkedAt: string | null;
   finishedAt: string | null;
   waitsFor: string | null;
+  waitsForSentence: SentenceOfApi | null;
   types: readonly {
     resource: string;
     before: number;
@@ -48,6 +54,7 @@ export interface InitialSync {
     kind: "only-here" | "only-cloud" | "unequal" | "lost";
     fields: readonly string[];
     reason: string | null;
+    reasonSentence: SentenceOfApi | null;
   }[];
   more: number;
 }
@@ -104,9 +111,9 @@ export interface ApplianceRow {
   unsentSince: string | null;
   openCommands: number;
   waitingRows: number;
-  waits: readonly { resource: string; rowId: string; reason: string }[];
-  health: { status: "GREEN" | "YELLOW" | "RED"; reasons: readonly string[]; at: string } | null;
-  alarms: readonly { alarmId: string; type: string; since: string; reasons: readonly string[] }[];
+  waits: readonly { resource: string; rowId: string; reason: string; reasonSentence: SentenceOfApi | null }[];
+  health: { status: "GREEN" | "YELLOW" | "RED"; reasonSentences: readonly ListedSentence[]; at: string } | null;
+  alarms: readonly { alarmId: string; type: string; since: string; reasonSentences: readonly ListedSentence[] }[];
 }
 
 /** The appliances of the organisation, and the version offered to them. */

@@ -116,6 +116,7 @@ export interface Activation {
   endpointName: string | null;
   endpointId: string | null;
   reason: string;
+  reasonSentence: SentenceOfApi | null;
   candidates: readonly { endpointId: string; endpointName: string | null; reachable: boolean }[];
 }
 
@@ -124,6 +125,7 @@ export interface ConnectivityTest {
   testedAt: string;
   provenAt: string | null;
   fault: string | null;
+  faultSentence: SentenceOfApi | null;
 }
 
 /** An identity provider. */
@@ -144,7 +146,15 @@ export type ClusterServerRow = RowOf<"CallmgrOnpremServer">;
 /** Result of a cluster connection test. */
 export interface ClusterTest {
   ok: boolean;
-  checks: readonly { what: string; host: string; ok: boolean; needed: boolean; words: string; tookMs: number }[];
+  checks: readonly {
+    what: string;
+    host: string;
+    ok: boolean;
+    needed: boolean;
+    words: string;
+    wordsSentence: SentenceOfApi | null;
+    tookMs: number;
+  }[];
 }
 
 /** How far the phones of a cluster are read. */
@@ -154,7 +164,8 @@ export interface PhoneCache {
   phones: number | null;
   registered: number | null;
   reason: string | null;
-  warnings: readonly string[];
+  reasonSentence: SentenceOfApi | null;
+  warningSentences: readonly (SentenceOfApi & { text: string })[];
 }
 
 /** How long the devices of a model take to begin to sound. */
@@ -202,6 +213,7 @@ export type ExtensionRow = RowOf<"Extension"> & { config: Readonly<Record<string
 export interface FileSetting {
   name: string;
   doc: string;
+  docSentence: SentenceOfApi | null;
   value: string;
   default: string;
   /** What the file says by now, if that is another. */
@@ -212,6 +224,7 @@ export interface FileSetting {
 export interface SettingsAnswer {
   file: string | null;
   fault: string | null;
+  faultSentence: SentenceOfApi | null;
   settings: readonly FileSetting[];
 }
 
@@ -247,7 +260,7 @@ export interface TimeZoneDataAnswer {
     differs: readonly string[];
     lacks: readonly string[];
   }[];
-  problems: readonly string[];
+  problemSentences: readonly (SentenceOfApi & { text: string })[];
   /** The newest first. */
   changes: readonly TimeZoneChange[];
 }

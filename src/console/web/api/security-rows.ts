@@ -1,3 +1,4 @@
+import type { SentenceOfApi } from "../i18n/translator.ts";
 import type { Named, Row } from "./rows.ts";
 
 /** Something that was done or refused. */
@@ -20,7 +21,13 @@ export interface AuditCheck {
   intact: boolean;
   entries: number;
   last: { number: number; hash: string };
-  broken: { number: number; id: string | null; at: string | null; reason: string } | null;
+  broken: {
+    number: number;
+    id: string | null;
+    at: string | null;
+    reason: string;
+    reasonSentence: SentenceOfApi | null;
+  } | null;
   finished: boolean;
 }
 
@@ -45,6 +52,7 @@ export interface WebhookRow extends Row {
   url: string;
   disabled: boolean;
   disabledReason: string | null;
+  disabledReasonSentence: SentenceOfApi | null;
   owner?: Named | null;
   previousSecretUntil: string | null;
   /** Told once. */
@@ -60,6 +68,7 @@ export interface WebhookDeliveryRow extends Row {
   lastAttemptAt: string | null;
   lastStatus: number | null;
   reason: string | null;
+  reasonSentence: SentenceOfApi | null;
   nextAttemptAt: string | null;
   deliveredAt: string | null;
 }

@@ -67,11 +67,11 @@ export function HealthLink() {
 
 /** Said only where there is a cloud, and it is not reached: what is seen may be old. */
 function CloudStatus() {
-  const { t } = useTranslation();
+  const { t, say } = useTranslation();
   const link = useCloudLink();
   if (!link?.hub || link.state === "connected") return null;
   return (
-    <Link to="/cloud" title={link.reason ?? ""}>
+    <Link to="/cloud" title={link.reason === null ? "" : say(link.reason, link.reasonSentence)}>
       <Chip tone="warn">{t("cloud.cut-off")}</Chip>
     </Link>
   );

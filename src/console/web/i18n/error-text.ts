@@ -38,7 +38,11 @@ export function fieldErrorText(error: unknown, field: string, translator: Transl
   return fault ? fieldErrorMessage(field, fault, translator) : null;
 }
 
-function fieldErrorMessage(field: string, { type, message, reason }: FieldError, translator: Translator): string {
+function fieldErrorMessage(
+  field: string,
+  { type, message, reason, sentence }: FieldError,
+  translator: Translator,
+): string {
   const { t, name } = translator;
   // The API names the first of the five fields that may say who gets a message.
   if (type === "required" && field === "distributionListIds") return t("error.no-recipients");
@@ -48,7 +52,7 @@ function fieldErrorMessage(field: string, { type, message, reason }: FieldError,
   if (explanation !== null) return explanation;
   // The API says after its first sentence what it expects; that part is worth more than any general word.
   const detail = /^Field \S+ is not valid\.\s*(.*)$/s.exec(message)?.[1] ?? message;
-  return `${t("error.field-invalid", { label })} ${detail}`.trim();
+  return `${t("error.field-invalid", { label })} ${translator.say(detail, sentence)}`.trim();
 }
 
 /** The sentence for a reason of the API; null for a code that the catalogue lacks. */

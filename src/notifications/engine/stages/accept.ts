@@ -138,7 +138,8 @@ export async function prepareMessage(
 
 function findAnyTemplate({ values }: MessageInput, reader: StoreReader): TemplateRow | null {
   const template = values.messageTemplateId ? reader.get(messageTemplates, values.messageTemplateId) : null;
-  if (values.messageTemplateId && !template) throw invalidValue("messageTemplateId", "Template not found.");
+  if (values.messageTemplateId && !template)
+    throw invalidValue("messageTemplateId", sentence("field.template-not-found"));
   return template;
 }
 
@@ -146,9 +147,12 @@ function findAllowedTemplate({ values }: MessageInput, reader: StoreReader, by: 
   const allowed = readAllowList(reader, "message-templates", by);
   const id = values.messageTemplateId;
   const template = id ? reader.get(messageTemplates, id, by.scope) : null;
-  if (id && !template) throw invalidValue("messageTemplateId", `Template not found: ${id}.`);
+  if (id && !template) throw invalidValue("messageTemplateId", sentence("field.template-not-found-id", { id }));
   if (allowed && !(template && allowed.has(template.pk))) {
-    throw invalidValue("messageTemplateId", "The security groups of the sender do not allow this template.");
+    throw invalidValue(
+      "messageTemplateId",
+      sentence("field.the-security-groups-of-the-sender-do-not-allow-this-template"),
+    );
   }
   return template;
 }

@@ -4,7 +4,8 @@ import de from "../../../../src/console/web/i18n/de.json" with { type: "json" };
 import en from "../../../../src/console/web/i18n/en.json" with { type: "json" };
 import { errorText, fieldErrorText } from "../../../../src/console/web/i18n/error-text.ts";
 import { createTranslator } from "../../../../src/console/web/i18n/translator.ts";
-import { type ErrorReason, invalidValue } from "../../../../src/lib/errors.ts";
+import { parseLogicalExpression } from "../../../../src/devices/logical-expression.ts";
+import { CallerError, type ErrorReason, invalidValue } from "../../../../src/lib/errors.ts";
 
 const english = createTranslator("en", compileCatalogue(en));
 const german = createTranslator("de", compileCatalogue(de));
@@ -13,6 +14,55 @@ function textsOf(reason: ErrorReason | undefined, detail = "Must be right."): st
   const error = invalidValue("password", detail, reason);
   return [english, german].map((translator) => errorText(error, translator));
 }
+
+/** Every fault that an expression can have, with the number of its filters. */
+const EXPRESSIONS: readonly (readonly [string, number])[] = [
+  ...[
+    ["", 2],
+    [" ".repeat(20_000), 2],
+    ["1 ? 2", 2],
+    [`${"(".repeat(200)}1`, 2],
+    ["1 AND", 2],
+    ["(1", 2],
+  ],
+  ...[
+    ["(1 2", 2],
+    ["1)", 2],
+    ["1 2", 2],
+    ["1 AND OR", 2],
+    ["1", 0],
+    ["3", 2],
+    ["0 AND 5", 2],
+  ],
+] as [string, number][];
+
+describe("the explanation of an invalid field", () => {
+  it("is the server's sentence in the user's language", () => {
+    const message = "Field port is not valid. Must be a number.";
+    const sentence = { code: "field.must-be-a-number", params: {} };
+    const error = new CallerError("invalid-value", message, [
+      { field: "port", type: "invalid-value", message, sentence },
+    ]);
+    const catalogue = { ...de, "sentence.field.must-be-a-number": "Muss eine Zahl sein." };
+    const translator = createTranslator("de", compileCatalogue(catalogue));
+    expect(errorText(error, translator)).toMatch(/Muss eine Zahl sein\.$/);
+    expect(errorText(error, english)).toMatch(/Must be a number\.$/);
+  });
+
+  it.each(EXPRESSIONS)("of an expression is in the user's language, case %#", (text, filters) => {
+    let error: unknown = null;
+    try {
+      parseLogicalExpression(text, filters);
+    } catch (thrown) {
+      error = thrown;
+    }
+    const [inEnglish, inGerman] = [english, german].map((each) => errorText(error, each));
+    expect((error as CallerError).faults[0]?.message).toBe(
+      `Field logicalExpression is not valid. ${inEnglish?.replace(/(\d),(\d)/, "$1$2")}`,
+    );
+    expect(inGerman).toMatch(/Ausdruck|Klammer|Stelle/);
+  });
+});
 
 describe("the text of a refused password", () => {
   it.each<[ErrorReason, string]>([

@@ -97,9 +97,11 @@ describe("a group's definition", () => {
   it("explains errors of an expression with their position", () => {
     const draft = { ...groupDraftOf(null), filterType: "LOGICAL_EXPRESSION", filters: [filter, filter] };
     expect(expressionError({ ...draft, logicalExpression: "(1 AND 2) OR NOT 1" })).toBeNull();
-    expect(expressionError({ ...draft, logicalExpression: "1 AND (2" })).toBe("The ( at position 7 is not closed.");
-    expect(expressionError({ ...draft, logicalExpression: "3" })).toBe(
-      "Filter numbers must be between 1 and 2; found 3 at position 1.",
+    expect(expressionError({ ...draft, logicalExpression: "1 AND (2" })?.faults).toMatchObject([
+      { message: expect.stringMatching(/The \( at position 7 is not closed\.$/), reason: { params: { at: 7 } } },
+    ]);
+    expect(expressionError({ ...draft, logicalExpression: "3" })?.faults[0]?.message).toMatch(
+      /Filter numbers must be between 1 and 2; found 3 at position 1\.$/,
     );
     expect(expressionError({ ...draft, filterType: "AND", logicalExpression: "(" })).toBeNull();
   });

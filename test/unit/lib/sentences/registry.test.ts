@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createSentenceRegistry } from "../../../../src/lib/sentences/registry.ts";
 import { asGiven, sentence } from "../../../../src/lib/sentences/sentences.ts";
@@ -84,5 +85,33 @@ describe("sentences of plugins", () => {
     expect(registry.read(text)).toBeNull();
     registry.read(text.slice(0, 10_000));
     expect(performance.now() - start).toBeLessThan(1_000);
+  });
+});
+
+describe("messages of libraries", () => {
+  it("are read as Node writes them, with the name of the host before them and within other sentences", async () => {
+    const error = await new Promise<Error>((fulfil) => connect(1, "127.0.0.1").once("error", fulfil));
+    const { translate } = createSentenceRegistry();
+    expect(translate(`127.0.0.1:1: ${error.message}`, "de")).toBe(
+      "127.0.0.1:1: Die Verbindung wurde abgelehnt (connect ECONNREFUSED 127.0.0.1:1)",
+    );
+    const within = sentence("health.link-down-because", { reason: error.message });
+    expect(translate(within, "de")).toContain("Die Verbindung wurde abgelehnt (connect ECONNREFUSED 127.0.0.1:1)");
+    expect(translate("a library that nobody knows failed", "de")).toBe("a library that nobody knows failed");
+  });
+
+  it.each([
+    ["ENOENT: no such file or directory, open '/x/y'", "Die Datei oder der Ordner fehlt (ENOENT, open '/x/y')"],
+    [
+      "getaddrinfo ENOTFOUND mail.example.org",
+      "Der Name des Hosts ist unbekannt (getaddrinfo ENOTFOUND mail.example.org)",
+    ],
+    [
+      "self-signed certificate in certificate chain",
+      "Die Zertifikatskette enthält ein selbst signiertes Zertifikat (self-signed certificate in certificate chain)",
+    ],
+    ["x.example.org: no response within 30 s", "x.example.org: keine Antwort innerhalb von 30 s"],
+  ])("gives %s in German", (text, german) => {
+    expect(createSentenceRegistry().translate(text, "de")).toBe(german);
   });
 });

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useId, useState } from "react";
-import type { BellScheduleRow, DryRunResult } from "../../api/bell-rows.ts";
+import type { BellScheduleRow, DryRunResult, RejectedEvent } from "../../api/bell-rows.ts";
 import type { RouteQuery } from "../../api/routes.ts";
 import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
@@ -8,6 +8,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { FileField } from "../../ui/file-field.tsx";
 import { RowSelect } from "../../ui/form/row-select.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { RingDiff } from "./ring-diff.tsx";
 import { DRY_RUN, useDryRunDiff } from "./use-ring-diff.ts";
 
@@ -17,7 +18,7 @@ type Imported = BellScheduleRow &
   DryRunResult & {
     imported: number;
     unknownZones: string[];
-    rejected: { number: number; summary: string | null; message: string }[];
+    rejected: RejectedEvent[];
   };
 
 /** Imports holidays from a calendar file as exceptions, with a preview. */
@@ -109,9 +110,9 @@ function RejectedEvents({ rejected }: Pick<Imported, "rejected">) {
     <div role="status">
       <p>{t("holidays.rejected", { count: rejected.length })}</p>
       <ul>
-        {rejected.map(({ number, summary, message }) => (
+        {rejected.map(({ number, summary, message, messageSentence }) => (
           <li key={number}>
-            {summary ?? number}: {message}
+            {summary ?? number}: <SentenceText text={message} sentence={messageSentence} />
           </li>
         ))}
       </ul>

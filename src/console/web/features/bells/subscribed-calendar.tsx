@@ -4,6 +4,7 @@ import { useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { dateRangeText } from "./day-change-text.ts";
 
@@ -29,7 +30,7 @@ export function SubscribedCalendar({ id }: { id: string }) {
       {pendingId && pendingChanges ? (
         <div className="card stop-question" role="alert">
           <h3>{t("subscribed.waiting")}</h3>
-          <p>{row.reason}</p>
+          <p>{row.reason && <SentenceText text={row.reason} sentence={row.reasonSentence} />}</p>
           <Changes changes={pendingChanges} />
           <div className="row">
             <Button loading={confirm.isPending} onClick={() => confirm.mutate(pendingId)}>
@@ -38,7 +39,11 @@ export function SubscribedCalendar({ id }: { id: string }) {
           </div>
         </div>
       ) : (
-        row.reason && <p role="alert">{row.reason}</p>
+        row.reason && (
+          <p role="alert">
+            <SentenceText text={row.reason} sentence={row.reasonSentence} />
+          </p>
+        )
       )}
       <ErrorLine error={confirm.error ?? refresh.error} />
       <div>
@@ -58,9 +63,9 @@ export function SubscribedCalendar({ id }: { id: string }) {
         <details>
           <summary>{t("subscribed.rejected", { count: rejected.length })}</summary>
           <ul className="plain">
-            {rejected.map(({ number, summary, message }) => (
+            {rejected.map(({ number, summary, message, messageSentence }) => (
               <li key={number}>
-                {summary ?? number}: {message}
+                {summary ?? number}: <SentenceText text={message} sentence={messageSentence} />
               </li>
             ))}
           </ul>

@@ -4,6 +4,7 @@ import { usePolling, useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 
@@ -24,7 +25,7 @@ function Phones({ cucmClusterId }: { cucmClusterId: string }) {
   const cache = useRow<PhoneCache>(route, { cucmClusterId });
   usePolling(route);
   const read = useRowMutation<void, unknown>("callmgr-clusters", () => client.post(route, { cucmClusterId }, {}));
-  const { state, phones, registered, lastSuccessAt, reason, warnings = [] } = cache.data ?? {};
+  const { state, phones, registered, lastSuccessAt, reason, reasonSentence, warningSentences = [] } = cache.data ?? {};
   return (
     <section className="stack" aria-live="polite">
       <ErrorLine error={cache.error ?? read.error} />
@@ -41,7 +42,16 @@ function Phones({ cucmClusterId }: { cucmClusterId: string }) {
           )}
         </p>
       )}
-      {[reason, ...warnings].flatMap((words) => (words ? [<p key={words}>{words}</p>] : []))}
+      {reason && (
+        <p>
+          <SentenceText text={reason} sentence={reasonSentence} />
+        </p>
+      )}
+      {warningSentences.map((each) => (
+        <p key={each.text}>
+          <SentenceText text={each.text} sentence={each} />
+        </p>
+      ))}
       <div>
         <Button variant="default" loading={read.isPending} onClick={() => read.mutate()}>
           {t("cluster.read-now")}
@@ -68,7 +78,7 @@ function Test({ cucmClusterId }: { cucmClusterId: string }) {
       <ErrorLine error={test.error} />
       {test.data?.ok && <p>{t("cluster.well")}</p>}
       <ul className="plain lined">
-        {test.data?.checks.map(({ what, host, ok, needed, words, tookMs }) => (
+        {test.data?.checks.map(({ what, host, ok, needed, words, wordsSentence, tookMs }) => (
           <li key={`${what} ${host}`} className="stack tight">
             <span className="row">
               <Chip tone={ok ? "good" : needed ? "bad" : "warn"}>
@@ -76,7 +86,9 @@ function Test({ cucmClusterId }: { cucmClusterId: string }) {
               </Chip>
               {name("cluster-check", what)} <small className="soft">{`${host}, ${tookMs} ms`}</small>
             </span>
-            <span>{words}</span>
+            <span>
+              <SentenceText text={words} sentence={wordsSentence} />
+            </span>
           </li>
         ))}
       </ul>

@@ -5,6 +5,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ConfirmButton } from "../../ui/confirm-button.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { RowSelect } from "../../ui/form/row-select.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { SheetTabs } from "../../ui/sheet-tabs.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
@@ -36,10 +37,12 @@ function Details({ row }: { row: ApplianceRow }) {
         <HealthChip health={row.health} />
         {row.since && <Timestamp at={row.since} />}
       </div>
-      {row.health && row.health.reasons.length > 0 && (
+      {row.health && row.health.reasonSentences.length > 0 && (
         <ul className="plain">
-          {row.health.reasons.map((reason) => (
-            <li key={reason}>{reason}</li>
+          {row.health.reasonSentences.map((each) => (
+            <li key={each.text}>
+              <SentenceText text={each.text} sentence={each} />
+            </li>
           ))}
         </ul>
       )}
@@ -120,9 +123,10 @@ function Facts({ row }: { row: ApplianceRow }) {
         {t("appliances.behind-rows", { count: row.waitingRows })}
         {row.waits.length > 0 && (
           <ul className="plain lined">
-            {row.waits.map(({ resource, rowId, reason }) => (
+            {row.waits.map(({ resource, rowId, reason, reasonSentence }) => (
               <li key={`${resource} ${rowId}`}>
-                <strong>{resource}</strong> <small>{rowId}</small>: {reason}
+                <strong>{resource}</strong> <small>{rowId}</small>:{" "}
+                <SentenceText text={reason} sentence={reasonSentence} />
               </li>
             ))}
           </ul>
@@ -137,16 +141,16 @@ function Facts({ row }: { row: ApplianceRow }) {
 }
 
 function Alarms({ row: { alarms } }: { row: ApplianceRow }) {
-  const { t, name } = useTranslation();
+  const { t, name, say } = useTranslation();
   return (
     <>
       <h3>{t("appliances.alarms")}</h3>
       {alarms.length === 0 && <p className="soft">{t("appliances.no-alarms")}</p>}
       <ul className="plain lined">
-        {alarms.map(({ alarmId, type, since, reasons }) => (
+        {alarms.map(({ alarmId, type, since, reasonSentences }) => (
           <li key={alarmId}>
             <strong>{name("alarm-type", type)}</strong> <Timestamp at={since} />
-            <span className="block soft">{reasons.join(" ")}</span>
+            <span className="block soft">{reasonSentences.map((each) => say(each.text, each)).join(" ")}</span>
           </li>
         ))}
       </ul>

@@ -2,6 +2,7 @@ import type { EndpointActivityRow } from "../../api/identity-rows.ts";
 import { useRow } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { CommandStateChip } from "./command-state.tsx";
@@ -43,7 +44,13 @@ export function CommandSheet({ params, id, onClose }: CommandSheetProps) {
             {value.map(([key, each]) => (
               <div key={key} className="fact">
                 <dt>{key}</dt>
-                <dd>{typeof each === "object" ? JSON.stringify(each) : String(each)}</dd>
+                <dd>
+                  {typeof each === "object" ? (
+                    JSON.stringify(each)
+                  ) : (
+                    <SentenceText text={String(each)} sentence={key === "reason" ? row.reasonSentence : null} />
+                  )}
+                </dd>
               </div>
             ))}
           </dl>

@@ -23,7 +23,8 @@ const TONES: Readonly<Record<string, string>> = { warn: "warn", error: "bad" };
 
 /** Activity log of appliances, with commands and their results. */
 export default function CommandsPage() {
-  const { t, name } = useTranslation();
+  const translator = useTranslation();
+  const { t, name } = translator;
   const [{ endpoint, since, until, type }] = useTableSearch();
   const appliances = useAppliances();
   const chosen = appliances.find(({ id }) => id === endpoint) ?? appliances[0];
@@ -71,7 +72,7 @@ export default function CommandsPage() {
           cell: (row) => <CommandStateChip state={row.state} />,
         },
         { id: "severity", head: t("log.severity"), width: "7rem", cell: (row) => <SeverityChip row={row} /> },
-        { id: "value", head: t("log.value"), width: "2fr", cell: (row) => commandResultText(row.value) },
+        { id: "value", head: t("log.value"), width: "2fr", cell: (row) => commandResultText(row, translator) },
         {
           id: "at",
           head: t("log.when"),

@@ -19,7 +19,8 @@ const VERSION_AT = 14;
 
 /** Gives an appliance orders, and shows what became of each. */
 export function ApplianceCommands({ row: { endpointId, link } }: { row: ApplianceRow }) {
-  const { t, name } = useTranslation();
+  const translator = useTranslation();
+  const { t, name } = translator;
   const { client, notify } = useConsole();
   const [type, setType] = useState<string>("backup");
   const params = { extensionId: useAppliance()?.extensionId ?? "", endpointId };
@@ -58,7 +59,7 @@ export function ApplianceCommands({ row: { endpointId, link } }: { row: Applianc
             <CommandStateChip state={order.state} />
             <strong>{name("command", order.type)}</strong>
             <Timestamp at={order.createdAt} />
-            <span className="grow soft">{commandResultText(order.value)}</span>
+            <span className="grow soft">{commandResultText(order, translator)}</span>
           </li>
         ))}
       </ul>

@@ -4,6 +4,7 @@ import { CallerError } from "../../../../lib/errors.ts";
 import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { errorText } from "../../i18n/error-text.ts";
+import type { SentenceOfApi } from "../../i18n/translator.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import "../../ui/input-styles.ts";
@@ -51,7 +52,7 @@ export function EnrolmentForm() {
       {error && (
         <p className="fault" role="alert">
           {error instanceof CallerError && error.type === "upstream" && error.message
-            ? error.message
+            ? translator.say(error.message, error.context.sentence as SentenceOfApi | undefined)
             : errorText(error, translator)}
         </p>
       )}

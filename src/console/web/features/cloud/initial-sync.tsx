@@ -3,6 +3,7 @@ import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ConfirmButton } from "../../ui/confirm-button.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 
@@ -10,8 +11,8 @@ const TONES = { running: "", differs: "bad", complete: "good", accepted: "warn" 
 
 /** What the first sync brought: the rows of each type before and after, and those that differ. */
 export function InitialSyncSection({ report }: { report: InitialSync }) {
-  const { t, name } = useTranslation();
-  const { state, waitsFor, checkedAt, types } = report;
+  const { t, name, say } = useTranslation();
+  const { state, waitsFor, waitsForSentence, checkedAt, types } = report;
   return (
     <section className="stack" aria-label={t("first-sync.title")}>
       <h3>{t("first-sync.title")}</h3>
@@ -23,7 +24,9 @@ export function InitialSyncSection({ report }: { report: InitialSync }) {
           </span>
         )}
       </div>
-      {state === "running" && waitsFor !== null && <p>{t("first-sync.waits", { for: waitsFor })}</p>}
+      {state === "running" && waitsFor !== null && (
+        <p>{t("first-sync.waits", { for: say(waitsFor, waitsForSentence) })}</p>
+      )}
       {state === "differs" && <Differences report={report} />}
       <details>
         <summary>{t("first-sync.rows")}</summary>
@@ -62,10 +65,11 @@ function Differences({ report: { differences, more } }: { report: InitialSync })
     <>
       <p>{t("first-sync.differs-text")}</p>
       <ul className="plain lined">
-        {differences.map(({ resource, rowId, name, kind, fields, reason }) => (
+        {differences.map(({ resource, rowId, name, kind, fields, reason, reasonSentence }) => (
           <li key={`${resource} ${rowId}`}>
             <strong>{name ?? resource}</strong> <small>{name === null ? rowId : resource}</small>:{" "}
-            {label("first-sync-kind", kind)} {fields.join(", ")} {reason}
+            {label("first-sync-kind", kind)} {fields.join(", ")}{" "}
+            {reason && <SentenceText text={reason} sentence={reasonSentence} />}
           </li>
         ))}
       </ul>

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { CloudLink } from "../../api/link-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { InitialSyncSection } from "./initial-sync.tsx";
@@ -40,7 +41,7 @@ export function LinkStatus({ link }: { link: CloudLink }) {
         {isCutOff && (
           <>
             <dt>{t("cloud.reason")}</dt>
-            <dd>{link.reason ?? "–"}</dd>
+            <dd>{link.reason === null ? "–" : <SentenceText text={link.reason} sentence={link.reasonSentence} />}</dd>
           </>
         )}
         <dt>{t("cloud.let-in")}</dt>
@@ -115,9 +116,9 @@ function Refused({ link }: { link: CloudLink }) {
     <section className="stack">
       <Chip tone="warn">{t("cloud.refused", { count: link.refusedRows })}</Chip>
       <ul className="plain lined">
-        {link.refused.map(({ resource, rowId, reason }) => (
+        {link.refused.map(({ resource, rowId, reason, reasonSentence }) => (
           <li key={`${resource} ${rowId}`}>
-            <strong>{resource}</strong> <small>{rowId}</small>: {reason}
+            <strong>{resource}</strong> <small>{rowId}</small>: <SentenceText text={reason} sentence={reasonSentence} />
           </li>
         ))}
       </ul>

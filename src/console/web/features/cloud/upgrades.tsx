@@ -6,6 +6,7 @@ import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ConfirmButton } from "../../ui/confirm-button.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { UpgradeForm } from "./upgrade-form.tsx";
@@ -78,7 +79,11 @@ function Progress({ upgrade }: { upgrade: UpgradeRow }) {
           <Timestamp at={upgrade.endedAt ?? upgrade.createdAt} />
         </span>
       </div>
-      {upgrade.reason && <p className="fault">{upgrade.reason}</p>}
+      {upgrade.reason && (
+        <p className="fault">
+          <SentenceText text={upgrade.reason} sentence={upgrade.reasonSentence} />
+        </p>
+      )}
       {upgrade.waitingSince && (
         <p className="soft">
           {t("upgrade.waits")} <Timestamp at={upgrade.waitingSince} />
@@ -130,11 +135,13 @@ function PlannedTimes({ turns }: { turns: readonly UpgradeStepRow[] }) {
   return (
     <>
       <ul className="plain lined">
-        {told.slice(0, MAX_SHOWN).map(({ id, state, reason, endpoint, endpointId, orderedAt }) => (
+        {told.slice(0, MAX_SHOWN).map(({ id, state, reason, reasonSentence, endpoint, endpointId, orderedAt }) => (
           <li key={id} className="row">
             <strong>{endpoint?.name ?? endpointId}</strong>
             <Chip tone={DONE_TONES[state] ?? ""}>{name("upgrade-step", state)}</Chip>
-            <span className="grow soft">{reason ?? <Timestamp at={orderedAt} />}</span>
+            <span className="grow soft">
+              {reason ? <SentenceText text={reason} sentence={reasonSentence} /> : <Timestamp at={orderedAt} />}
+            </span>
           </li>
         ))}
       </ul>

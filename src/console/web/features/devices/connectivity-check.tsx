@@ -8,11 +8,15 @@ import { Timestamp } from "../../ui/timestamp.tsx";
 
 /** Last verification of a device's connection, and a silent test on demand. */
 export function ConnectivityCheck({ row }: { row: DeviceRow }) {
-  const { t, name } = useTranslation();
+  const { t, name, say } = useTranslation();
   const { client, notify } = useConsole();
   const test = useRowMutation<void, ConnectivityTest>("devices", async () => {
     const found = await client.post<ConnectivityTest>("devices/{deviceId}/quiet-test", { deviceId: row.id }, {});
-    notify(found.fault === null ? t("connectivity.proven") : t("connectivity.failed", { reason: found.fault }));
+    notify(
+      found.fault === null
+        ? t("connectivity.proven")
+        : t("connectivity.failed", { reason: say(found.fault, found.faultSentence) }),
+    );
     return found;
   });
   return (
@@ -28,7 +32,11 @@ export function ConnectivityCheck({ row }: { row: DeviceRow }) {
             <dt>{t("connectivity.tested")}</dt>
             <dd>
               <Timestamp at={row.testedAt} />{" "}
-              {row.testFault && <small className="soft">{t("connectivity.failed", { reason: row.testFault })}</small>}
+              {row.testFault && (
+                <small className="soft">
+                  {t("connectivity.failed", { reason: say(row.testFault, row.testFaultSentence) })}
+                </small>
+              )}
             </dd>
           </>
         )}

@@ -63,15 +63,14 @@ function namesOf(lines: readonly string[]): string[] {
 }
 
 /** Error of a logical expression, by the same parser as the appliance; null for none. */
-export function expressionError({ filterType, logicalExpression, filters }: GroupDraft): string | null {
+export function expressionError({ filterType, logicalExpression, filters }: GroupDraft): CallerError | null {
   if (filterType !== "LOGICAL_EXPRESSION") return null;
   try {
     parseLogicalExpression(logicalExpression, filters.length);
     return null;
   } catch (error) {
     if (!(error instanceof CallerError)) throw error;
-    const message = error.faults[0]?.message ?? error.message;
-    return message.replace(/^Field logicalExpression is not valid\.\s*/, "");
+    return error;
   }
 }
 

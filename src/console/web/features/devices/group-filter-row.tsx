@@ -1,5 +1,6 @@
 import { Autocomplete, Button, Checkbox, Select, TextInput } from "@mantine/core";
 import type { FilterInput } from "../../api/rows.ts";
+import { fieldErrorText } from "../../i18n/error-text.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ATTRIBUTES, COMPARISONS, expressionError, FILTER_TYPES, type GroupDraft } from "./group-definition.ts";
 import "../../ui/input-styles.ts";
@@ -11,8 +12,9 @@ interface GroupFilterRowProps {
 
 /** Filters and how they combine. */
 export function GroupFilterRow({ draft, onChange }: GroupFilterRowProps) {
-  const { t, name } = useTranslation();
-  const fault = expressionError(draft);
+  const translator = useTranslation();
+  const { t, name } = translator;
+  const fault = fieldErrorText(expressionError(draft), "logicalExpression", translator);
   const put = (index: number, part: Partial<FilterInput>) =>
     onChange({ filters: draft.filters.map((each, at) => (at === index ? { ...each, ...part } : each)) });
   const hasFilters = draft.filterType !== "ACCEPT" && draft.filterType !== "REJECT";

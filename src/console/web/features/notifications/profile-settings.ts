@@ -9,11 +9,11 @@ const ROWS: Readonly<Record<string, Pick<FormField, "kind" | "from">>> = {
 
 /** Fields of a channel, with translated labels where there are any. */
 export function settingFields(schema: JsonSchema | undefined, { name }: Pick<Translator, "name">): FormField[] {
-  return fieldsOf(schema ?? {}).map(({ choices, hint, ...field }) => {
+  return fieldsOf(schema ?? {}).map(({ choices, hint, hintSentence, ...field }) => {
     const label = name("setting", field.name);
     const options = choices?.map(({ value }) => ({ value, label: name("setting-value", value) }));
     // A channel of somebody else's has no words of ours: its own hint says what it is for.
-    const own = label === field.name && hint ? { hint } : {};
+    const own = label === field.name && hint ? { hint, ...(hintSentence ? { hintSentence } : {}) } : {};
     return { ...field, ...ROWS[field.name], label, ...own, ...(options ? { choices: options } : {}) };
   });
 }

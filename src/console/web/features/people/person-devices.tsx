@@ -9,6 +9,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CopyField } from "../../ui/copy-field.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { RemoveButton } from "../../ui/remove-button.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { usePendingRemovalIds } from "../../ui/use-removal.ts";
 import "../../ui/input-styles.ts";
@@ -50,7 +51,11 @@ function DeviceLine({ userId, row }: { userId: string; row: UserDeviceRow }) {
         <small className="soft block">
           {[row.name ? name("user-device", row.type) : null, row.deviceIdentifier].filter(Boolean).join(" · ")}
         </small>
-        {row.disabledReason && <small className="block">{row.disabledReason}</small>}
+        {row.disabledReason && (
+          <small className="block">
+            <SentenceText text={row.disabledReason} sentence={row.disabledReasonSentence} />
+          </small>
+        )}
       </span>
       <Chip tone={row.verified ? "good" : ""}>{t(row.verified ? "person.verified" : "person.unverified")}</Chip>
       <Switch

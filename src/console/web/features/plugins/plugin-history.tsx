@@ -3,6 +3,7 @@ import type { ExtensionRow } from "../../api/rows.ts";
 import { useAppliance, useRows } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 
@@ -36,7 +37,12 @@ export function PluginHistory({ row }: { row: ExtensionRow }) {
             {activity.state === "fail" ? (
               <>
                 <Chip tone="bad">{t("plugin.stopped")}</Chip>
-                <span>{String(detailsOf(activity.value).reason ?? "")}</span>
+                <span>
+                  <SentenceText
+                    text={String(detailsOf(activity.value).reason ?? "")}
+                    sentence={activity.reasonSentence}
+                  />
+                </span>
               </>
             ) : (
               <>

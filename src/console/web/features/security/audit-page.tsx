@@ -151,7 +151,7 @@ const FRESH_MS = 300_000;
 
 /** Whether the record is still what was written; followed to its end, however long it is. */
 function ChainState() {
-  const { t } = useTranslation();
+  const { t, say } = useTranslation();
   const { client, clock } = useConsole();
   const chain = useTrackedQuery(
     useQuery({
@@ -185,7 +185,10 @@ function ChainState() {
         <>
           <Chip tone="bad">{t("audit.broken")}</Chip>
           <span>
-            {t("audit.broken-text", { number: verdict.broken.number, reason: verdict.broken.reason })}{" "}
+            {t("audit.broken-text", {
+              number: verdict.broken.number,
+              reason: say(verdict.broken.reason, verdict.broken.reasonSentence),
+            })}{" "}
             {verdict.broken.at && <Timestamp at={verdict.broken.at} />}
           </span>
         </>

@@ -9,6 +9,7 @@ import { ErrorLine } from "../../ui/error-line.tsx";
 import type { FieldType } from "../../ui/form/form-fields.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 
@@ -198,7 +199,15 @@ function Connection({ identityProviderId }: { identityProviderId: string }) {
 /** What came of bringing people in line; where many would have to go, it is done when somebody says so. */
 function LastSync({ row, pending, onAnyway }: { row: IdentityProviderRow; pending: boolean; onAnyway: () => void }) {
   const { t, name } = useTranslation();
-  const { lastSyncAt, lastSyncOutcome, lastSyncInLine, lastSyncGone, lastSyncResult, permissions } = row;
+  const {
+    lastSyncAt,
+    lastSyncOutcome,
+    lastSyncInLine,
+    lastSyncGone,
+    lastSyncResult,
+    lastSyncResultSentence,
+    permissions,
+  } = row;
   const counts = { inLine: lastSyncInLine ?? 0, gone: lastSyncGone ?? 0 };
   const isHeld = lastSyncOutcome === "held-back" || lastSyncOutcome === "none-found";
   return (
@@ -207,7 +216,11 @@ function LastSync({ row, pending, onAnyway }: { row: IdentityProviderRow; pendin
         {t("provider.synced")} <Timestamp at={lastSyncAt ?? null} />{" "}
         {name("sync-outcome", lastSyncOutcome ?? "", counts)}
       </p>
-      {lastSyncOutcome === "failed" && <p className="soft">{lastSyncResult}</p>}
+      {lastSyncOutcome === "failed" && lastSyncResult && (
+        <p className="soft">
+          <SentenceText text={lastSyncResult} sentence={lastSyncResultSentence} />
+        </p>
+      )}
       {isHeld && permissions?.includes("put") && (
         <div className="row">
           <Button color="red" variant="outline" loading={pending} onClick={onAnyway}>

@@ -17,7 +17,8 @@ const MAX_SHOWN = 50;
 
 /** What became of the backups that were ordered here. */
 export default function BackupsPage() {
-  const { t, name } = useTranslation();
+  const translator = useTranslation();
+  const { t, name } = translator;
   const { client, notify } = useConsole();
   const appliance = useAppliance();
   const params = { extensionId: appliance?.extensionId ?? "", endpointId: appliance?.id ?? "" };
@@ -50,7 +51,7 @@ export default function BackupsPage() {
               {name("backup-state", row.state ?? "pending")}
             </Chip>
             <Timestamp at={row.createdAt} />
-            <span className="grow soft">{commandResultText(row.value)}</span>
+            <span className="grow soft">{commandResultText(row, translator)}</span>
           </li>
         ))}
       </ul>

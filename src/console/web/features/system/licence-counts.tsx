@@ -1,6 +1,8 @@
 import { useRow } from "../../api/use-rows.ts";
+import type { SentenceOfApi } from "../../i18n/translator.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { LicenceDocument } from "./licence-document.tsx";
 
 /** What the licence of the appliance covers, as the API tells it. */
@@ -10,7 +12,7 @@ interface LicenceAnswer {
   holder: string | null;
   expiresAt: string | null;
   counts: { kind: "users" | "phones" | "speakers" | "idns" | "plugins"; used: number; limit: number | null }[];
-  violations: string[];
+  violationSentences: (SentenceOfApi & { text: string })[];
 }
 
 /** Licence holder and usage. */
@@ -18,7 +20,7 @@ export function LicenceCounts() {
   const { t } = useTranslation();
   const { data, error } = useRow<LicenceAnswer>("licence");
   if (!data) return <ErrorLine error={error} />;
-  const { edition, id, holder, expiresAt, counts, violations } = data;
+  const { edition, id, holder, expiresAt, counts, violationSentences: violations } = data;
   const until = expiresAt === null ? "" : t("licence.until", { day: expiresAt.slice(0, 10) });
   return (
     <>
@@ -35,8 +37,10 @@ export function LicenceCounts() {
         ))}
       </ul>
       <ul className="plain" aria-live="polite">
-        {violations.map((reason) => (
-          <li key={reason}>{reason}</li>
+        {violations.map((each) => (
+          <li key={each.text}>
+            <SentenceText text={each.text} sentence={each} />
+          </li>
         ))}
       </ul>
       {violations.length > 0 && <p className="soft">{t("licence.never-stops")}</p>}

@@ -7,6 +7,7 @@ import { ErrorLine } from "../../ui/error-line.tsx";
 import { Form } from "../../ui/form/form.tsx";
 import type { FormField, FormValues } from "../../ui/form/form-fields.ts";
 import { SectionTabs } from "../../ui/section-tabs.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { CertificateCard } from "./certificate-card.tsx";
 import "../../ui/lines.css";
@@ -81,16 +82,16 @@ function OwnSettings() {
 }
 
 function FileSettings() {
-  const { t } = useTranslation();
+  const { t, say } = useTranslation();
   const found = useRow<SettingsAnswer>("settings");
   if (!found.data) return <ErrorLine error={found.error} />;
-  const { file, fault, settings } = found.data;
+  const { file, fault, faultSentence, settings } = found.data;
   const waiting = settings.filter(({ next }) => next !== null);
   return (
     <section className="card">
       <h2>{t("settings.file")}</h2>
       <p className="soft">{file === null ? t("settings.no-file") : t("settings.from", { file })}</p>
-      {fault !== null && <p role="alert">{t("settings.fault", { fault })}</p>}
+      {fault !== null && <p role="alert">{t("settings.fault", { fault: say(fault, faultSentence) })}</p>}
       {fault === null && waiting.length > 0 && (
         <p role="status">{t("settings.waiting", { names: waiting.map(({ name }) => name).join(", ") })}</p>
       )}
@@ -104,7 +105,7 @@ function FileSettings() {
   );
 }
 
-function Line({ line: { name, doc, value, default: usual, next } }: { line: FileSetting }) {
+function Line({ line: { name, doc, docSentence, value, default: usual, next } }: { line: FileSetting }) {
   const { t } = useTranslation();
   return (
     <div>
@@ -115,7 +116,9 @@ function Line({ line: { name, doc, value, default: usual, next } }: { line: File
         <code>{value}</code>{" "}
         {value !== usual && <span className="soft">{t("settings.default", { value: usual })}</span>}{" "}
         {next !== null && <Chip tone="warn">{t("settings.next", { value: next })}</Chip>}
-        <p className="soft">{doc}</p>
+        <p className="soft">
+          <SentenceText text={doc} sentence={docSentence} />
+        </p>
       </dd>
     </div>
   );

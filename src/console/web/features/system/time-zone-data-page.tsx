@@ -4,6 +4,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { PageTitle } from "../../ui/page-title.tsx";
 import { SectionTabs } from "../../ui/section-tabs.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { dayText, localTimeText, shortTime } from "../bells/calendar-dates.ts";
@@ -35,7 +36,7 @@ export default function TimeZoneDataPage() {
   );
 }
 
-function Sources({ data: { sources, problems } }: { data: TimeZoneDataAnswer }) {
+function Sources({ data: { sources, problemSentences } }: { data: TimeZoneDataAnswer }) {
   const { t } = useTranslation();
   const namesOf = (names: readonly string[]): string =>
     names.length > MAX_NAMED_ZONES ? `${names.slice(0, MAX_NAMED_ZONES).join(", ")} …` : names.join(", ");
@@ -64,9 +65,9 @@ function Sources({ data: { sources, problems } }: { data: TimeZoneDataAnswer }) 
           </li>
         ))}
       </ul>
-      {problems.map((problem) => (
-        <p key={problem} role="alert">
-          {problem}
+      {problemSentences.map((each) => (
+        <p key={each.text} role="alert">
+          <SentenceText text={each.text} sentence={each} />
         </p>
       ))}
     </section>

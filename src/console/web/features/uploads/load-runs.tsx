@@ -5,6 +5,7 @@ import { useConsole } from "../../console-context.tsx";
 import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { isRunActive, progressText, runCounts, runTone } from "./load-run-text.ts";
@@ -73,7 +74,11 @@ function Run({ run }: { run: LoadRunRow }) {
           <Timestamp at={run.createdAt} />
         </span>
       </div>
-      {run.reason && run.state !== "stopped" && <p>{run.reason}</p>}
+      {run.reason && run.state !== "stopped" && (
+        <p>
+          <SentenceText text={run.reason} sentence={run.reasonSentence} />
+        </p>
+      )}
       {isRunActive(run) && run.phase && <p>{progressText(run, translator)}</p>}
       {!isRunActive(run) && (
         <dl className="facts">
@@ -152,7 +157,11 @@ function ConfirmRemovals({ run, busy, onConfirm }: ConfirmRemovalsProps) {
   return (
     <div className="card stop-question" role="alert">
       <h3>{run.usersRemoved > 0 ? t("load.stopped-title", { count: run.usersRemoved }) : t("load.stopped-other")}</h3>
-      {run.reason && <p>{run.reason}</p>}
+      {run.reason && (
+        <p>
+          <SentenceText text={run.reason} sentence={run.reasonSentence} />
+        </p>
+      )}
       <p>{t("load.stopped-text")}</p>
       <div className="row">
         <Button variant="default" c="var(--bad)" disabled={busy} onClick={onConfirm}>

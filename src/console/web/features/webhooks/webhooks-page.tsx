@@ -92,15 +92,16 @@ function WebhookSheet({ triggerId, onClose }: { triggerId: string; onClose: () =
 }
 
 function DisabledReason({ triggerId }: { triggerId: string }) {
-  const { t } = useTranslation();
+  const { t, say } = useTranslation();
   const row = useRow<WebhookRow>("triggers/{triggerId}", { triggerId });
-  const reason = row.data?.disabledReason;
+  const { disabledReason, disabledReasonSentence } = row.data ?? {};
+  const reason = disabledReason && say(disabledReason, disabledReasonSentence);
   return reason ? <p className="fault">{t("webhook.given-up-text", { reason })}</p> : null;
 }
 
 /** Deliveries of the webhook with their outcome, newest first; each can be sent again. */
 function Calls({ triggerId }: { triggerId: string }) {
-  const { t, name } = useTranslation();
+  const { t, name, say } = useTranslation();
   usePolling("triggers/{triggerId}/deliveries");
   return (
     <section className="stack">
@@ -116,7 +117,7 @@ function Calls({ triggerId }: { triggerId: string }) {
               head: t("webhook.event"),
               width: "1fr",
               cell: (row) => (
-                <span title={row.reason ?? undefined}>
+                <span title={row.reason ? say(row.reason, row.reasonSentence) : undefined}>
                   {eventText(row.event, name)}{" "}
                   <small className="soft">
                     <Timestamp at={row.createdAt} />
@@ -147,10 +148,11 @@ function eventText(event: string, name: (family: MessageFamily, value: string) =
 }
 
 function CallState({ row }: { row: WebhookDeliveryRow }) {
-  const { t, name } = useTranslation();
-  const answer = row.lastStatus === null ? row.reason : t("webhook.status", { status: String(row.lastStatus) });
+  const { t, name, say } = useTranslation();
+  const reason = row.reason && say(row.reason, row.reasonSentence);
+  const answer = row.lastStatus === null ? reason : t("webhook.status", { status: String(row.lastStatus) });
   return (
-    <span className="row tight" title={row.reason ?? undefined}>
+    <span className="row tight" title={reason || undefined}>
       <Chip tone={STATE_TONES[row.state] ?? ""}>{name("webhook-state", row.state)}</Chip>
       <small className="soft">
         {[answer, t("webhook.tries", { count: row.attempts })].filter(Boolean).join(" · ")}

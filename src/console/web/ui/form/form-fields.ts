@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { JsonSchema } from "../../api/client.ts";
 import type { RouteFor, RouteParams, RouteQuery } from "../../api/routes.ts";
+import type { SentenceOfApi } from "../../i18n/translator.ts";
 
 /** How a field of a form is filled in. */
 export type FieldType =
@@ -38,6 +39,8 @@ export interface FormField {
   label?: string;
   /** What the field is for, when its label doesn't say enough. */
   hint?: string;
+  /** Code and parameters of a hint in the words of a plugin. */
+  hintSentence?: SentenceOfApi;
   choices?: readonly { value: string; label: string }[];
   max?: number;
   min?: number;
@@ -79,6 +82,7 @@ function fieldOf(given: JsonSchema): Omit<FormField, "name"> {
   const schema = { ...given, ...given.anyOf?.find(({ type }) => type !== "null") };
   const bounds = {
     ...(given.description ? { hint: given.description } : {}),
+    ...(given["x-description-sentence"] ? { hintSentence: given["x-description-sentence"] } : {}),
     ...((schema.maximum ?? schema.maxLength) ? { max: schema.maximum ?? schema.maxLength ?? 0 } : {}),
     ...(schema.minimum === undefined ? {} : { min: schema.minimum }),
     ...(schema["x-presets"] ? { presets: schema["x-presets"] } : {}),
@@ -110,7 +114,9 @@ export type FieldOverrides = { name: string } & Partial<FormField>;
 
 /** The fields of a form in the order of `wanted`: kind, bounds and duty from the declaration, hints only from here. */
 export function formFields(schema: JsonSchema | undefined, wanted: readonly FieldOverrides[]): FormField[] {
-  const declared = new Map(fieldsOf(schema ?? {}).map(({ hint: _, ...field }) => [field.name, field]));
+  const declared = new Map(
+    fieldsOf(schema ?? {}).map(({ hint: _, hintSentence: _sentence, ...field }) => [field.name, field]),
+  );
   return wanted.map((field) => ({ kind: "text", ...declared.get(field.name), ...field }));
 }
 

@@ -137,7 +137,7 @@ function Field({ field, first, values, error, onChange }: FieldProps) {
   const shared = {
     id,
     label: field.label ?? translator.name("field", field.name),
-    description: field.hint,
+    description: field.hint && translator.say(field.hint, field.hintSentence),
     required: field.required ?? false,
     "data-autofocus": first || undefined,
     error: fieldErrorText(error, field.name, translator),
