@@ -23,6 +23,17 @@ export default {
     ["off", "offer", "require"],
     { default: "offer" },
   ),
+  trustedAddresses: text(
+    "Call managers and trunks whose calls to the appliance need no password: IPv4 addresses or networks, such as `10.0.0.4, 10.2.0.0/16`. Their caller numbers are believed.",
+    { max: 4_096 },
+  ),
+  incomingCalls: integer("Maximum number of simultaneous calls to the appliance.", { min: 0, max: 200, default: 20 }),
+  silenceSeconds: integer("Time without audio after which a call to the appliance is ended.", {
+    min: 5,
+    max: 600,
+    default: 20,
+    unit: "s",
+  }),
   user: text(
     "User name for devices and servers that require authentication. A registered device uses its own account.",
     { max: 128 },

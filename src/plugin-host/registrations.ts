@@ -18,6 +18,7 @@ export interface Registrations {
   stop: ((request: StopRequest) => void) | null;
   probe: ProbeHandler | null;
   filter: DeviceFilterHandler | null;
+  hangUp: ((callId: string) => void) | null;
   /** By key. */
   reports: Map<string, PluginReportHandler>;
   routes: Map<string, PluginRequestHandler>;
@@ -29,7 +30,7 @@ export interface Registrations {
 
 export function emptyRegistrations(): Registrations {
   return {
-    ...{ deliver: null, stop: null, probe: null, filter: null },
+    ...{ deliver: null, stop: null, probe: null, filter: null, hangUp: null },
     ...{ reports: new Map(), routes: new Map() },
     ...{ changeHandlers: [], eventHandlers: [], undo: [] },
   };
