@@ -33,7 +33,7 @@ import { explainTelephoneFailure, type TelephoneFailure } from "./telephone-fail
 export interface TelephoneCallDeps extends Pick<PluginContext, "voice" | "confirm" | "outcome"> {
   clock: Clock;
   userAgent: Pick<SipUserAgent, "call" | "addressTo">;
-  ports: MediaPortPool;
+  ports: Pick<MediaPortPool, "allocate">;
   trunk: SipTrunk;
   language: SpokenLanguage;
   callerName: string;

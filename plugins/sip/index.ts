@@ -63,7 +63,11 @@ export default definePlugin({
     });
     ctx.signal.addEventListener(
       "abort",
-      () => void Promise.all([pages.close(), incomingCalls.close()]).finally(() => userAgent.close()),
+      () => {
+        void Promise.all([pages.close(), incomingCalls.close()]).finally(() => userAgent.close());
+        // Not only after the devices have answered the hang-ups: some never do.
+        ports.close();
+      },
       { once: true },
     );
     ctx.signal.addEventListener("abort", registrar.stop, { once: true });

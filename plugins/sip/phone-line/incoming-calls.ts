@@ -26,7 +26,7 @@ export interface IncomingCallsDeps {
   log: PluginLog;
   phone: PhoneLine;
   userAgent: Pick<SipUserAgent, "addressTo">;
-  ports: MediaPortPool;
+  ports: Pick<MediaPortPool, "allocate">;
   registrar: Pick<SipRegistrar, "authenticate">;
   /** False without accounts: then only trusted addresses may call. */
   hasAccounts: boolean;
