@@ -7,8 +7,12 @@ export interface DialledCall {
   callId: string;
   /** As dialled. */
   calledNumber: string;
-  /** Number or name of the caller, whom the plugin has authenticated; empty if withheld. */
+  /** Number or name of the caller; empty if withheld. */
   callingNumber: string;
+  /** What wrong PINs are counted by: the account that the telephone has proven, else the address that sent the call. */
+  source: string;
+  /** The plugin has verified the password of the telephone. A call manager's word about its callers is no proof. */
+  isAuthenticated: boolean;
 }
 
 /** Whether a call is to be answered. */

@@ -1,5 +1,3 @@
-import { createSocket } from "node:dgram";
-import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { firstHeader, type SipMessage, type SipRequest } from "../../plugins/sip/user-agent/sip-message.ts";
@@ -9,6 +7,7 @@ import { type CallerCall, openSipCaller, type SipCaller } from "../plugins/sip-c
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { unusedPort } from "../support/free-port.ts";
 import { amplitudeAt, rms } from "../support/signal-analysis.ts";
+import { listenToZone, untilHeard, VOICE, type ZoneListener } from "../support/zone-listener.ts";
 
 type Row = Record<string, unknown> & { id: string };
 
@@ -16,49 +15,9 @@ const PATIENCE = { timeout: 90_000, interval: 20 };
 const ZONE = { group: "239.241.7.21", port: 20_520 };
 const PACKET = 160;
 const PACKET_MS = 20;
-const MIN_CORRELATION = 0.9;
-const MIN_ENERGY = 0.01;
-const HEARD = { timeout: 120_000, interval: 500 };
-/** Samples of a piece, and how many are looked for. */
-const CHUNK = 400;
-const CHUNKS = 8;
-
-/** A voice that resembles no other part of itself: a sweep with a rhythm. */
-const VOICE = Float32Array.from({ length: 16_000 }, (_, i) => {
-  const t = i / 8_000;
-  return 0.4 * Math.sin(2 * Math.PI * (300 + 400 * t) * t) * (0.6 + 0.4 * Math.sin(2 * Math.PI * 3.3 * t));
-});
-
 const SILENCE = new Float32Array(PACKET);
 
 const isBye = (message: SipMessage): message is SipRequest => message.kind === "request" && message.method === "BYE";
-
-/** Whether a piece is in `sound` from `from` on, whatever its level. Normalised by the level, without its mean: it has none. */
-function contains(sound: Float32Array, from: number, piece: Float32Array): boolean {
-  const energyOf = (samples: Float32Array): number => samples.reduce((sum, sample) => sum + sample * sample, 0);
-  const wanted = energyOf(piece);
-  let energy = energyOf(sound.subarray(from, from + piece.length));
-  for (let at = from; at + piece.length <= sound.length; at++) {
-    let both = 0;
-    for (let i = 0; i < piece.length; i++) both += (sound[at + i] ?? 0) * (piece[i] ?? 0);
-    if (energy > MIN_ENERGY && both > MIN_CORRELATION * Math.sqrt(energy * wanted)) return true;
-    energy += (sound[at + piece.length] ?? 0) ** 2 - (sound[at] ?? 0) ** 2;
-  }
-  return false;
-}
-
-/** Resolves once every piece of the voice was heard as it was: on a machine under load not all at once. */
-async function untilHeard(sound: () => Float32Array): Promise<void> {
-  const missing = new Set(Array.from({ length: CHUNKS }, (_, n) => Math.floor((n * VOICE.length) / CHUNKS)));
-  let from = 0;
-  const look = (): number => {
-    const heard = sound();
-    for (const at of missing) if (contains(heard, from, VOICE.subarray(at, at + CHUNK))) missing.delete(at);
-    from = Math.max(0, heard.length - CHUNK);
-    return missing.size;
-  };
-  await expect.poll(look, HEARD).toBe(0);
-}
 
 /** True once the signal to speak was heard: 1 kHz in several packets in a row. */
 function hasSpeakSignal(packets: readonly Buffer[]): boolean {
@@ -69,17 +28,6 @@ function hasSpeakSignal(packets: readonly Buffer[]): boolean {
     inRow = isTone ? inRow + 1 : 0;
     return inRow === 8;
   });
-}
-
-/** What a speaker at the zone hears, from any number of sources. */
-async function listen(): Promise<{ sound(): Float32Array; close(): void }> {
-  const socket = createSocket({ type: "udp4", reuseAddr: true });
-  const packets: Buffer[] = [];
-  socket.on("message", (packet) => void packets.push(packet.subarray(12)));
-  socket.bind(ZONE.port, ZONE.group);
-  await once(socket, "listening");
-  socket.addMembership(ZONE.group, "127.0.0.1");
-  return { sound: () => fromPcm(decodeMuLaw(Buffer.concat(packets))), close: () => void socket.close() };
 }
 
 /** How often was said what is said, by the function that stops it. */
@@ -113,7 +61,7 @@ function talk(call: CallerCall, samples: Float32Array = SILENCE): () => Promise<
 describe("page by phone", () => {
   let daemon: TestDaemon;
   let phone: SipCaller;
-  let zone: Awaited<ReturnType<typeof listen>>;
+  let zone: ZoneListener;
   let template: string;
   let hall: string;
   const sent = async () => (await daemon.call<{ data: Row[] }>("GET", "/notifications?limit=100")).body.data;
@@ -161,7 +109,7 @@ describe("page by phone", () => {
     hall = (await call<Row>("POST", "/device-groups", group)).body.id;
     const page = { name: "Page", subject: "Page from {{callingNumber}}", alertTone: "chirp" };
     template = (await call<Row>("POST", "/message-templates", page)).body.id;
-    zone = await listen();
+    zone = await listenToZone(ZONE);
     phone = await openSipCaller(port);
     // The plugin opens its port after its start.
     while (phone.received.length === 0) {
@@ -191,6 +139,21 @@ describe("page by phone", () => {
     expect(page).toMatchObject({ subject: "Page from +12025550100", notificationSource: "dial-cast" });
     const row = async () => (await daemon.call<Row>("GET", `/notifications/${page?.id}`)).body;
     await expect.poll(async () => (await row()).audio, PATIENCE).not.toBeNull();
+    await untilEnded();
+  });
+
+  it("gives way to an emergency, and says so to the caller", async () => {
+    await configure("806", { callAction: "LIVE_PAGE" });
+    const call = phone.call("806");
+    await call.connect();
+    const stop = talk(call, VOICE);
+    const started = zone.sound().length;
+    await untilHeard(() => zone.sound().subarray(started));
+    const emergency = { subject: "Lockdown", alertTone: "chirp", deviceGroupIds: [hall], priority: "critical" };
+    const { status, body } = await daemon.call("POST", "/notifications", emergency);
+    expect(status, JSON.stringify(body)).toBe(200);
+    await untilHungUp(call);
+    await stop();
     await untilEnded();
   });
 

@@ -53,7 +53,9 @@ describe("a call to the appliance", () => {
     const call = phone.call("900");
     const answer = await call.connect({ password: "a-long-password" });
     expect(answer.body).toMatch(/^m=audio \d+ RTP\/AVP 0 8 101\r$/m);
-    expect(dials()).toEqual([{ callId: call.id, calledNumber: "900", callingNumber: "214" }]);
+    expect(dials()).toEqual([
+      { callId: call.id, calledNumber: "900", callingNumber: "214", source: "214", isAuthenticated: true },
+    ]);
     await expect.poll(connects, PATIENCE).toMatchObject([
       {
         args: [call.id, { group: "127.0.0.1", port: phone.mediaPort, codec: "PCMU", sourcePort: expect.any(Number) }],
@@ -78,7 +80,7 @@ describe("a call to the appliance", () => {
     await open({ ...trusting, accounts: null });
     const headers = [["P-Asserted-Identity", '"Office" <sip:+12025550100@pbx.example>']] as const;
     await phone.call("900").connect({ headers });
-    expect(dials()).toMatchObject([{ callingNumber: "+12025550100" }]);
+    expect(dials()).toMatchObject([{ callingNumber: "+12025550100", source: "127.0.0.1", isAuthenticated: false }]);
     await plugin.close();
     await open({ trustedAddresses: "10.9.0.0/16", accounts: null });
     expect((await phone.call("900").invite()).status).toBe(403);

@@ -2,6 +2,7 @@ import { randomBytes, randomInt } from "node:crypto";
 import {
   type AudioCodec,
   type Clock,
+  type DialledCall,
   isOwnAddress,
   type OwnAddress,
   type PhoneLine,
@@ -53,6 +54,8 @@ const MAX_NUMBER_LENGTH = 50;
 const LOG_AGAIN_MS = 3_600_000;
 const MAX_LOGGED = 1_000;
 
+type Caller = Pick<DialledCall, "callingNumber" | "source" | "isAuthenticated">;
+
 /** An answered call. */
 interface AnsweredCall {
   call: IncomingCall;
@@ -70,10 +73,10 @@ export function createIncomingCalls(deps: IncomingCallsDeps): IncomingCalls {
   const logged = new Map<string, number>();
   phone.onHangUp((callId) => void answered.get(callId)?.hangUp());
 
-  /** The number or account of a caller who may call; null once refused. */
-  const admit = (call: IncomingCall): string | null => {
+  /** A caller who may call; null once refused. */
+  const admit = (call: IncomingCall): Caller | null => {
     const { invite, from } = call;
-    if (trusted.has(from.host)) return callerNumber(call);
+    if (trusted.has(from.host)) return { callingNumber: callerNumber(call), source: from.host, isAuthenticated: false };
     const waitSeconds = attempts.take(from);
     if (waitSeconds > 0) {
       report("too many attempts", call);
@@ -86,9 +89,8 @@ export function createIncomingCalls(deps: IncomingCallsDeps): IncomingCalls {
       return null;
     }
     const arrival = { message: invite, from, reply: () => {} };
-    return (
-      registrar.authenticate(arrival, (status, reason, headers) => call.refuse(status, reason, headers))?.user ?? null
-    );
+    const account = registrar.authenticate(arrival, (status, reason, headers) => call.refuse(status, reason, headers));
+    return account && { callingNumber: account.user, source: account.user, isAuthenticated: true };
   };
 
   /** Strangers call often. */
@@ -106,8 +108,8 @@ export function createIncomingCalls(deps: IncomingCallsDeps): IncomingCalls {
     log.warn({ event: "sip.call_refused", address: from.host, number, reason }, "call to the appliance refused");
   };
 
-  const answer = async (call: IncomingCall, callingNumber: string, calledNumber: string): Promise<void> => {
-    const decision = await phone.dial({ callId: call.id, calledNumber, callingNumber });
+  const answer = async (call: IncomingCall, caller: Caller, calledNumber: string): Promise<void> => {
+    const decision = await phone.dial({ callId: call.id, calledNumber, ...caller });
     const withdraw = (): void => phone.end(call.id);
     if (!decision.answer) {
       if (decision.reason === "unknown-number") return call.refuse(404, "Not Found");
@@ -228,8 +230,8 @@ export function createIncomingCalls(deps: IncomingCallsDeps): IncomingCalls {
   return {
     handle(call) {
       const calledNumber = dialledNumber(call.invite.uri);
-      const callingNumber = admit(call);
-      if (callingNumber === null) return;
+      const caller = admit(call);
+      if (!caller) return;
       if (calledNumber === "") return call.refuse(404, "Not Found");
       if (deps.srtp === "require" && call.from.protocol !== "tls") {
         report("SRTP is required, but the connection does not use TLS", call);
@@ -240,7 +242,7 @@ export function createIncomingCalls(deps: IncomingCallsDeps): IncomingCalls {
         return call.refuse(486, "Busy Here");
       }
       pending++;
-      answer(call, callingNumber, calledNumber)
+      answer(call, caller, calledNumber)
         .catch((error: Error) => {
           log.error({ event: "sip.call_failed", callId: call.id, reason: error.message }, "call could not be answered");
           phone.end(call.id);

@@ -1,4 +1,3 @@
-import { createAttemptThrottle } from "../../auth/attempt-throttle.ts";
 import type { Timer } from "../../lib/clock.ts";
 import { invalidValue } from "../../lib/errors.ts";
 import type { Events } from "../../lib/events.ts";
@@ -9,7 +8,8 @@ import { createNumberPatterns } from "../number-patterns.ts";
 import { findDialledConfigurations } from "../rule-matching.ts";
 import { CallSession } from "./call-session.ts";
 import { DIALOGUES, type DialogueDeps, isConfigurationError } from "./dialogues.ts";
-import { askPin, CALLER_LOCK, CONFIGURATION_LOCK, secondsUntilPin } from "./pin-dialogue.ts";
+import { askPin } from "./pin-dialogue.ts";
+import { createPinThrottle } from "./pin-throttle.ts";
 
 /** Calls to the appliance: a number decides, by the dialcast dialing configurations, what the caller can do. */
 export interface PhoneCalls {
@@ -25,7 +25,7 @@ export interface PhoneCalls {
   stop(): void;
 }
 
-export interface PhoneCallsDeps extends Omit<DialogueDeps, "throttles"> {
+export interface PhoneCallsDeps extends Omit<DialogueDeps, "pinThrottle"> {
   events: Events;
   voice: Pick<VoiceCalls, "open" | "play" | "close">;
   /** Ends a call in the channel that carries it. */
@@ -50,13 +50,7 @@ interface OpenCall {
 export function createPhoneCalls(given: PhoneCallsDeps): PhoneCalls {
   const { clock, log, events } = given;
   const patterns = createNumberPatterns();
-  const deps: DialogueDeps = {
-    ...given,
-    throttles: {
-      caller: createAttemptThrottle(clock, CALLER_LOCK),
-      configuration: createAttemptThrottle(clock, CONFIGURATION_LOCK),
-    },
-  };
+  const deps: DialogueDeps = { ...given, pinThrottle: createPinThrottle(clock) };
   const calls = new Map<string, OpenCall>();
   const keyOf = (plugin: string, callId: string): string => `${plugin} ${callId}`;
 
@@ -105,7 +99,7 @@ export function createPhoneCalls(given: PhoneCallsDeps): PhoneCalls {
         return { answer: false, reason: "unknown-number" };
       }
       const session = new CallSession(plugin, call, given);
-      const waitSeconds = match.row.pin === null ? 0 : secondsUntilPin(session, deps);
+      const waitSeconds = match.row.pin === null ? 0 : deps.pinThrottle.waitSeconds(session, match.row.id);
       if (waitSeconds > 0) return { answer: false, reason: "locked", waitSeconds };
       close(plugin, callId);
       const timer = clock.after(CONNECT_TIMEOUT_MS, () => hangUp(plugin, callId));
@@ -142,7 +136,7 @@ export function createPhoneCalls(given: PhoneCallsDeps): PhoneCalls {
 }
 
 function parseDialledCall(given: unknown): DialledCall {
-  const { callId, calledNumber, callingNumber } = (given ?? {}) as Record<string, unknown>;
+  const { callId, calledNumber, callingNumber, source, isAuthenticated } = (given ?? {}) as Record<string, unknown>;
   const isText = (value: unknown, max: number): value is string => typeof value === "string" && value.length <= max;
   if (!isText(callId, MAX_TEXT) || callId === "")
     throw invalidValue("callId", `Must be a string of 1 to ${MAX_TEXT} characters.`);
@@ -150,5 +144,6 @@ function parseDialledCall(given: unknown): DialledCall {
     throw invalidValue("calledNumber", `Must be a string of 1 to ${MAX_NUMBER} characters.`);
   if (!isText(callingNumber, MAX_NUMBER))
     throw invalidValue("callingNumber", `Must be a string of at most ${MAX_NUMBER} characters.`);
-  return { callId, calledNumber, callingNumber };
+  if (!isText(source, MAX_TEXT)) throw invalidValue("source", `Must be a string of at most ${MAX_TEXT} characters.`);
+  return { callId, calledNumber, callingNumber, source, isAuthenticated: isAuthenticated === true };
 }

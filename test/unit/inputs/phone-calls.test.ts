@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createPhoneCalls, type PhoneCalls } from "../../../src/inputs/phone/phone-calls.ts";
 import { dialingConfigurationHooks } from "../../../src/inputs/rule-hooks.ts";
 import type { LivePageState } from "../../../src/notifications/notification-service.ts";
 import endpointActivities from "../../../src/resources/devices/endpoint-activities.ts";
 import dialcastDialingConfigurations from "../../../src/resources/inputs/dialcast-dialing-configurations.ts";
 import messageTemplates from "../../../src/resources/messages/message-templates.ts";
+import auditEntries from "../../../src/resources/security/audit-entries.ts";
 import type { ResourceHooks } from "../../../src/store/store.ts";
 import { type BroadcastFixture, openBroadcasts } from "../notifications/notification-fixture.ts";
 
@@ -61,8 +62,33 @@ async function configure(number: string, more: object): Promise<void> {
     ...{ name: number, type: "NOTIFICATION", dialingPatternRegex: number, messageTemplateId: template.id, ...more },
   });
 }
-const dial = (callId: string, calledNumber: string, callingNumber = "214") =>
-  calls.dial("sip", { callId, calledNumber, callingNumber });
+const TRUNK = { source: "10.0.0.4", isAuthenticated: false };
+const dial = (callId: string, calledNumber: string, callingNumber = "214", by: object = TRUNK) =>
+  calls.dial("sip", { callId, calledNumber, callingNumber, ...by });
+const own = (account: string) => ({ source: account, isAuthenticated: true });
+/** Dials and enters wrong PINs, in no time, then hangs up. Returns how long the caller is to wait instead, if so. */
+async function guess(number: string, keys: string, caller: string, by: object = TRUNK): Promise<number | null> {
+  const id = `call${++count}`;
+  const decision = await dial(id, number, caller, by);
+  if (!decision.answer) return decision.waitSeconds ?? 0;
+  const before = refusals();
+  await calls.connect("sip", id, TARGET);
+  for (const key of keys) calls.press("sip", id, key);
+  await vi.waitUntil(() => refusals() === before + keys.split("#").length - 1, { timeout: 90_000, interval: 5 });
+  calls.end("sip", id);
+  return null;
+}
+/** Dials and enters the right PIN; resolves once the call is over. */
+async function enter(number: string, keys: string, caller: string, by: object = TRUNK): Promise<void> {
+  const id = `call${++count}`;
+  const before = [hungUp.length, refusals()];
+  expect(await dial(id, number, caller, by)).toEqual({ answer: true });
+  await calls.connect("sip", id, TARGET);
+  for (const key of keys) calls.press("sip", id, key);
+  await until(() => hungUp.length > (before[0] ?? 0));
+  expect(refusals()).toBe(before[1]);
+}
+let count = 0;
 /** Lets the dialogue go on, PINs are compared in another thread. */
 async function until(isReached: () => boolean): Promise<void> {
   for (let n = 0; !isReached(); n++) {
@@ -113,6 +139,53 @@ describe("calls to the appliance", () => {
     await until(() => pages.length === 1);
     await scene.clock.advance(301_000);
     expect(await dial("d", "802")).toEqual({ answer: true });
+  });
+
+  it("wait longer and longer for a PIN, whatever numbers an address names", async () => {
+    await configure("804", { callAction: "ALL_CLEAR", pin: "4711" });
+    let refused: number | null = null;
+    let tries = 0;
+    for (; refused === null && tries < 100; tries++) refused = await guess("804", "1#", `forged${tries}`);
+    expect([refused, refusals()]).toEqual([1, 13]);
+    const waits: number[] = [refused ?? 0];
+    for (let n = 0; n < 9; n++) {
+      await scene.clock.advance(1_000 * (waits.at(-1) ?? 0));
+      expect(await guess("804", "1#", `more${n}`)).toBeNull();
+      waits.push((await guess("804", "1#", "next")) ?? 0);
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300]);
+  });
+
+  it("wait for a PIN whatever addresses callers come from, and have the right one accepted afterwards", async () => {
+    await configure("805", { callAction: "ALL_CLEAR", pin: "4711" });
+    await configure("806", { callAction: "ALL_CLEAR", pin: "4711" });
+    const from = (n: number) => ({ source: `10.0.1.${n}`, isAuthenticated: false });
+    for (let n = 0; n < 21; n++) expect(await guess("805", "1#", "214", from(n))).toBeNull();
+    expect(await guess("805", "4711#", "214", from(50))).toBe(1);
+    const events = scene.store.find(auditEntries, { op: "credential-refused" });
+    expect(events).toHaveLength(21);
+    expect(events[0]).toMatchObject({
+      resource: "dialcast-dialing-configurations",
+      details: { callingNumber: "214", source: expect.stringMatching(/^10\.0\.1\./) },
+    });
+    expect(JSON.stringify(events)).not.toContain("4711");
+    // A telephone with its own password is not concerned, nor another configuration.
+    await enter("805", "4711#", "214", own("214"));
+    await enter("806", "4711#", "214", from(50));
+    await scene.clock.advance(1_000);
+    await enter("805", "4711#", "214", from(50));
+  });
+
+  it("lock a telephone with its own password by its own wrong PINs only", async () => {
+    await configure("807", { callAction: "ALL_CLEAR", pin: "4711" });
+    await configure("808", { callAction: "ALL_CLEAR", pin: "1234" });
+    for (let n = 0; n < 30; n++) await guess("807", "1#", `n${n}`, { source: "214", isAuthenticated: false });
+    expect(await guess("807", "1#1#", "214", own("214"))).toBeNull();
+    // The right PIN of another number clears nothing.
+    await enter("808", "1234#", "214", own("214"));
+    expect(await guess("807", "1#", "214", own("214"))).toBeNull();
+    expect(await guess("807", "4711#", "214", own("214"))).toBe(300);
+    await enter("807", "4711#", "215", own("215"));
   });
 
   it("forget keys beyond a limit, and end with their plugin", async () => {
