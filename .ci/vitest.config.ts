@@ -16,7 +16,8 @@ export default defineConfig({
     pool: "forks",
     // The files of a process share its modules, which hold no state: loading the product for each file costs a sixth of the time.
     isolate: false,
-    maxWorkers: 2,
+    // Stories wait for daemons, browsers and peers most of the time: more of them than cores run at once.
+    maxWorkers: 4,
     setupFiles: [resolve(root, "test/support/vitest-setup.ts")],
     globalSetup: resolve(import.meta.dirname, "global-setup.ts"),
     // Limits end what hangs; they measure nothing. A machine under load takes many times as long as a free one.

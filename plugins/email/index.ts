@@ -9,7 +9,7 @@ import {
 import { isAddressOrNetwork } from "../mail-input/smtp-server.ts";
 import { type BounceAddresses, openBounceReceiver } from "./bounces.ts";
 import config from "./config.ts";
-import { composeMail, isMailAddress, type MailSender } from "./mail.ts";
+import { composeAccountMail, composeMail, isMailAddress, type MailSender } from "./mail.ts";
 import { sentence } from "./sentences.ts";
 import { openSmtpClient, type SmtpClient } from "./smtp-client.ts";
 
@@ -40,6 +40,12 @@ export default definePlugin({
       send: (item) => server.send(composeMail(item, sender, addressOf?.(item) ?? null)),
     });
     ctx.deliver(outbox.add);
+    ctx.accountMessage(async (mail) => {
+      if (!isMailAddress(mail.to)) return sentence("identifier-invalid");
+      const result = await server.send(composeAccountMail(mail, sender));
+      outbox.reportResult(result);
+      return result.taken ? null : result.reason;
+    });
     ctx.stop(({ deliveryIds }) => outbox.drop(deliveryIds));
     const verify = (): void => {
       if (!outbox.isWell) void server.verify().then(outbox.reportResult);

@@ -1,5 +1,5 @@
 import type { SendMailOptions } from "nodemailer";
-import { type DeliveryItem, recipientLanguage } from "#plugin-api";
+import { type AccountMessage, type DeliveryItem, recipientLanguage } from "#plugin-api";
 
 /** Sender of mails, and their language for recipients without a preference. */
 export interface MailSender {
@@ -65,6 +65,19 @@ export function composeMail(item: DeliveryItem, given: MailSender, returnTo: str
         ? { "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" }
         : {}),
     },
+  };
+}
+
+/** Composes a mail about an account: plain text, in which a link shows where it leads. @source RFC 3834 §5 */
+export function composeAccountMail(mail: AccountMessage, { from, fromName, replyTo }: MailSender): SendMailOptions {
+  const { to, name, subject, text, language } = mail;
+  return {
+    from: { address: from, name: fromName },
+    to: { address: to, name },
+    ...(replyTo === null ? {} : { replyTo }),
+    subject,
+    text: `${text}\n\n-- \n${TEXTS[language].sentBy} ${fromName}`,
+    headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All", "Content-Language": language },
   };
 }
 

@@ -57,6 +57,12 @@ export default definePlugin({
     });
     const waiting = outbox;
     ctx.deliver(waiting.add);
+    ctx.accountMessage(async ({ to, text }) => {
+      const recipient = numbers.recipientOf(to);
+      if ("reason" in recipient) return recipient.reason;
+      const result = await transport.send(recipient.number, text, null);
+      return result.taken ? null : result.reason;
+    });
     ctx.stop(({ deliveryIds }) => waiting.drop(deliveryIds));
     serveCallbacks(ctx, handleMessage, transport);
     ctx.status(ctx.config.transport === "http" ? "ok" : "degraded", sentence("connecting"));

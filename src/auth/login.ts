@@ -12,6 +12,7 @@ import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store, StoreReader } from "../store/store.ts";
 import { isAccountLocked } from "./account-lock.ts";
+import type { AccountMails } from "./account-mails.ts";
 import { createAuditSummary } from "./audit-summary.ts";
 import {
   findUserByEmail,
@@ -38,6 +39,7 @@ import {
 } from "./second-factors.ts";
 import { FACTOR_SETUP_SCOPE, revokeAllTokens, revokeUserSessions, startUserSession } from "./sessions.ts";
 import { hashToken } from "./tokens.ts";
+import { removeUnprovenContacts } from "./unproven-contacts.ts";
 
 /** Dependencies of the login service. */
 export interface LoginServiceDeps {
@@ -47,6 +49,8 @@ export interface LoginServiceDeps {
   passwords: Pick<NewPasswords, "hash">;
   /** Verifies passwords with other identity providers; default: none. */
   verifyWithProviders?: VerifyWithProviders;
+  /** Tells users of changes of their passwords and second factors; default: nothing is sent. */
+  mails?: Pick<AccountMails, "send">;
   /** A summed up audit entry could not be written; default: ignored. */
   onAuditError?(error: unknown): void;
   /** Called after a log-in with a local password, with the id of the token of its session. */
@@ -157,7 +161,7 @@ export interface LoginService {
 
 /** Creates the login service; the login throttle is kept in memory. */
 export function createLoginService(deps: LoginServiceDeps): LoginService {
-  const { store, access, clock, passwords, verifyWithProviders, onPasswordLogin } = deps;
+  const { store, access, clock, passwords, verifyWithProviders, onPasswordLogin, mails } = deps;
   const throttle = createLoginThrottle(clock);
   const tickets = createLoginTickets(clock);
   const passkeys = createPasskeys(store, clock);
@@ -264,7 +268,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
   ): Promise<string> {
     const by = actorContextFor(user, address);
     const now = clock.now();
-    return store.write((tx) => {
+    const session = await store.write((tx) => {
       const provider = findUserProvider(tx, user)?.name;
       const known = { ...(provider && { identityProvider: provider }), ...(secondFactor && { secondFactor }) };
       const details = Object.keys(known).length > 0 ? { details: known } : {};
@@ -280,6 +284,8 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       }
       return startUserSession(tx, user, by, { now, scope: mustSetUpFactor(tx, user) ? FACTOR_SETUP_SCOPE : null });
     });
+    if (passwordHash !== null) void mails?.send("changed", user);
+    return session;
   }
 
   /** True without the second factor that a security group requires of users whose password is stored here. */
@@ -457,7 +463,9 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       await store.write((tx) => {
         tx.update(users, user.id, reset, by, { passwordHash, passwordChangedAt: clock.now() });
         if (revokeTokens) revokeAllTokens(tx, user.id, by);
+        if (!isOwn) removeUnprovenContacts(tx, user, by);
       });
+      void mails?.send("changed", user);
     },
     secondFactors: createSecondFactors(store, clock),
     passkeys,
@@ -471,11 +479,14 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
         if (secondFactorsOf(tx, userId).length === 0) throw new ConflictError("Set up a second factor first.");
         return replaceRecoveryCodes(tx, userId, by);
       }),
-    removeSecondFactors: (userId, by, { endSessions, onlyId = null }) =>
-      store.write((tx) => {
+    async removeSecondFactors(userId, by, { endSessions, onlyId = null }) {
+      await store.write((tx) => {
         if (removeSecondFactors(tx, userId, by, onlyId) === 0) throw notFound();
         if (endSessions) revokeUserSessions(tx, userId, by);
-      }),
+      });
+      const user = store.get(users, userId);
+      if (user) void mails?.send("factors-removed", user);
+    },
   };
 }
 

@@ -51,7 +51,7 @@ export interface Api {
 const VERSION_BASE = "/api/v1";
 const PLUGINS = "/x/";
 /** Public pages and monitoring endpoints that are also served without the prefix `/api`. */
-const UNPREFIXED_PATHS = /^\/(?:(?:join|leave|answer|decline)\/|(?:health|metrics)(?:\?|$))/;
+const UNPREFIXED_PATHS = /^\/(?:(?:join|confirm-join|leave|answer|decline)\/|(?:health|metrics)(?:\?|$))/;
 
 /** Handlers of requests that bypass the router. */
 interface UnroutedHandlers {

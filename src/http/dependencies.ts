@@ -4,6 +4,7 @@ import type { Areas } from "../areas/areas.ts";
 import type { IdentityProviderRow } from "../auth/identity-providers.ts";
 import type { LoginService } from "../auth/login.ts";
 import type { OAuthService } from "../auth/oauth.ts";
+import type { PasswordReset } from "../auth/password-reset.ts";
 import type { AccessControl } from "../auth/principal.ts";
 import type { CalendarReader } from "../bells/calendar-reader.ts";
 import type { CalendarSubscriptions } from "../bells/calendar-subscriptions.ts";
@@ -156,6 +157,7 @@ export interface ApiDeps {
   identity: IdentityService;
   oauth: OAuthService;
   scim: ScimServer;
+  passwordReset: Pick<PasswordReset, "isAvailable" | "request" | "complete">;
   firstRun: FirstRun;
   /** Folder of the console files, with a trailing slash; need not exist. */
   consoleFolder: URL;

@@ -1,13 +1,17 @@
 import { type AttemptThrottle, createAttemptThrottle } from "../auth/attempt-throttle.ts";
 import { signLink, verifyLink } from "../auth/signed-links.ts";
 import type { Clock } from "../lib/clock.ts";
-import { notFound, requiredValue, TooManyRequestsError } from "../lib/errors.ts";
+import { notFound, requiredValue, TooManyRequestsError, validationError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
+import type { SentenceLanguage } from "../lib/sentences/sentences.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
+import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
+import { compileValidator } from "../schema/validator.ts";
 import type { ActorContext, Store, Sync } from "../store/store.ts";
-import { type Enrollee, enrollPerson, findUserBySmsNumber } from "./enrollment.ts";
+import type { ContactProofStep, ContactProofs, PendingJoin } from "./contact-proofs.ts";
+import { type Enrollee, enrollPerson, findUserBySmsNumber, type ProvenContacts } from "./enrollment.ts";
 import { parsePhoneNumber } from "./phone-numbers.ts";
 
 export interface CampaignDeps {
@@ -22,6 +26,8 @@ export interface CampaignDeps {
       options: { idempotencyKey: null; requestSha: string; source: "unknown-source" },
     ): Promise<unknown>;
   };
+  /** Proves addresses before they count. */
+  contactProofs: ContactProofs;
   /** The actor of enrolments. */
   by: ActorContext;
   /** Base URL of the appliance. */
@@ -42,8 +48,10 @@ export interface PublicListInfo {
 
 /** Result of an attempt to join. */
 export interface JoinResult {
-  outcome: "joined" | "inactive";
+  /** `pending`: an address must be proven first, as `step` says. */
+  outcome: "joined" | "inactive" | "pending";
   listName: string;
+  step?: ContactProofStep;
   /** Text for those who come after the end of enrolment. The welcome message is sent separately. */
   reply: string | null;
 }
@@ -56,9 +64,17 @@ export interface Campaigns {
   find(listId: string): PublicListInfo | null;
   /**
    * Adds a person to a list. The result does not reveal whether the person was known. Throws not-found, required,
-   * invalid-value, limit-exceeded, TooManyRequestsError after ten attempts from one address.
+   * invalid-value, limit-exceeded, UpstreamError when a message that proves an address cannot be sent,
+   * TooManyRequestsError after ten attempts from one address.
    */
-  joinList(listId: string, person: Enrollee, address: string | null): Promise<JoinResult>;
+  joinList(listId: string, person: Enrollee, address: string | null, language?: SentenceLanguage): Promise<JoinResult>;
+  /** A join that waits for a mailed link or a code; null for a link that is invalid or too old. */
+  findPendingJoin(token: string): { join: PendingJoin; needsCode: boolean } | null;
+  /**
+   * Goes on with a mailed link or a code: the next address is proven, or the person joins. Throws not-found for an invalid
+   * link, invalid-value on `code`, and as `joinList`.
+   */
+  confirmJoin(token: string, code: string | null, address: string | null): Promise<JoinResult>;
   /**
    * Joins by text message: `tag` is the list's subscribeTag in any case, `from` the sender's number. If several lists
    * share the tag, the oldest counts. Throws not-found for an unknown tag, and as `joinList`.
@@ -78,16 +94,30 @@ type ListRow = RowOf<typeof distributionLists>;
 const ATTEMPT_LIMIT = { freeAttempts: 10, initialDelayMs: 60_000, maxDelayMs: 3_600_000 };
 const MAX_BODY_LENGTH = 10_000;
 
+const EMAIL_CHECKER = compileValidator({ email: users.fields.email });
+
 /** Creates the campaigns; attempts are counted in memory. */
 export function createCampaigns(deps: CampaignDeps): Campaigns {
-  const { store, clock, by } = deps;
+  const { store, clock, by, contactProofs } = deps;
   const attempts = createAttemptThrottle(clock, ATTEMPT_LIMIT);
 
-  async function joinAs(list: ListRow, person: Enrollee): Promise<JoinResult> {
+  /** The next proof, or the enrolment when all is proven. */
+  async function proceed(
+    list: ListRow,
+    join: Omit<PendingJoin, "listName">,
+    proven: ProvenContacts,
+  ): Promise<JoinResult> {
+    const open = toPublicListInfo(list, clock.now());
+    if (!open.isOpen) return { outcome: "inactive", listName: list.name, reply: open.inactiveMessage };
+    const step = await contactProofs.next({ ...join, listName: list.name }, proven);
+    return step ? { outcome: "pending", listName: list.name, reply: null, step } : joinAs(list, join.person, proven);
+  }
+
+  async function joinAs(list: ListRow, person: Enrollee, proven: ProvenContacts): Promise<JoinResult> {
     const open = toPublicListInfo(list, clock.now());
     if (!open.isOpen) return { outcome: "inactive", listName: list.name, reply: open.inactiveMessage };
     const done = await store.write(
-      (tx) => enrollPerson(tx, list, person, { by, now: clock.now() }) as Sync<Enrollment>,
+      (tx) => enrollPerson(tx, list, person, { by, proven, now: clock.now() }) as Sync<Enrollment>,
     );
     if (done.isNewcomer) await sendWelcome(list, done, deps);
     return { outcome: "joined", listName: list.name, reply: null };
@@ -103,19 +133,30 @@ export function createCampaigns(deps: CampaignDeps): Campaigns {
       const list = joinableList(store.get(distributionLists, listId));
       return list && toPublicListInfo(list, clock.now());
     },
-    async joinList(listId, person, address) {
+    async joinList(listId, person, address, language = "en") {
       recordAttempt(attempts, `address ${address ?? ""}`);
       const list = joinableList(store.get(distributionLists, listId));
       if (!list) throw notFound();
       if (!person.email && !person.phone) throw requiredValue("email");
-      return joinAs(list, person);
+      const { faults } = EMAIL_CHECKER.validate({ email: person.email }, "update");
+      if (faults.length > 0) throw validationError(faults);
+      return proceed(list, { listId, person, language }, { email: false, phone: false });
+    },
+    findPendingJoin: contactProofs.read,
+    async confirmJoin(token, code, address) {
+      recordAttempt(attempts, `address ${address ?? ""}`);
+      const { join, proven } = contactProofs.redeem(token, code);
+      const list = joinableList(store.get(distributionLists, join.listId));
+      if (!list) throw notFound();
+      return proceed(list, join, proven);
     },
     async joinByText({ tag, from }) {
       const phone = parsePhoneNumber(from, "from", deps.country);
       recordAttempt(attempts, `number ${phone}`);
       const list = listByTag(tag, store);
       if (!list) throw notFound();
-      return joinAs(list, { name: null, email: null, phone });
+      // The sender of a text message has its number.
+      return joinAs(list, { name: null, email: null, phone }, { email: false, phone: true });
     },
     async leaveByText({ tag, from }) {
       const list = tag === null ? null : listByTag(tag, store);

@@ -14,6 +14,12 @@ export interface Enrollee {
   phone: string | null;
 }
 
+/** Which of a person's addresses are known to be the person's. */
+export interface ProvenContacts {
+  email: boolean;
+  phone: boolean;
+}
+
 type ListRow = RowOf<typeof distributionLists>;
 
 const DAY_MS = 86_400_000;
@@ -29,9 +35,10 @@ export function enrollPerson(
   tx: Transaction,
   list: ListRow,
   person: Enrollee,
-  { by, now }: { by: ActorContext; now: number },
+  { by, now, proven }: { by: ActorContext; now: number; proven: ProvenContacts },
 ): { userId: string; subscriptionId: string; isNewcomer: boolean } {
-  return subscribeUser(tx, list, findPerson(tx, person) ?? createPerson(tx, list, person, by), { by, now });
+  const userId = findPerson(tx, person) ?? createPerson(tx, list, person, { by, proven });
+  return subscribeUser(tx, list, userId, { by, now });
 }
 
 /**
@@ -107,7 +114,12 @@ export function smsDevicesByNumber(reader: StoreReader, phone: string, country: 
 }
 
 /** A person without an email address becomes an anonymous user named by the number. */
-function createPerson(tx: Transaction, list: ListRow, { name, email, phone }: Enrollee, by: ActorContext): string {
+function createPerson(
+  tx: Transaction,
+  list: ListRow,
+  { name, email, phone }: Enrollee,
+  { by, proven }: { by: ActorContext; proven: ProvenContacts },
+): string {
   const input = {
     name: (name || email || phone)?.slice(0, MAX_NAME_LENGTH),
     email,
@@ -116,12 +128,12 @@ function createPerson(tx: Transaction, list: ListRow, { name, email, phone }: En
   const system = { selfRegistered: true, source: "self-registered", domainId: list.domainId } as const;
   const { id: userId } = tx.create(users, input, by, system);
   const contacts = [
-    ["email", email],
-    ["SMS", phone],
+    ["email", email, proven.email],
+    ["SMS", phone, proven.phone],
   ] as const;
-  for (const [type, deviceIdentifier] of contacts) {
+  for (const [type, deviceIdentifier, verified] of contacts) {
     if (deviceIdentifier !== null)
-      tx.create(userDevices, { userId, type, name: deviceIdentifier, deviceIdentifier }, by);
+      tx.create(userDevices, { userId, type, name: deviceIdentifier, deviceIdentifier, verified }, by);
   }
   return userId;
 }

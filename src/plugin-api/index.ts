@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { EventMap } from "../lib/events.ts";
 import type { Field, ValueOf } from "../schema/field.ts";
+import type { AccountMessageHandler } from "./account-message.ts";
 import type { AudioTarget, DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "./delivery.ts";
 import type { DeviceFilterHandler } from "./device-filter.ts";
 import type { PhoneLine } from "./phone-line.ts";
@@ -43,6 +44,7 @@ export {
   type SrtpMasterKey,
 } from "../media/srtp.ts";
 export { boolean, integer, json, list, number, object, option, secret, text } from "../schema/field.ts";
+export type { AccountMessage, AccountMessageHandler } from "./account-message.ts";
 export type {
   AudioCodec,
   AudioTarget,
@@ -166,6 +168,8 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   probe(handler: ProbeHandler): void;
   /** Narrows the devices of messages; for extension type `device-filter`. Times out after 2 s per message. */
   filter(handler: DeviceFilterHandler): void;
+  /** Sends messages that are no notifications; times out after 30 s. */
+  accountMessage(handler: AccountMessageHandler): void;
   /** Offers a report; for extension type `report`. */
   report(report: PluginReport, handler: PluginReportHandler): void;
   /** Reports an outcome, any number of times. Levels only rise. */

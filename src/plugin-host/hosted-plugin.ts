@@ -5,6 +5,7 @@ import { isCodec } from "../media/codecs.ts";
 import { compileProfileSchema, type ProfileSchema } from "../notifications/compose/profile-settings.ts";
 import type { FilterOutcome } from "../notifications/engine/delivery-providers.ts";
 import type {
+  AccountMessage,
   ConfigFields,
   DeliveryItem,
   DeviceFilterRequest,
@@ -55,6 +56,15 @@ const PROBE_LIMITS: PendingRequestLimits<ProbeResult> = {
   overloaded: { proof: null, reason: "Too many tests are running." },
 };
 
+/** Limits of messages that are no notifications; the reason is null when a server took one. */
+const ACCOUNT_MESSAGE_LIMITS: PendingRequestLimits<string | null> = {
+  timeoutMs: 30_000,
+  maxPending: 100,
+  timedOut: sentence("delivery.no-answer"),
+  dropped: sentence("filter.not-running"),
+  overloaded: sentence("account-message.overloaded"),
+};
+
 /** Status of a plugin as shown in its extension row. */
 export interface PluginStatus {
   state: "running" | "restarting" | "disabled" | "stopped";
@@ -83,6 +93,8 @@ export class HostedPlugin {
   readonly #routes;
   readonly #probes;
   readonly #filterRequests;
+  readonly #accountMessages;
+  #offersAccountMessages = false;
   readonly #reports: PluginReports;
   #config: PluginConfig | null = null;
   #configFields: ConfigFields | null = null;
@@ -134,6 +146,7 @@ export class HostedPlugin {
     this.#routes = createRouteRequests(host.clock, (message) => this.#supervisor.send(message));
     this.#probes = createPendingRequests<ProbeResult>(host.clock, PROBE_LIMITS);
     this.#filterRequests = createPendingRequests<FilterOutcome>(host.clock, FILTER_LIMITS);
+    this.#accountMessages = createPendingRequests<string | null>(host.clock, ACCOUNT_MESSAGE_LIMITS);
     this.#reports = createPluginReports(host.clock, (message) => this.#supervisor.send(message));
   }
 
@@ -250,6 +263,17 @@ export class HostedPlugin {
     return this.#filterRequests.request((id) => this.#supervisor.send({ kind: "filter", id, request }));
   }
 
+  /** True while the plugin runs and sends messages that are no notifications. */
+  get sendsAccountMessages(): boolean {
+    return this.isRunning && this.#offersAccountMessages && this.#health.health !== "unconfigured";
+  }
+
+  /** Sends a message that is no notification; resolves with the reason why it was not sent, or null. Never rejects. */
+  async sendAccountMessage(message: AccountMessage): Promise<string | null> {
+    if (!this.isRunning) return ACCOUNT_MESSAGE_LIMITS.dropped;
+    return this.#accountMessages.request((id) => this.#supervisor.send({ kind: "account-message", id, message }));
+  }
+
   /** The reports that the running plugin offers. */
   get reports(): readonly PluginReport[] {
     return this.#reports.list();
@@ -338,6 +362,8 @@ export class HostedPlugin {
     this.#routes.resolveAllDropped();
     this.#probes.resolveAllDropped();
     this.#filterRequests.resolveAllDropped();
+    this.#accountMessages.resolveAllDropped();
+    this.#offersAccountMessages = false;
     this.#reports.clear();
     if (state !== "starting") this.#show(state, text);
     else if (this.#state.state !== "restarting") this.#show("restarting", null);
@@ -395,6 +421,12 @@ export class HostedPlugin {
       }
       case "filtered":
         this.#filterRequests.resolve(message.id, checkFilterOutcome(message.result, this.#redact));
+        break;
+      case "account-message-offered":
+        this.#offersAccountMessages = true;
+        break;
+      case "account-message-sent":
+        this.#accountMessages.resolve(message.id, this.#redact(message.problem));
         break;
       case "report-offered":
         this.#offerReport(message.report);

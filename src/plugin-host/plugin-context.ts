@@ -58,6 +58,10 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
     filter(handler) {
       made.filter = handler;
     },
+    accountMessage(handler) {
+      made.accountMessage = handler;
+      send({ kind: "account-message-offered" });
+    },
     report(report, handler) {
       made.reports.set(report.key, handler);
       send({ kind: "report-offered", report });

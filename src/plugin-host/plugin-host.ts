@@ -1,4 +1,5 @@
 import { existsSync, statSync } from "node:fs";
+import type { AccountMessageSender } from "../auth/account-mails.ts";
 import { ConflictError, UpstreamError } from "../lib/errors.ts";
 import { derivedId } from "../lib/ids.ts";
 import { createSentenceRegistry, type SentenceReader } from "../lib/sentences/registry.ts";
@@ -55,6 +56,8 @@ export interface PluginHost extends DeliveryProviders {
   hangUp(plugin: string, callId: string): void;
   /** Runs a silent connectivity test through the device's provider. */
   probe(provider: string, device: DeliveryItem["device"]): Promise<ProbeResult>;
+  /** Sends messages that are no notifications through the plugin of a device type, such as `email` or `SMS`. */
+  accountMessages(deviceType: string): AccountMessageSender;
   /** Plugins of extension type `device-filter`. */
   readonly deviceFilters: DeviceFilters;
   /** Reports that running plugins offer, with their ids, the same in every installation. */
@@ -193,6 +196,19 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
       ),
     hangUp: (plugin, callId) => plugins.get(plugin)?.hangUp(callId),
     probe: async (provider, device) => (await plugins.get(provider)?.probe(device)) ?? { proof: "untested" },
+    accountMessages(deviceType) {
+      const find = () =>
+        [...plugins.values()].find(
+          (plugin) => plugin.sendsAccountMessages && plugin.manifest.deviceType === deviceType,
+        );
+      return {
+        isAvailable: () => find() !== undefined,
+        async send(message) {
+          const plugin = find();
+          return plugin ? plugin.sendAccountMessage(message) : sentence("account-message.not-offered");
+        },
+      };
+    },
     deviceFilters: {
       names: () =>
         [...plugins].flatMap(([name, { manifest, status }]) =>

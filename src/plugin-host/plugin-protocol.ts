@@ -1,4 +1,5 @@
 import type {
+  AccountMessage,
   AudioCodec,
   DeliveryItem,
   DeviceFilterRequest,
@@ -74,7 +75,7 @@ export type PluginLogLevel = "debug" | "info" | "warn" | "error";
 
 /**
  * Messages from the host to a plugin. `request` is for a route, `probe` a silent connectivity test,
- * `filter` about the devices of a message, `report` for the lines of a report; `reply` and
+ * `filter` about the devices of a message, `account-message` to send a message, `report` for the lines of a report; `reply` and
  * `refusal` answer a `call`.
  */
 export type ToPlugin =
@@ -83,6 +84,7 @@ export type ToPlugin =
   | { kind: "request"; id: number; request: PluginRequest }
   | { kind: "probe"; id: number; device: DeliveryItem["device"] }
   | { kind: "filter"; id: number; request: DeviceFilterRequest }
+  | { kind: "account-message"; id: number; message: AccountMessage }
   | { kind: "report"; id: number; key: string; request: PluginReportRequest }
   | { kind: "reply"; id: number; value: unknown }
   | { kind: "refusal"; id: number; message: string; noNetwork?: true }
@@ -101,6 +103,8 @@ export type FromPlugin =
   | { kind: "response"; id: number; response: PluginResponse }
   | { kind: "probed"; id: number; result: ProbeResult }
   | { kind: "filtered"; id: number; result: DeviceFilterResult | { problem: string } }
+  | { kind: "account-message-offered" }
+  | { kind: "account-message-sent"; id: number; problem: string | null }
   | { kind: "report-offered"; report: PluginReport }
   | { kind: "report-lines"; id: number; lines: readonly (readonly PluginReportCell[])[] }
   | { kind: "reported"; id: number; problem: string | null }

@@ -3,6 +3,7 @@ import { UpstreamError } from "../lib/errors.ts";
 import { NetworkUnreachableError } from "../lib/network-route.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import type {
+  AccountMessage,
   DeliveryItem,
   DeviceFilterRequest,
   PluginDefinition,
@@ -102,6 +103,13 @@ export function createPluginRuntime(
     link.send({ kind: "filtered", id, result });
   }
 
+  async function sendAccountMessage(id: number, message: AccountMessage): Promise<void> {
+    const problem = await (registrations.accountMessage?.(message) ?? Promise.resolve(NO_ACCOUNT_MESSAGE)).catch(
+      errorText,
+    );
+    link.send({ kind: "account-message-sent", id, problem });
+  }
+
   async function report(id: number, key: string, request: PluginReportRequest): Promise<void> {
     const handler = registrations.reports.get(key);
     try {
@@ -130,6 +138,9 @@ export function createPluginRuntime(
         break;
       case "filter":
         void guard(() => filter(message.id, message.request));
+        break;
+      case "account-message":
+        void guard(() => sendAccountMessage(message.id, message.message));
         break;
       case "report":
         void guard(() => report(message.id, message.key, message.request));
@@ -178,6 +189,7 @@ export function createPluginRuntime(
   };
 }
 
+const NO_ACCOUNT_MESSAGE = sentence("account-message.not-offered");
 const NO_FILTER = Promise.resolve({ excluded: [] });
 /** Few enough that the host reads a message in some ms. */
 const REPORT_CHUNK_LINES = 200;

@@ -1,4 +1,5 @@
 import type {
+  AccountMessageHandler,
   DeliveryItem,
   DeviceFilterHandler,
   PluginContext,
@@ -19,6 +20,7 @@ export interface Registrations {
   probe: ProbeHandler | null;
   filter: DeviceFilterHandler | null;
   hangUp: ((callId: string) => void) | null;
+  accountMessage: AccountMessageHandler | null;
   /** By key. */
   reports: Map<string, PluginReportHandler>;
   routes: Map<string, PluginRequestHandler>;
@@ -30,7 +32,7 @@ export interface Registrations {
 
 export function emptyRegistrations(): Registrations {
   return {
-    ...{ deliver: null, stop: null, probe: null, filter: null, hangUp: null },
+    ...{ deliver: null, stop: null, probe: null, filter: null, hangUp: null, accountMessage: null },
     ...{ reports: new Map(), routes: new Map() },
     ...{ changeHandlers: [], eventHandlers: [], undo: [] },
   };

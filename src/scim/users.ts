@@ -1,6 +1,7 @@
 import { isAccountLocked } from "../auth/account-lock.ts";
 import { findUserByEmail } from "../auth/identity-providers.ts";
 import { revokeAllTokens } from "../auth/sessions.ts";
+import { removeUnprovenContacts } from "../auth/unproven-contacts.ts";
 import type { Clock } from "../lib/clock.ts";
 import { notFound } from "../lib/errors.ts";
 import users from "../resources/people/users.ts";
@@ -40,6 +41,7 @@ export function createScimUser({ store, clock }: ScimUserDeps, body: unknown, by
     const lock = lockFor(owner, document, clock.now());
     if (!owner) return tx.create(users, { ...input, ...lock }, by, fields);
     if (document.active === false) revokeAllTokens(tx, owner.id, by);
+    removeUnprovenContacts(tx, owner, by);
     return tx.update(users, owner.id, { ...input, ...lock }, by, fields);
   });
 }

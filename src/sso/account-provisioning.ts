@@ -5,6 +5,7 @@ import {
   findUserProvider,
   type IdentityProviderRow,
 } from "../auth/identity-providers.ts";
+import { removeUnprovenContacts } from "../auth/unproven-contacts.ts";
 import { syncUserGroups } from "../permissions/directory-group-members.ts";
 import users from "../resources/people/users.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
@@ -103,6 +104,7 @@ function linkByEmail(
   }
   // The account belongs to a provider of another appliance; both would overwrite each other forever.
   if (user.providerKey !== null) return user;
+  removeUnprovenContacts(tx, user, by);
   return tx.update(users, user.id, {}, by, { providerKey: buildProviderKey(row.id, subject) });
 }
 

@@ -86,6 +86,8 @@ export interface AuditEvent {
     | "log-in"
     | "log-in-refused"
     | "log-in-throttled"
+    | "password-reset"
+    | "password-reset-requested"
     | "credential-refused"
     | "refused"
     | "read"

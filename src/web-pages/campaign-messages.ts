@@ -2,7 +2,7 @@ import { acceptedLanguage } from "./accept-language.ts";
 
 /** Texts of the campaign pages; `{list}` is filled in by the page. */
 export interface CampaignMessages {
-  language: string;
+  language: "en" | "de";
   joinTitle: string;
   joinText: string;
   name: string;
@@ -12,6 +12,17 @@ export interface CampaignMessages {
   join: string;
   joinedTitle: string;
   joinedText: string;
+  mailedTitle: string;
+  mailedText: string;
+  codeTitle: string;
+  codeText: string;
+  code: string;
+  confirmTitle: string;
+  confirmText: string;
+  confirmPhone: string;
+  confirm: string;
+  badCode: string;
+  unsent: string;
   closedTitle: string;
   closedText: string;
   leaveTitle: string;
@@ -39,6 +50,17 @@ const ENGLISH: CampaignMessages = {
   join: "Join",
   joinedTitle: "You have joined {list}",
   joinedText: "You will receive its messages from now on. The first one tells you how to leave.",
+  mailedTitle: "Look into your mail",
+  mailedText: "We sent a link to {email}. Open it within 24 hours to join {list}.",
+  codeTitle: "Enter the code",
+  codeText: "We sent a code to {phone}. It is good for 10 minutes.",
+  code: "Code",
+  confirmTitle: "Join {list}?",
+  confirmText: "You will receive its messages at {email}.",
+  confirmPhone: "You will also receive them at {phone}.",
+  confirm: "Confirm",
+  badCode: "This code is wrong.",
+  unsent: "The message with the confirmation could not be sent. Check the address, or try again later.",
   closedTitle: "Enrolment for {list} is closed",
   closedText: "The enrolment period has ended.",
   leaveTitle: "Leave {list}?",
@@ -66,6 +88,19 @@ const GERMAN: CampaignMessages = {
   join: "Beitreten",
   joinedTitle: "Sie sind {list} beigetreten",
   joinedText: "Ab jetzt erhalten Sie die Nachrichten. In der ersten steht, wie Sie wieder austreten.",
+  mailedTitle: "Sehen Sie in Ihr Postfach",
+  mailedText:
+    "Wir haben einen Link an {email} gesendet. Öffnen Sie ihn innerhalb von 24 Stunden, um {list} beizutreten.",
+  codeTitle: "Code eingeben",
+  codeText: "Wir haben einen Code an {phone} gesendet. Er gilt 10 Minuten.",
+  code: "Code",
+  confirmTitle: "{list} beitreten?",
+  confirmText: "Sie erhalten die Nachrichten unter {email}.",
+  confirmPhone: "Sie erhalten sie auch unter {phone}.",
+  confirm: "Bestätigen",
+  badCode: "Dieser Code ist falsch.",
+  unsent:
+    "Die Nachricht zur Bestätigung konnte nicht gesendet werden. Prüfen Sie die Adresse, oder versuchen Sie es später noch einmal.",
   closedTitle: "{list} nimmt niemanden mehr auf",
   closedText: "Die Zeit zum Beitreten ist vorbei.",
   leaveTitle: "{list} verlassen?",

@@ -3,7 +3,9 @@ import { fillPlaceholders } from "./authorize-messages.ts";
 import type { CampaignMessages } from "./campaign-messages.ts";
 import { html, type Markup, rawHtml, renderHtmlPage } from "./html-page.ts";
 
-type PageMessages = Pick<CampaignMessages, "language">;
+interface PageMessages {
+  language: string;
+}
 
 /** Values of the enrolment form. */
 export interface JoinFormValues {
@@ -27,6 +29,25 @@ export function renderJoinPage(
     status,
     title,
     html`<p>${fillPlaceholders(messages.joinText, { list })}</p>${alert}<form method="post">${field("name", "text", "name")}${field("email", "email", "email")}${field("phone", "tel", "tel")}<small id="hint">${messages.hint}</small><button>${messages.join}</button></form>`,
+  );
+}
+
+/** Form for the code of a text message, sent to `action`; `notice` is the error of the last attempt. */
+export function renderCodePage(
+  messages: CampaignMessages,
+  {
+    action,
+    phone,
+    status = 200,
+    notice = null,
+  }: { action: string; phone: string; status?: number; notice?: string | null },
+): HttpResponse {
+  const alert = notice === null ? rawHtml("") : html`<p role="alert">${notice}</p>`;
+  return renderPage(
+    messages,
+    status,
+    messages.codeTitle,
+    html`<p>${fillPlaceholders(messages.codeText, { phone })}</p>${alert}<form method="post" action="${action}"><label for="code">${messages.code}</label><input id="code" name="code" inputmode="numeric" autocomplete="one-time-code" required><button>${messages.confirm}</button></form>`,
   );
 }
 

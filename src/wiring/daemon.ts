@@ -400,6 +400,7 @@ async function startModules(
   onStop("phone calls", phoneCalls.stop);
   publicResponses = createPublicResponses({
     ...{ data, clock, log, notificationService, baseUrl, country: settings.site.country },
+    channels: { mail: plugins.accountMessages("email"), text: plugins.accountMessages("SMS") },
   });
   ringPlans = createRingPlans({
     store,
@@ -507,6 +508,7 @@ async function startModules(
   const identity = createIdentityServices({
     onPasswordLogin: (tokenId, user, password) => cloudLink.site?.confirmLogIn(tokenId, user, password),
     ...{ data, clock, events, log, policy: ssrfGuard, baseUrl, schedule, missingGroups, passwords },
+    mailSender: plugins.accountMessages("email"),
   });
   const { signIn } = identity;
   onStop("identity providers", identity.stop);
@@ -562,6 +564,7 @@ async function startModules(
       identity: identity.desk,
       oauth,
       scim: createScimServer({ store, access, clock, baseUrl, isManagedByCloud: isCloudManaged }),
+      passwordReset: identity.passwordReset,
       firstRun,
       eventStream,
       ...publicResponses,

@@ -1,5 +1,7 @@
+import { type AccountMessageSender, createAccountMails } from "../auth/account-mails.ts";
 import { createLoginService, type LoginService, type LoginServiceDeps } from "../auth/login.ts";
 import type { NewPasswords } from "../auth/new-passwords.ts";
+import { createPasswordReset, type PasswordReset } from "../auth/password-reset.ts";
 import type { IdentityService } from "../http/dependencies.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Events } from "../lib/events.ts";
@@ -23,12 +25,14 @@ export interface IdentityServiceDeps {
   schedule: CronScheduler;
   missingGroups: MissingGroups;
   passwords: NewPasswords;
+  mailSender: AccountMessageSender;
   onPasswordLogin: NonNullable<LoginServiceDeps["onPasswordLogin"]>;
 }
 
 /** Login with local passwords and through all identity providers. */
 export interface IdentityServices {
   signIn: LoginService;
+  passwordReset: PasswordReset;
   desk: IdentityService;
   /** Starts the scheduled directory syncs. */
   start(): void;
@@ -44,7 +48,9 @@ export function createIdentityServices({ data, schedule, ...deps }: IdentityServ
   const saml = createSamlService(deps.clock);
   const common = { ...deps, store, signal, by, saml };
   const providers = createIdentityProviders(common);
+  const mails = createAccountMails({ store, log: deps.log, sender: deps.mailSender });
   const loginService = createLoginService({
+    mails,
     store,
     access,
     clock: deps.clock,
@@ -53,10 +59,15 @@ export function createIdentityServices({ data, schedule, ...deps }: IdentityServ
     onPasswordLogin: deps.onPasswordLogin,
     onAuditError: (err) => deps.log.error({ event: "audit.entry_not_stored", err }, "failed to store an audit entry"),
   });
+  const passwordReset = createPasswordReset({
+    ...{ store, access, mails, clock: deps.clock, log: deps.log, passwords: deps.passwords, signIn: loginService },
+    pageUrl: () => `${deps.baseUrl()}/reset-password`,
+  });
   const providerLogin = createRedirectLoginService({ ...common, providers, loginService });
   const sync = createDirectorySync({ ...common, providers, schedule });
   return {
     signIn: loginService,
+    passwordReset,
     desk: {
       loginOptions: providers.loginOptions,
       passwordLoginOptions: providers.passwordLoginOptions,
@@ -67,7 +78,7 @@ export function createIdentityServices({ data, schedule, ...deps }: IdentityServ
     start: sync.start,
     async stop() {
       shutdown.abort();
-      await Promise.all([sync.stop(), saml.close(), deps.passwords.close()]);
+      await Promise.all([sync.stop(), saml.close(), passwordReset.close(), deps.passwords.close()]);
     },
   };
 }

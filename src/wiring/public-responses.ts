@@ -5,10 +5,13 @@ import {
   type TextReplyDeps,
 } from "../notifications/responses/text-replies.ts";
 import { type CampaignDeps, type Campaigns, createCampaigns } from "../people/campaigns.ts";
+import { type ContactChannels, createContactProofs } from "../people/contact-proofs.ts";
 import { createDeclineLinks, type DeclineLinks } from "../people/opt-outs.ts";
 import type { ApplianceData } from "./appliance-data.ts";
 
-export interface PublicResponseDeps extends Omit<CampaignDeps, "store" | "notificationService" | "by"> {
+export interface PublicResponseDeps
+  extends Omit<CampaignDeps, "store" | "notificationService" | "by" | "contactProofs"> {
+  channels: ContactChannels;
   data: Pick<ApplianceData, "store" | "access">;
   notificationService: CampaignDeps["notificationService"] & TextReplyDeps["notificationService"];
 }
@@ -23,7 +26,8 @@ export interface PublicResponses {
 
 export function createPublicResponses({ data: { store, access }, ...deps }: PublicResponseDeps): PublicResponses {
   const { clock, notificationService } = deps;
-  const campaigns = createCampaigns({ ...deps, store, by: access.systemContext("campaigns") });
+  const contactProofs = createContactProofs({ ...deps, store });
+  const campaigns = createCampaigns({ ...deps, store, contactProofs, by: access.systemContext("campaigns") });
   return {
     campaigns,
     textReplies: createTextMessageHandler({

@@ -6,6 +6,7 @@ import { createDetectors } from "../../src/alarms/detectors.ts";
 import { ALARM_TABLES } from "../../src/alarms/schema.ts";
 import { createAreas } from "../../src/areas/areas.ts";
 import { AREA_TABLES } from "../../src/areas/schema.ts";
+import type { AccountMessageSender } from "../../src/auth/account-mails.ts";
 import { ensureBuiltInProvider } from "../../src/auth/identity-providers.ts";
 import { createNewPasswords } from "../../src/auth/new-passwords.ts";
 import { createOAuthService } from "../../src/auth/oauth.ts";
@@ -41,6 +42,7 @@ import { OPERATION_STATE } from "../../src/ops/operation-state.ts";
 import { reportSettings } from "../../src/ops/settings-report.ts";
 import { createCertificateService } from "../../src/ops/tls/certificate-service.ts";
 import { createCampaigns } from "../../src/people/campaigns.ts";
+import { createContactProofs } from "../../src/people/contact-proofs.ts";
 import { createDeclineLinks } from "../../src/people/opt-outs.ts";
 import { createAccessControl } from "../../src/permissions/access-control.ts";
 import type { CompileScope } from "../../src/permissions/user-scope.ts";
@@ -97,6 +99,8 @@ export interface ApiFixture {
  */
 export const FROZEN_CLOCK: Clock = { ...systemClock, monotonicMs: () => 0 };
 
+const NO_CHANNEL: AccountMessageSender = { isAvailable: () => false, send: async () => "It is not set up." };
+
 /** Opens the API on the data in `dataDir`, which may be there already. */
 export async function openApi(
   dataDir: string,
@@ -113,6 +117,10 @@ export async function openApi(
     allowedTargets?: readonly string[];
     /** That of the machine unless given. */
     clock?: Clock;
+    /** Takes mails about accounts; there is no mail server unless given. */
+    mailSender?: AccountMessageSender;
+    /** Takes text messages with codes; there is no channel for them unless given. */
+    textSender?: AccountMessageSender;
   } = {},
 ): Promise<ApiFixture> {
   const lines: string[] = [];
@@ -217,6 +225,10 @@ export async function openApi(
     notificationService,
     by: system,
     baseUrl: () => "http://localhost",
+    contactProofs: createContactProofs({
+      ...{ store, clock, baseUrl: () => "http://localhost" },
+      channels: { mail: options.mailSender ?? NO_CHANNEL, text: options.textSender ?? NO_CHANNEL },
+    }),
   });
   const areas = createAreas({ store, clock, events, log, notificationService, by: system });
   areas.start();
@@ -276,6 +288,7 @@ export async function openApi(
       onPasswordLogin: () => undefined,
       missingGroups: createMissingGroups(clock),
       baseUrl: () => origin,
+      mailSender: options.mailSender ?? NO_CHANNEL,
     },
     schedule: options.schedule ?? (() => () => undefined),
   });
@@ -361,6 +374,7 @@ export async function openApi(
       },
       runner: createSqliteProgramRunner(store, catalogue, system),
     }),
+    passwordReset: identity.passwordReset,
     firstRun: { needed: () => false, setUp: async () => "" },
     consoleFolder: pathToFileURL(join(dataDir, "console/")),
     ...options.needs,

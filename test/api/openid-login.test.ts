@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newId } from "../../src/lib/ids.ts";
+import userDevices from "../../src/resources/people/user-devices.ts";
 import users from "../../src/resources/people/users.ts";
 import auditEntries from "../../src/resources/security/audit-entries.ts";
 import identityProviders from "../../src/resources/security/identity-providers.ts";
@@ -153,6 +154,28 @@ describe("log-in by OpenID Connect", () => {
     await logIn(ida, "ida");
     expect((await sessionOf(ida)).body.userId).toBe(idaId);
     expect(api.store.get(users, idaId)?.providerKey).toBe(providerKey);
+  });
+
+  it("takes over a self-registered account without the addresses that a stranger gave for it", async () => {
+    const input = { name: "Kim", email: "kim@example.org" };
+    const system = { selfRegistered: true, source: "self-registered" } as const;
+    const { id: userId } = await api.store.create(users, input, api.system, system);
+    for (const [type, deviceIdentifier, verified] of [
+      ["email", "KIM@example.org", false],
+      ["SMS", "+4917066666666", false],
+      ["SMS", "+4917077777777", true],
+    ] as const)
+      await api.store.create(
+        userDevices,
+        { userId, type, name: deviceIdentifier, deviceIdentifier, verified },
+        api.system,
+      );
+    peer.people.set("kim", { email: "kim@example.org" });
+    await logIn(createBrowserSession(), "kim");
+    expect(api.store.find(userDevices, { userId }).map(({ deviceIdentifier }) => deviceIdentifier)).toEqual([
+      "KIM@example.org",
+      "+4917077777777",
+    ]);
   });
 
   it("takes back the word of a provider for an account that gets breakGlass", async () => {

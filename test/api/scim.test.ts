@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createToken } from "../../src/auth/tokens.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { OwnedByCloudError } from "../../src/lib/errors.ts";
+import userDevices from "../../src/resources/people/user-devices.ts";
 import users from "../../src/resources/people/users.ts";
 import { parseAttributeSelection } from "../../src/scim/attribute-selection.ts";
 import { createScimServer } from "../../src/scim/server.ts";
@@ -74,6 +75,16 @@ test("refuses changes of users and groups on a linked appliance", async () => {
     );
     await expect(written).rejects.toThrow(OwnedByCloudError);
   }
+});
+
+test("a directory takes over a self-registered account without the numbers that a stranger gave for it", async () => {
+  const system = { selfRegistered: true, source: "self-registered" } as const;
+  const input = { name: "Kim", email: "kim@example.org" };
+  const { id: userId } = await api.store.create(users, input, api.system, system);
+  const number = { userId, type: "SMS", name: "Phone", deviceIdentifier: "+4917066666666" };
+  await api.store.create(userDevices, number, api.system);
+  const taken = await user("kim", { emails: [{ value: "kim@example.org", primary: true }] });
+  expect([taken.id, api.store.count(userDevices, { userId })]).toEqual([userId, 0]);
 });
 
 describe("the examples of RFC 7644", () => {

@@ -359,6 +359,42 @@ describe("bounces", () => {
   });
 });
 
+describe("a mail about an account", () => {
+  const MAIL = {
+    ...{ to: "ada@example.org", name: "Ada\r\nBcc: all@example.org", language: "de" as const },
+    ...{ subject: "Neues Passwort festlegen", text: "Guten Tag,\n\nhttps://bells.example.org/reset-password#0a1b" },
+  };
+
+  it("is plain text to one address, with a link that shows where it leads", async () => {
+    const server = await open();
+    const email = await run({ port: server.port });
+    expect(await email.accountMessage(MAIL)).toBeNull();
+    const [mail] = server.mails;
+    expect(mail).toMatchObject({
+      envelope: { from: "bells@school.example.org", to: ["ada@example.org"] },
+      ...{ subject: "Neues Passwort festlegen" },
+      text: "Guten Tag,\n\nhttps://bells.example.org/reset-password#0a1b\n\n-- \nGesendet von North School\n",
+    });
+    expect([mail?.html, mail?.bcc]).toEqual([undefined, undefined]);
+  });
+
+  it.each(["ada", "ada@example.org, all@example.org", "<ada@example.org>\r\nRCPT TO:<all@example.org>"])(
+    "is not sent to %j",
+    async (to) => {
+      const server = await open();
+      const email = await run({ port: server.port });
+      expect(await email.accountMessage({ ...MAIL, to })).toBe("the device identifier must be a mail address");
+      expect(server.mails).toEqual([]);
+    },
+  );
+
+  it("that the server refuses says why", async () => {
+    const server = await open({ refuse: () => ({ code: 550, words: "5.1.1 no such mailbox" }) });
+    const email = await run({ port: server.port });
+    expect(await email.accountMessage(MAIL)).toContain("5.1.1 no such mailbox");
+  });
+});
+
 /** What a signature is over: the headers it names and itself without its value, relaxed. @source RFC 6376 §3.4.2, §3.7 */
 function signedOf(raw: string, names: string, own: string): string {
   const unfolded = raw.slice(0, raw.indexOf("\r\n\r\n")).replace(/\r\n[ \t]+/g, " ");

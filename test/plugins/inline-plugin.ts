@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { NetworkUnreachableError } from "../../src/lib/network-route.ts";
 import type {
+  AccountMessage,
   DeliveryItem,
   DeviceFilterRequest,
   OutcomeLevel,
@@ -41,6 +42,8 @@ export interface InlinePlugin {
   changed(path: string, id: string): void;
   /** Asks the plugin's filter, as the host does before a message. */
   filter(request: DeviceFilterRequest): Promise<Extract<FromPlugin, { kind: "filtered" }>["result"]>;
+  /** Has a message sent that is no notification: why it was not, or null. */
+  accountMessage(message: AccountMessage): Promise<string | null>;
   /** The reports that the plugin offers. */
   readonly reports: readonly PluginReport[];
   /** Reads a report: its lines, or the problem. */
@@ -86,6 +89,7 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
   const fromCalls: Extract<FromPlugin, { kind: `phone-${string}` }>[] = [];
   const waiting = new Set<() => void>();
   const filtered = new Map<number, (result: Extract<FromPlugin, { kind: "filtered" }>["result"]) => void>();
+  const mailed = new Map<number, (problem: string | null) => void>();
   const reports: PluginReport[] = [];
   const lines = new Map<number, (readonly PluginReportCell[])[]>();
   const reported = new Map<number, (result: PluginReportResult) => void>();
@@ -137,6 +141,7 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
       fromCalls.push(message);
     if (message.kind === "response") answers.get(message.id)?.(message.response);
     if (message.kind === "filtered") filtered.get(message.id)?.(message.result);
+    if (message.kind === "account-message-sent") mailed.get(message.id)?.(message.problem);
     if (message.kind === "report-offered") reports.push(message.report);
     if (message.kind === "report-lines") lines.get(message.id)?.push(...message.lines);
     if (message.kind === "reported") {
@@ -185,6 +190,12 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
         const id = ++requests;
         filtered.set(id, resolve);
         instance.send({ kind: "filter", id, request });
+      }),
+    accountMessage: (message) =>
+      new Promise((resolve) => {
+        const id = ++requests;
+        mailed.set(id, resolve);
+        instance.send({ kind: "account-message", id, message });
       }),
     reports,
     report: (key, request) =>

@@ -423,6 +423,29 @@ const form = (text: string): Partial<PluginRequest> => ({
   body: Buffer.from(text),
 });
 
+describe("a code that proves a number", () => {
+  const CODE = { name: "", subject: "Join Snow?", text: "123456 is your code", language: "en" as const };
+
+  it("is sent as it is, without a receipt", async () => {
+    const { sms, gateway } = await start({ provider: "kannel", inboundToken: "t0ken" }, () => ({
+      body: "0: Accepted for delivery",
+    }));
+    expect(await sms.accountMessage({ ...CODE, to: NUMBER })).toBeNull();
+    expect(gateway.requests[0]?.query).toMatchObject({ to: NUMBER, text: "123456 is your code" });
+    expect(gateway.requests[0]?.query).not.toHaveProperty("dlr-url");
+  });
+
+  it.each([
+    ["no number", "office"],
+    ["a premium number", "+499001123456"],
+    ["a number outside the allowed prefixes", "+4366012345678"],
+  ])("is not sent to %s", async (_what, to) => {
+    const { sms, gateway } = await start({ provider: "kannel", allowedPrefixes: "+49" }, () => ({ body: "0: OK" }));
+    expect(await sms.accountMessage({ ...CODE, to })).toEqual(expect.any(String));
+    expect(gateway.requests).toEqual([]);
+  });
+});
+
 describe("receipts of providers", () => {
   it.each([
     ["twilio", '{"sid":"SM1","status":"queued"}', form("MessageSid=SM1&MessageStatus=delivered"), "accepted", null],

@@ -19,11 +19,15 @@ import { refreshLists } from "./ui/list/refresh-lists.ts";
 import { Toast, type ToastMessage } from "./ui/toast.tsx";
 import { type UserActivity, watchUserActivity } from "./user-activity.ts";
 
+const ResetPasswordPage = lazy(() => import("./features/account/reset-password-page.tsx"));
 const LogInPage = lazy(() => import("./features/account/log-in-page.tsx"));
 const FactorSetupPage = lazy(() => import("./features/account/factor-setup-page.tsx"));
 const ConfirmIdentityDialog = lazy(() => import("./features/account/confirm-identity-dialog.tsx"));
 const LogInAgainDialog = lazy(() => import("./features/account/log-in-again-dialog.tsx"));
 const FirstRunPage = lazy(() => import("./features/account/first-run-page.tsx"));
+
+/** Path of the page to which mails lead; the token of the link is the fragment, which browsers send to no server. */
+const RESET_PASSWORD_PATH = "/reset-password";
 
 /** The whole console: first run, log-in, or the frame with its pages. */
 export function App() {
@@ -147,14 +151,18 @@ export function App() {
     }),
     [client, clock, feed, removals, refreshSession, user?.userId, confirmDetach, domainId, actIn],
   );
+  // A user who follows the link of a mail may be logged in already, perhaps as somebody else.
+  const isResetPage = location.pathname === RESET_PASSWORD_PATH;
   return (
     <ConsoleProvider value={value}>
       {setup.data && <BrandingColors branding={setup.data.branding} />}
       <Suspense>
         {session.data && loggedIn && <AccountLanguage session={session.data} />}
-        {(loggedIn || hasExpired) && <RouterProvider key={`${visit} ${domainId}`} router={router} />}
+        {isResetPage && !setup.isLoading && <ResetPasswordPage />}
+        {!isResetPage && (loggedIn || hasExpired) && <RouterProvider key={`${visit} ${domainId}`} router={router} />}
         {session.data && !loggedIn && <FactorSetupPage session={session.data} />}
-        {!session.data &&
+        {!isResetPage &&
+          !session.data &&
           !hasExpired &&
           !session.isLoading &&
           (setup.data?.needed ? <FirstRunPage /> : !setup.isLoading && <LogInPage />)}

@@ -1,11 +1,15 @@
-import { CallerError, LimitError, TooManyRequestsError } from "../../lib/errors.ts";
+import { CallerError, LimitError, TooManyRequestsError, UpstreamError } from "../../lib/errors.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
+import type { JoinResult } from "../../people/campaigns.ts";
+import type { PendingJoin } from "../../people/contact-proofs.ts";
 import { parsePhoneNumber } from "../../people/phone-numbers.ts";
 import { text } from "../../schema/field.ts";
 import { fillPlaceholders } from "../../web-pages/authorize-messages.ts";
 import { type CampaignMessages, campaignMessages } from "../../web-pages/campaign-messages.ts";
 import {
   type JoinFormValues,
+  renderCodePage,
+  renderConfirmPage,
   renderJoinPage,
   renderLeavePage,
   renderMessagePage,
@@ -44,6 +48,27 @@ export const campaignActions: readonly Action[] = [
       phone: text("Mobile phone number.", { max: 40 }),
     },
     handle: join,
+    respondToError: errorPage,
+  },
+  {
+    ...PAGE,
+    method: "get",
+    at: "confirm-join/{token}",
+    doc: "Confirmation page of an enrolment, opened by the link of a mail.",
+    async handle(request) {
+      const messages = messagesFor(request);
+      const found = request.deps.campaigns.findPendingJoin(request.params.token ?? "");
+      return found === null || found.needsCode ? invalidLinkPage(messages) : confirmPage(messages, found.join);
+    },
+    respondToError: errorPage,
+  },
+  {
+    ...PAGE,
+    method: "post",
+    at: "confirm-join/{token}",
+    doc: "Confirms an enrolment by the link of a mail, or with `code` of a text message.",
+    accepts: { code: text("Code of the text message.", { max: 20 }) },
+    handle: confirm,
     respondToError: errorPage,
   },
   {
@@ -98,9 +123,12 @@ async function join(request: PublicRequest): Promise<HttpResponse> {
       phone: typed.phone === "" ? null : parsePhoneNumber(typed.phone, "phone"),
     };
     const listId = request.params.distributionListId ?? "";
-    const { outcome, listName, reply } = await request.deps.campaigns.joinList(listId, person, request.address);
-    if (outcome === "inactive") return closedPage(messages, listName, reply);
-    return renderMessagePage(messages, fillPlaceholders(messages.joinedTitle, { list: listName }), messages.joinedText);
+    const { language } = messages;
+    return resultPage(
+      messages,
+      await request.deps.campaigns.joinList(listId, person, request.address, language),
+      person,
+    );
   } catch (error) {
     const notice = formNoticeOf(error, messages);
     if (notice === null) throw error;
@@ -108,14 +136,69 @@ async function join(request: PublicRequest): Promise<HttpResponse> {
   }
 }
 
+async function confirm(request: PublicRequest): Promise<HttpResponse> {
+  const messages = messagesFor(request);
+  const token = request.params.token ?? "";
+  const { campaigns } = request.deps;
+  const found = campaigns.findPendingJoin(token);
+  if (!found) return invalidLinkPage(messages);
+  const code = typeof request.body.code === "string" ? request.body.code : null;
+  try {
+    return resultPage(messages, await campaigns.confirmJoin(token, code, request.address), found.join.person);
+  } catch (error) {
+    const notice = formNoticeOf(error, messages);
+    if (notice === null || !found.needsCode) throw error;
+    const { status } = errorResponseOf(error, request.requestId);
+    return renderCodePage(messages, {
+      action: `/confirm-join/${token}`,
+      phone: found.join.person.phone ?? "",
+      status,
+      notice,
+    });
+  }
+}
+
+/** What the person must do next, or that all is done. */
+function resultPage(
+  messages: CampaignMessages,
+  { outcome, listName: list, reply, step }: JoinResult,
+  { email, phone }: PendingJoin["person"],
+): HttpResponse {
+  if (outcome === "inactive") return closedPage(messages, list, reply);
+  if (step?.kind === "mail")
+    return renderMessagePage(
+      messages,
+      messages.mailedTitle,
+      fillPlaceholders(messages.mailedText, { email: email ?? "", list }),
+    );
+  if (step?.kind === "code")
+    return renderCodePage(messages, { action: `/confirm-join/${step.token}`, phone: phone ?? "" });
+  return renderMessagePage(messages, fillPlaceholders(messages.joinedTitle, { list }), messages.joinedText);
+}
+
+function confirmPage(messages: CampaignMessages, { listName, person: { email, phone } }: PendingJoin): HttpResponse {
+  const texts = [
+    fillPlaceholders(messages.confirmText, { email: email ?? "" }),
+    ...(phone === null ? [] : [fillPlaceholders(messages.confirmPhone, { phone })]),
+  ];
+  return renderConfirmPage(
+    messages,
+    fillPlaceholders(messages.confirmTitle, { list: listName }),
+    texts.join(" "),
+    messages.confirm,
+  );
+}
+
 /** Error message to show in the form; null for errors that the form cannot solve. */
 function formNoticeOf(error: unknown, messages: CampaignMessages): string | null {
   if (error instanceof TooManyRequestsError)
     return fillPlaceholders(messages.wait, { seconds: String(error.retryAfterS) });
   if (error instanceof LimitError) return messages.full;
+  if (error instanceof UpstreamError) return messages.unsent;
   if (!(error instanceof CallerError)) return null;
   if (error.type === "required") return messages.missing;
   const field = error.faults[0]?.field;
+  if (field === "code") return messages.badCode;
   return field === "phone" ? messages.badPhone : field === "email" ? messages.badEmail : null;
 }
 

@@ -40,6 +40,9 @@ const SETUP_STATE = {
   takesLoginNames: boolean("An LDAP directory is used; login names may differ from email addresses.", {
     required: true,
   }),
+  mailsPasswordLinks: boolean("A forgotten password can be replaced by mail: a mail server is set up.", {
+    required: true,
+  }),
   passwordMinLength: integer("Minimum length of new passwords in characters.", { required: true }),
   branding: object("Branding of the organisation.", {
     companyName: text("Name of the organisation."),
@@ -55,6 +58,10 @@ const SETUP_STATE = {
 
 const validateLogin = compileBodyValidator({ email, password, newPassword });
 const FACTOR = { code: factorCode, passkey: { ...PASSKEY_FIELD, required: false as const } };
+const resetToken = text("Token of the mailed link.", { required: true, max: 400 });
+const resetPassword = text("New password.", { required: true, max: PASSWORD_MAX_LENGTH });
+const validateResetRequest = compileBodyValidator({ email });
+const validateReset = compileBodyValidator({ token: resetToken, password: resetPassword });
 const validateFactor = compileBodyValidator(FACTOR);
 const validatePasskey = compileBodyValidator({ passkey: PASSKEY_FIELD });
 const validateSetup = compileBodyValidator({ code, email, password: firstPassword, name });
@@ -139,6 +146,36 @@ export const loginActions: readonly Action[] = [
     },
   },
   {
+    method: "post",
+    at: "login/forgotten-password",
+    outsideVersion: true,
+    doc: "Mails a link to set a new password, if there is an account with this address whose password Carillon keeps. The response is the same whether there is one or not. 409 without a mail server.",
+    response: { kind: "nothing" },
+    permission: "open",
+    accepts: { email },
+    async handle(request) {
+      assertSameOrigin(request);
+      const given = validateResetRequest(request.body) as { email: string };
+      request.deps.passwordReset.request(given.email, request.address);
+      return { status: 204, body: null };
+    },
+  },
+  {
+    method: "post",
+    at: "login/password",
+    outsideVersion: true,
+    doc: "Sets a new password with a mailed link, which is good once and for 30 minutes, and ends the user's sessions and application grants. It does not log in; a second factor is still needed for that.",
+    response: { kind: "nothing" },
+    permission: "open",
+    accepts: { token: resetToken, password: resetPassword },
+    async handle(request) {
+      assertSameOrigin(request);
+      const given = validateReset(request.body) as { token: string; password: string };
+      await request.deps.passwordReset.complete(given.token, given.password, request.address);
+      return { status: 204, body: null };
+    },
+  },
+  {
     method: "get",
     at: "setup",
     outsideVersion: true,
@@ -153,7 +190,8 @@ export const loginActions: readonly Action[] = [
       const { taken: takesPasswords, directory: takesLoginNames } = deps.identity.passwordLoginOptions();
       const { passwordMinLength } = deps.settings.auth;
       const ways = { doors: deps.identity.loginOptions(), takesPasswords, takesLoginNames, passwordMinLength };
-      return jsonResponse({ needed: deps.firstRun.needed(), loggedIn, ...ways, branding });
+      const mailsPasswordLinks = takesPasswords && deps.passwordReset.isAvailable();
+      return jsonResponse({ needed: deps.firstRun.needed(), loggedIn, ...ways, mailsPasswordLinks, branding });
     },
   },
   {

@@ -44,9 +44,10 @@ export const deliveryHooks: ResourceHooks<typeof deliveries> = {
       JSON.stringify(ids),
     );
     const attributes = new Map(lines.map((line) => [line.id, line.attributes]));
-    return rows.map(({ deviceId, level, textOnly, reason }) => ({
+    return rows.map(({ deviceId, level, textOnly, reason, retryAt, endedAt }) => ({
       attributes: JSON.parse(attributes.get(deviceId ?? "") ?? "{}"),
       outcome: deviceOutcome({ level, textOnly }),
+      nextAttemptAt: retryAt === null || endedAt !== null ? null : new Date(retryAt).toISOString(),
       reasonSentence: reason && sentences.read(reason),
     }));
   },

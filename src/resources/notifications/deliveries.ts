@@ -57,6 +57,9 @@ export default defineResource({
     reason: text("Reason for the level.", { readOnly: true, max: 500 }),
     reasonSentence: sentenceField("Reason"),
     attempt: integer("Attempts so far.", { readOnly: true, default: 0 }),
+    nextAttemptAt: computed("When it is tried again; null when no further attempt is due.", "timestamp", {
+      nullable: true,
+    }),
     priority: integer("0 highest … 9 lowest.", { readOnly: true, max: 9, default: 5 }),
     late: boolean("The device joined after the audio had started.", { readOnly: true, default: false }),
     textOnly: boolean("The device shows the text and did not play audio, or in an emergency less than half of it.", {

@@ -5,6 +5,7 @@ import { defineResource } from "../../schema/resource.ts";
 export const AUDIT_OPS = [
   ...(["create", "update", "delete", "log-in", "log-in-refused", "refused", "trust-change", "read"] as const),
   ...(["log-in-throttled", "credential-refused", "audit-sealed", "history-removed"] as const),
+  ...(["password-reset-requested", "password-reset"] as const),
 ] as const;
 
 /** Selects entries that the alarm detectors read, of which there are few. */

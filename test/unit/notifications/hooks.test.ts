@@ -166,10 +166,14 @@ describe("recipients and ledger rows", () => {
     const rows = fixture.store.find(deliveries, { notificationId });
     const noPlugin = (type: string) => ({ code: "delivery.no-plugin-for-device-type", params: { type } });
     expect(shown(deliveryHooks, rows)).toEqual([
-      { attributes: { Name: "Hall" }, outcome: "waiting", reasonSentence: null },
-      { attributes: {}, outcome: "skipped", reasonSentence: noPlugin("email") },
-      { attributes: {}, outcome: "skipped", reasonSentence: noPlugin("SMS") },
+      { attributes: { Name: "Hall" }, outcome: "waiting", nextAttemptAt: null, reasonSentence: null },
+      { attributes: {}, outcome: "skipped", nextAttemptAt: null, reasonSentence: noPlugin("email") },
+      { attributes: {}, outcome: "skipped", nextAttemptAt: null, reasonSentence: noPlugin("SMS") },
     ]);
+    const [one] = rows.map((each) => ({ ...each, retryAt: 40_000 }));
+    const due = (endedAt: number | null) => shown(deliveryHooks, one ? [{ ...one, endedAt }] : []);
+    expect(due(null)).toMatchObject([{ nextAttemptAt: "1970-01-01T00:00:40.000Z" }]);
+    expect(due(1)).toMatchObject([{ nextAttemptAt: null }]);
   });
 });
 

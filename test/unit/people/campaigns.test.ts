@@ -7,6 +7,7 @@ import notifications from "../../../src/resources/notifications/notifications.ts
 import subscriptions from "../../../src/resources/people/subscriptions.ts";
 import userDevices from "../../../src/resources/people/user-devices.ts";
 import users from "../../../src/resources/people/users.ts";
+import { NO_CONTACT_PROOFS } from "../../support/no-contact-proofs.ts";
 import { type BroadcastFixture, openBroadcasts } from "../notifications/notification-fixture.ts";
 
 const DAY_MS = 86_400_000;
@@ -27,7 +28,11 @@ beforeEach(() => {
     notificationService: notificationService as never,
     by: at.by,
   };
-  campaigns = createCampaigns({ ...needs, baseUrl: () => "https://bells.example.org" });
+  campaigns = createCampaigns({
+    ...needs,
+    contactProofs: NO_CONTACT_PROOFS,
+    baseUrl: () => "https://bells.example.org",
+  });
 });
 
 async function listWith(campaign: object, more: object = {}) {

@@ -88,6 +88,10 @@ export interface ApiClient {
   /** Options for the browser to sign with a passkey: of anybody, or as the second factor after the password. */
   passkeyOptions<T>(after: "nothing" | "password"): Promise<T>;
   logInWithPasskey(passkey: object): Promise<void>;
+  /** Has a link mailed that sets a new password, if there is such an account. */
+  requestPasswordLink(email: string): Promise<void>;
+  /** Sets a new password with the token of a mailed link. */
+  resetPassword(token: string, password: string): Promise<void>;
   setup(): Promise<SetupState>;
   /** Where a browser goes to log in by an identity provider, and then to the path `to`. */
   doorTo(providerId: string, to: string): string;
@@ -107,6 +111,8 @@ export interface SetupState {
   takesPasswords: boolean;
   /** People may have other names than mail addresses. */
   takesLoginNames: boolean;
+  /** A forgotten password can be replaced by mail. */
+  mailsPasswordLinks: boolean;
   passwordMinLength: number;
   branding: Branding;
 }
@@ -279,6 +285,8 @@ export function createClient(options: ClientOptions): ApiClient {
     passkeyOptions: <T>(after: "nothing" | "password") =>
       call("POST", `/api/login${after === "password" ? "/second-factor" : ""}/passkey-options`, {}) as Promise<T>,
     logInWithPasskey: async (passkey) => void (await call("POST", "/api/login/passkey", { passkey })),
+    requestPasswordLink: async (email) => void (await call("POST", "/api/login/forgotten-password", { email })),
+    resetPassword: async (token, password) => void (await call("POST", "/api/login/password", { token, password })),
     doorTo: (providerId, to) => `/api/log-in/${providerId}?to=${encodeURIComponent(to)}`,
     setup: () => call("GET", "/api/setup") as Promise<SetupState>,
     setUp: async (admin) => void (await call("POST", "/api/setup", admin)),

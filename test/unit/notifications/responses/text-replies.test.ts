@@ -12,6 +12,7 @@ import notificationActivities from "../../../../src/resources/notifications/noti
 import notificationRecipients from "../../../../src/resources/notifications/notification-recipients.ts";
 import subscriptions from "../../../../src/resources/people/subscriptions.ts";
 import userDevices from "../../../../src/resources/people/user-devices.ts";
+import { NO_CONTACT_PROOFS } from "../../../support/no-contact-proofs.ts";
 import { type BroadcastFixture, openBroadcasts } from "../notification-fixture.ts";
 
 const HOUR_MS = 3_600_000;
@@ -32,7 +33,12 @@ beforeAll(async () => {
     send: (input: Record<string, unknown>) => at.send(input),
   } as never;
   const needs = { store, clock, notificationService, by };
-  const campaigns = createCampaigns({ ...needs, log: silentLog, baseUrl: () => "https://bells.example.org" });
+  const campaigns = createCampaigns({
+    ...needs,
+    log: silentLog,
+    contactProofs: NO_CONTACT_PROOFS,
+    baseUrl: () => "https://bells.example.org",
+  });
   take = createTextMessageHandler({ ...needs, campaigns });
   ann = await at.user("Ann");
   await withNumber(ann, "+49 170 1234567");

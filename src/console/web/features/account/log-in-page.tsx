@@ -1,4 +1,4 @@
-import { Button, PasswordInput, TextInput } from "@mantine/core";
+import { Anchor, Button, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { CallerError } from "../../../../lib/errors.ts";
@@ -7,6 +7,7 @@ import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { usePasswordLength } from "../../ui/use-password-length.ts";
 import { LogInHeader, SupportContact } from "../branding/branding.tsx";
+import { ForgottenPassword } from "./forgotten-password.tsx";
 import { LogInError } from "./log-in-error.tsx";
 import { PasskeyButton } from "./passkey-button.tsx";
 import { SecondFactorStep } from "./second-factor-step.tsx";
@@ -38,6 +39,7 @@ export function LogInForm({ head, login = "", keepsPage = false }: LogInFormProp
   const [newPassword, setNewPassword] = useState("");
   const [mustRenew, setMustRenew] = useState(false);
   const [factors, setFactors] = useState<readonly string[] | null>(null);
+  const [hasForgotten, setForgotten] = useState(false);
   const ways = useQuery<SetupState>({ queryKey: ["setup"], enabled: false }).data;
   const { min } = usePasswordLength();
   const doors = ways?.doors ?? [];
@@ -50,6 +52,7 @@ export function LogInForm({ head, login = "", keepsPage = false }: LogInFormProp
     },
   });
   if (factors) return <SecondFactorStep kinds={factors} onRestart={() => setFactors(null)} />;
+  if (hasForgotten) return <ForgottenPassword email={isEmail ? email : ""} onBack={() => setForgotten(false)} />;
   return (
     <form
       className="card"
@@ -105,6 +108,11 @@ export function LogInForm({ head, login = "", keepsPage = false }: LogInFormProp
       <Button type="submit" loading={logIn.isPending}>
         {t("log-in")}
       </Button>
+      {ways?.mailsPasswordLinks && (
+        <Anchor component="button" type="button" onClick={() => setForgotten(true)}>
+          {t("log-in.forgotten")}
+        </Anchor>
+      )}
       <PasskeyButton
         options={() => client.passkeyOptions("nothing")}
         submit={client.logInWithPasskey}

@@ -14,6 +14,7 @@ import { ListTable } from "../../ui/list/list-table.tsx";
 import { SearchField } from "../../ui/list/search-field.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { OutcomeChip } from "../../ui/outcome-chip.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import { deliveryCsv } from "./delivery-csv.ts";
 
 /** Deliveries, one line per device. */
@@ -64,11 +65,19 @@ export function DeliveryList({ row }: { row: NotificationRow }) {
 }
 
 /** Why it has its level, and what a microphone in the room recorded. */
-function Reason({ row: { level, reason, reasonSentence, matchDelayMs, matchLevelDb } }: { row: DeliveryRow }) {
+function Reason({ row }: { row: DeliveryRow }) {
+  const { level, reason, reasonSentence, matchDelayMs, matchLevelDb, attempt, nextAttemptAt } = row;
   const { t, say } = useTranslation();
   const isMeasured = level === "heard" && matchDelayMs !== null && matchLevelDb !== null;
   const match = isMeasured && t("notification.match", { delay: Math.round(matchDelayMs), level: matchLevelDb });
-  return <>{[reason && say(reason, reasonSentence), match].filter(Boolean).join(" ")}</>;
+  const said = [reason && say(reason, reasonSentence), match].filter(Boolean).join(" ");
+  if (!nextAttemptAt) return <>{said}</>;
+  return (
+    <>
+      {said} <span className="soft">{t("notification.next-attempt", { number: attempt + 1 })} </span>
+      <Timestamp at={nextAttemptAt} />
+    </>
+  );
 }
 
 /** The query for the deliveries of one outcome. */

@@ -33,7 +33,7 @@ const OPS = [
     "refused",
     "read",
   ],
-  ...["trust-change", "audit-sealed", "history-removed"],
+  ...["password-reset-requested", "password-reset", "trust-change", "audit-sealed", "history-removed"],
 ];
 const TONES: Readonly<Record<string, string>> = {
   "log-in-refused": "warn",
