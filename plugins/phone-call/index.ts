@@ -41,9 +41,9 @@ export default definePlugin({
       status: ctx.status,
       onAvailable: () => lines.startNext(),
     });
+    const ports = createMediaPortPool({ first: ctx.config.firstMediaPort, last: ctx.config.lastMediaPort });
     const calls = createCallManager(ctx, {
-      ...{ clock, voice, confirm, outcome, userAgent, trunk },
-      ports: createMediaPortPool({ first: ctx.config.firstMediaPort, last: ctx.config.lastMediaPort }),
+      ...{ clock, voice, confirm, outcome, userAgent, trunk, ports },
       language: ctx.config.language,
       callerName: ctx.config.callerName,
       callerNumber: ctx.config.callerNumber,
@@ -69,6 +69,7 @@ export default definePlugin({
       trunk.networkChanged();
     });
     const end = async (): Promise<void> => {
+      ports.close();
       await Promise.all([calls.cancelAll(), trunk.stop()]);
       await userAgent.close();
     };

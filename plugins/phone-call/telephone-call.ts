@@ -9,6 +9,7 @@ import {
   type Timer,
   type VoiceTarget,
 } from "#plugin-api";
+import { createDtmfDetector, dtmfKeyOfInfo, parseMediaPacket } from "../sip/media/dtmf.ts";
 import type { MediaPort, MediaPortPool } from "../sip/media/media-port.ts";
 import {
   findProofOfReception,
@@ -24,7 +25,6 @@ import type { SipUserAgent } from "../sip/user-agent/user-agent.ts";
 import { createAnsweringMachineDetector } from "./answering-machine-detection.ts";
 import { createCallScript, type SpokenLanguage } from "./call-script.ts";
 import { type CallConversation, createCallConversation } from "./conversation.ts";
-import { createDtmfDetector, dtmfKeyOfInfo, parseMediaPacket } from "./dtmf.ts";
 import { decodeG711 } from "./g711-decoder.ts";
 import { sentence } from "./sentences.ts";
 import type { SipTrunk } from "./sip-trunk.ts";
@@ -33,7 +33,7 @@ import { explainTelephoneFailure, type TelephoneFailure } from "./telephone-fail
 export interface TelephoneCallDeps extends Pick<PluginContext, "voice" | "confirm" | "outcome"> {
   clock: Clock;
   userAgent: Pick<SipUserAgent, "call" | "addressTo">;
-  ports: MediaPortPool;
+  ports: Pick<MediaPortPool, "allocate">;
   trunk: SipTrunk;
   language: SpokenLanguage;
   callerName: string;

@@ -5,6 +5,8 @@ import config from "./config.ts";
 import { createMediaPortPool } from "./media/media-port.ts";
 import { createPagingCalls } from "./paging/paging-calls.ts";
 import { probeSipDevice } from "./paging/probe.ts";
+import { parseTrustedAddresses } from "./phone-line/caller-admission.ts";
+import { createIncomingCalls } from "./phone-line/incoming-calls.ts";
 import { createSipRegistrar, type SipRegistrar } from "./registrar.ts";
 import { parseSipAccounts, type SipAccount } from "./sip-accounts.ts";
 import type { SipCredentials } from "./user-agent/digest.ts";
@@ -22,6 +24,8 @@ export default definePlugin({
   async activate(ctx) {
     const { clock, log, outcome, stream } = ctx;
     const { accounts, errors } = parseSipAccounts(ctx.config.accounts);
+    const { trusted, errors: addressErrors } = parseTrustedAddresses(ctx.config.trustedAddresses);
+    errors.push(...addressErrors);
     const registrar = createDeviceRegistrar(ctx, accounts);
     const userAgent = await openSipUserAgent({
       clock,
@@ -31,9 +35,18 @@ export default definePlugin({
       address: ctx.config.address,
       isTargetAllowed: ctx.isTargetAllowed,
       onRegister: registrar.handleRegister,
+      onCall: (call) => incomingCalls.handle(call),
       onError: (error) => log.error({ event: "sip.socket_failed", err: error.message }, "SIP socket error"),
     });
     const ports = createMediaPortPool({ first: ctx.config.firstMediaPort, last: ctx.config.lastMediaPort });
+    const incomingCalls = createIncomingCalls({
+      ...{ clock, log, userAgent, ports, registrar, trusted },
+      phone: ctx.phone,
+      hasAccounts: accounts.size > 0,
+      srtp: ctx.config.srtp,
+      maxCalls: ctx.config.incomingCalls,
+      silenceMs: ctx.config.silenceSeconds * 1_000,
+    });
     const directory = { registrar, accounts, credentials: credentialsFrom(ctx.config.user, ctx.config.password) };
     const rateLimiter = createCallRateLimiter(clock, ctx.config.callsPerSecond);
     const pages = createPagingCalls({
@@ -48,7 +61,15 @@ export default definePlugin({
       outcome,
       stream,
     });
-    ctx.signal.addEventListener("abort", () => void pages.close().finally(() => userAgent.close()), { once: true });
+    ctx.signal.addEventListener(
+      "abort",
+      () => {
+        void Promise.all([pages.close(), incomingCalls.close()]).finally(() => userAgent.close());
+        // Not only after the devices have answered the hang-ups: some never do.
+        ports.close();
+      },
+      { once: true },
+    );
     ctx.signal.addEventListener("abort", registrar.stop, { once: true });
     ctx.deliver((batch) => pages.start(batch));
     ctx.stop((request) => pages.stop(request));
@@ -56,6 +77,7 @@ export default definePlugin({
     ctx.onEvent("network.changed", ({ addresses }) => {
       userAgent.networkChanged(addresses);
       pages.networkChanged(addresses);
+      incomingCalls.networkChanged(addresses);
     });
     ctx.every(SWEEP_MS, () => pages.sweep());
     log.debug({ event: "sip.listening", ports: userAgent.ports }, "SIP listening");

@@ -23,6 +23,8 @@ import type { IncomingSipMessage } from "./user-agent/transports.ts";
 /** Registrar: keeps bindings until they expire. @source RFC 3261 §10 */
 export interface SipRegistrar {
   handleRegister(arrival: IncomingSipMessage & { message: SipRequest }, respond: Respond): void;
+  /** The account whose password the sender of a request has proven; null after a challenge or a refusal. */
+  authenticate(arrival: IncomingSipMessage & { message: SipRequest }, respond: Respond): SipAccount | null;
   /** Bindings of an account, the one to call first; empty if not registered. */
   bindingsOf(user: string): readonly SipBinding[];
   /** Why the last registration of an account was refused; null if none was since the last one that succeeded. */
@@ -168,34 +170,43 @@ export function createSipRegistrar(deps: SipRegistrarDeps): SipRegistrar {
     return refused;
   };
 
+  const authenticate = ({ message, from: { host } }: Register, respond: Respond): SipAccount | null => {
+    const to = parseNameAddress(firstHeader(message, "To") ?? "")?.uri;
+    const given = rawHeaders(message, "Authorization");
+    const aliases = to ? [`sip:${to.host}`] : [];
+    const auth = verifier.verify(given, { method: message.method, uri: message.uri, aliases, host });
+    if (!auth.ask) {
+      const proven = accounts.get(auth.user) ?? null;
+      if (!proven) respond(403, "Forbidden");
+      return proven;
+    }
+    const { problem } = auth;
+    if (problem) {
+      const { account, reason } = report(problem.user, host, problem.reason);
+      const tried = account?.user ?? problem.user;
+      if (problem.isGuess) failures.add(host, tried);
+      if (reason === TOO_MANY_FAILURES) {
+        const wait = Math.max(1, failures.waitSeconds(host, tried));
+        respond(403, "Too Many Failures", [["Retry-After", String(wait)]]);
+        return null;
+      }
+    }
+    const headers = auth.ask.map((challenge) => ["WWW-Authenticate", challenge] as const);
+    respond(401, "Unauthorized", headers);
+    return null;
+  };
+
   return {
     bindingsOf: (user) => bindings.get(user) ?? [],
     problemOf: (user) => problems.get(user) ?? null,
+    authenticate,
     handleRegister(arrival, respond) {
       const { message, from } = arrival;
-      const { host } = from;
-      const to = parseNameAddress(firstHeader(message, "To") ?? "")?.uri;
-      const name = unescapeUser(to?.user ?? null) ?? "";
-      const given = rawHeaders(message, "Authorization");
-      const aliases = to ? [`sip:${to.host}`] : [];
-      const auth = verifier.verify(given, { method: "REGISTER", uri: message.uri, aliases, host });
-      if (auth.ask) {
-        const { problem } = auth;
-        if (problem) {
-          const { account, reason } = report(problem.user, host, problem.reason);
-          const tried = account?.user ?? problem.user;
-          if (problem.isGuess) failures.add(host, tried);
-          if (reason === TOO_MANY_FAILURES) {
-            const wait = Math.max(1, failures.waitSeconds(host, tried));
-            return respond(403, "Too Many Failures", [["Retry-After", String(wait)]]);
-          }
-        }
-        const headers = auth.ask.map((challenge) => ["WWW-Authenticate", challenge] as const);
-        return respond(401, "Unauthorized", headers);
-      }
-      const account = accounts.get(auth.user);
-      if (!account || name !== account.user) {
-        report(auth.user, host, `registers another name, ${JSON.stringify(name.slice(0, 60))}`);
+      const account = authenticate(arrival, respond);
+      if (!account) return;
+      const name = unescapeUser(parseNameAddress(firstHeader(message, "To") ?? "")?.uri.user ?? null) ?? "";
+      if (name !== account.user) {
+        report(account.user, from.host, `registers another name, ${JSON.stringify(name.slice(0, 60))}`);
         return respond(403, "Forbidden");
       }
       updateBindings(account, arrival, respond).catch(() => respond(500, "Server Internal Error"));

@@ -36,6 +36,8 @@ const LONG_INTERVAL_MS = 30_000;
 const TOKEN_EXPIRY_WARNING_MS = 14 * 24 * 3_600_000;
 /** Refused log-ins and credentials of this time are counted. @source docs/decisions/0485-audit-entries.md */
 const ATTACK_WINDOW_MS = 15 * 60_000;
+/** Wrong PINs of one telephone number within this time that are an alarm. */
+const MIN_PIN_GUESSES = 10;
 /** How long a change of trust is an alarm. @source docs/decisions/0401-permission-rules.md, Trust */
 const TRUST_CHANGE_SHOWN_MS = 24 * 3_600_000;
 /** Hysteresis, as a fraction of the threshold. @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
@@ -214,9 +216,26 @@ function detectLoginAttack(now: number, { reader, endpointId }: DetectorDeps): A
     now - ATTACK_WINDOW_MS,
   );
   const threshold = thresholdOf("login_attack", reader)(endpoint, counted?.attempts ?? 0);
-  if (threshold === null) return [];
+  const pins = detectPinGuesses(now, reader).map((finding) => ({ ...finding, endpointId: endpoint }));
+  if (threshold === null) return pins;
   const reason = sentence("alarm.login-attack", { threshold });
-  return [{ alarm: "login_attack", endpointId: endpoint, code: "log-ins", reason, certain: true }];
+  return [{ alarm: "login_attack", endpointId: endpoint, code: "log-ins", reason, certain: true }, ...pins];
+}
+
+/** Telephone numbers whose PIN is being guessed: of ten thousand PINs far fewer tries are many than of passwords. */
+function detectPinGuesses(now: number, reader: StoreReader): Omit<AlarmFinding, "endpointId">[] {
+  const guessed = reader.all<{ id: string; name: string }>(
+    `SELECT d.id, d.name FROM audit_entries a JOIN dialcast_dialing_configurations d ON d.id = a.row_id
+     WHERE a.${REFUSED_LOGINS_SQL} AND a.created_at > ? GROUP BY d.pk HAVING COUNT(*) >= ${MIN_PIN_GUESSES}
+     ORDER BY d.pk LIMIT ${MAX_FINDINGS}`,
+    now - ATTACK_WINDOW_MS,
+  );
+  return guessed.map(({ id, name }) => ({
+    alarm: "login_attack",
+    code: `pin ${id}`,
+    reason: sentence("alarm.pin-guesses", { name, threshold: MIN_PIN_GUESSES }),
+    certain: true,
+  }));
 }
 
 /** Permanent tokens that expire soon. */

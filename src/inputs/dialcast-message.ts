@@ -9,7 +9,7 @@ import { substituteGroups } from "./number-patterns.ts";
 
 /** A dialing configuration whose pattern matched, with the matched groups. */
 export interface DialcastMatch {
-  row: RowOf<typeof dialcastDialingConfigurations>;
+  row: RowOf<typeof dialcastDialingConfigurations> & { pk: number };
   groups: readonly string[];
 }
 

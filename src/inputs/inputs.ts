@@ -1,4 +1,5 @@
 import type { Timer } from "../lib/clock.ts";
+import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import { parseTriggerInput } from "../plugin-api/trigger-input.ts";
@@ -27,6 +28,8 @@ export interface InputDeps extends RuleActionDeps {
 export interface Inputs {
   /** Stores an input of a plugin; resolves once stored. Idempotent within a day. Throws CallerError. */
   enqueue(plugin: string, input: unknown): Promise<void>;
+  /** As `enqueue`; resolves with the outcome once the input is processed. */
+  process(plugin: string, input: unknown): Promise<InputResult>;
   /** Resumes pending inputs, then processes new ones. */
   start(): void;
   stop(): Promise<void>;
@@ -47,6 +50,8 @@ const MAX_REASON_LENGTH = 1_000;
 export function createInputs(deps: InputDeps): Inputs {
   const { store, clock, log, by } = deps;
   const patterns = createNumberPatterns();
+  /** Callers of `process`, by the id of their input. */
+  const waiting = new Map<string, (result: InputResult) => void>();
   let isStarted = false;
   let hasWork = false;
   let running: Promise<void> | null = null;
@@ -116,8 +121,9 @@ export function createInputs(deps: InputDeps): Inputs {
     return handled;
   }
 
-  const finish = (input: InputRow, { outcome, reason, notificationId }: InputResult): Promise<void> =>
-    store.write(
+  const finish = async (input: InputRow, result: InputResult): Promise<void> => {
+    const { outcome, reason, notificationId } = result;
+    await store.write(
       (tx) =>
         void tx.update(inputs, input.id, {}, by, {
           outcome,
@@ -127,6 +133,9 @@ export function createInputs(deps: InputDeps): Inputs {
           pin: null,
         }),
     );
+    waiting.get(input.id)?.(result);
+    waiting.delete(input.id);
+  };
 
   const purge = (): void => {
     const before = clock.now() - RETENTION_MS;
@@ -137,21 +146,36 @@ export function createInputs(deps: InputDeps): Inputs {
     ]).catch((error: unknown) => log.error({ event: "input.purge_failed", err: error }, "failed to purge old inputs"));
   };
 
+  /** Stores an input; false if it is a repetition. */
+  const storeInput = (plugin: string, given: unknown, id: string): Promise<boolean> => {
+    const { source, dedupeKey, values, drill = false, call } = parseTriggerInput(given);
+    return store.write((tx) => {
+      const same = "SELECT 1 FROM inputs WHERE dedupe_key = ? AND plugin = ? AND created_at > ?";
+      if (tx.one(same, dedupeKey, plugin, clock.now() - DAY_MS)) return false;
+      const { pin, ...publicCall } = call ?? {};
+      tx.create(inputs, {}, by, {
+        ...{ id, plugin, source, dedupeKey, drill, details: values },
+        pin: pin === undefined ? null : store.secrets.seal(pin),
+        ...(call ? { call: publicCall, callKey: callKeyOf(plugin, source, call.callId) } : {}),
+      });
+      return true;
+    }, "emergency");
+  };
+
   return {
     async enqueue(plugin, given) {
-      const { source, dedupeKey, values, drill = false, call } = parseTriggerInput(given);
-      const stored = await store.write((tx) => {
-        const same = "SELECT 1 FROM inputs WHERE dedupe_key = ? AND plugin = ? AND created_at > ?";
-        if (tx.one(same, dedupeKey, plugin, clock.now() - DAY_MS)) return false;
-        const { pin, ...publicCall } = call ?? {};
-        tx.create(inputs, {}, by, {
-          ...{ plugin, source, dedupeKey, drill, details: values },
-          pin: pin === undefined ? null : store.secrets.seal(pin),
-          ...(call ? { call: publicCall, callKey: callKeyOf(plugin, source, call.callId) } : {}),
-        });
-        return true;
-      }, "emergency");
-      if (stored) wake();
+      if (await storeInput(plugin, given, newId())) wake();
+    },
+    async process(plugin, given) {
+      const id = newId();
+      const processed = new Promise<InputResult>((resolve) => void waiting.set(id, resolve));
+      try {
+        if (await storeInput(plugin, given, id)) wake();
+        else return { outcome: "nothing" };
+        return await processed;
+      } finally {
+        waiting.delete(id);
+      }
     },
     start() {
       isStarted = true;
@@ -164,6 +188,7 @@ export function createInputs(deps: InputDeps): Inputs {
       purgeTimer?.cancel();
       retryTimer?.cancel();
       await running;
+      for (const resolve of waiting.values()) resolve({ outcome: "late", reason: "The appliance is stopping." });
     },
   };
 }

@@ -134,12 +134,22 @@ function nightBellActions({ calledNumber }: CallReport, { store, endpointId }: R
   });
 }
 
-async function dialcastActions(input: InputRow, call: CallReport, deps: RuleMatchingDeps): Promise<RuleAction[]> {
+/** The dialing configurations of this appliance whose pattern matches a dialled number, in order of creation. */
+export async function findDialledConfigurations(
+  calledNumber: string,
+  deps: RuleMatchingDeps,
+): Promise<DialcastMatch[]> {
   const table = "dialcast_dialing_configurations r";
-  const found = await matchPatterns(table, "dialing_pattern_regex", WHERE_ASSIGNED_BY_LIST, call, deps);
+  const found = await matchPatterns(table, "dialing_pattern_regex", WHERE_ASSIGNED_BY_LIST, { calledNumber }, deps);
+  return loadRules(dialcastDialingConfigurations, found, deps).map((row) => ({ row, groups: found.get(row.pk) ?? [] }));
+}
+
+async function dialcastActions(input: InputRow, call: CallReport, deps: RuleMatchingDeps): Promise<RuleAction[]> {
   const actions: RuleAction[] = [];
-  for (const row of loadRules(dialcastDialingConfigurations, found, deps)) {
-    const given: DialcastMatch = { row, groups: found.get(row.pk) ?? [] };
+  for (const given of await findDialledConfigurations(call.calledNumber, deps)) {
+    const { row } = given;
+    // The others need the caller: a conversation by telephone.
+    if ((row.callAction ?? "SEND") !== "SEND") continue;
     const isLocked = row.pin !== null && !(await isPinOf(row.pin, input.pin, deps.store.secrets));
     actions.push({
       ...baseAction(row, dialcastDialingConfigurations.name),
@@ -161,7 +171,7 @@ async function matchPatterns(
   table: string,
   column: string,
   served: string,
-  { calledNumber }: CallReport,
+  { calledNumber }: Pick<CallReport, "calledNumber">,
   { store, clock, patterns, endpointId }: RuleMatchingDeps,
 ): Promise<Map<number, string[]>> {
   const sql = `SELECT r.pk, r.${column} AS pattern FROM ${table} WHERE ${served} ORDER BY r.pk`;

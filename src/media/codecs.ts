@@ -1,6 +1,6 @@
-import { encodeALaw } from "./a-law.ts";
-import { createG722Encoder, G722_SILENCE } from "./g722.ts";
-import { encodeMuLaw } from "./mu-law.ts";
+import { decodeALaw, encodeALaw } from "./a-law.ts";
+import { createG722Encoder, createG722VoiceDecoder, G722_SILENCE } from "./g722.ts";
+import { decodeMuLaw, encodeMuLaw } from "./mu-law.ts";
 import { PAYLOAD_TYPE_PCMU } from "./rtp.ts";
 import { SAMPLE_RATE_HZ, WIDEBAND_RATE_HZ } from "./samples.ts";
 
@@ -18,6 +18,8 @@ export interface CodecDefinition {
   silenceByte: number;
   /** Creates an encoder for one stream: consecutive pieces of 16-bit samples. */
   createEncoder(): (pcm: Int16Array) => Uint8Array;
+  /** Creates a decoder for one stream of a voice: 16-bit samples of 8 kHz, one for each byte. */
+  createVoiceDecoder(): (codes: Uint8Array) => Int16Array;
 }
 
 /** The supported codecs. */
@@ -27,8 +29,15 @@ export const CODECS: Readonly<Record<Codec, CodecDefinition>> = {
     rateHz: SAMPLE_RATE_HZ,
     silenceByte: 0xff,
     createEncoder: () => (pcm) => encodeMuLaw(pcm),
+    createVoiceDecoder: () => decodeMuLaw,
   },
-  PCMA: { payloadType: 8, rateHz: SAMPLE_RATE_HZ, silenceByte: 0xd5, createEncoder: () => (pcm) => encodeALaw(pcm) },
+  PCMA: {
+    payloadType: 8,
+    rateHz: SAMPLE_RATE_HZ,
+    silenceByte: 0xd5,
+    createEncoder: () => (pcm) => encodeALaw(pcm),
+    createVoiceDecoder: () => decodeALaw,
+  },
   G722: {
     payloadType: 9,
     rateHz: WIDEBAND_RATE_HZ,
@@ -37,6 +46,7 @@ export const CODECS: Readonly<Record<Codec, CodecDefinition>> = {
       const encoder = createG722Encoder();
       return (pcm) => encoder.encode(pcm);
     },
+    createVoiceDecoder: createG722VoiceDecoder,
   },
 };
 

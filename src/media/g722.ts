@@ -16,6 +16,13 @@ const LOW_OUTPUT = Int32Array.of(
   ...[0, -20456, -12896, -8968, -6288, -4240, -2584, -1200],
   ...[20456, 12896, 8968, 6288, 4240, 2584, 1200, 0],
 );
+/** Output values of all six bits of a lower-band code. @source ITU-T G.722 table 15, QM6 */
+const LOW_FINE_OUTPUT = Int32Array.of(
+  ...[-136, -136, -136, -136, -24808, -21904, -19008, -16704, -14984, -13512, -12280, -11192, -10232, -9360, -8576],
+  ...[-7856, -7192, -6576, -6000, -5456, -4944, -4464, -4008, -3576, -3168, -2776, -2400, -2032, -1688, -1360, -1040],
+  ...[-728, 24808, 21904, 19008, 16704, 14984, 13512, 12280, 11192, 10232, 9360, 8576, 7856, 7192, 6576, 6000, 5456],
+  ...[4944, 4464, 4008, 3576, 3168, 2776, 2400, 2032, 1688, 1360, 1040, 728, 432, 136, -432, -136],
+);
 /** Change of the scale's logarithm per code. @source ITU-T G.722 tables 16 and 17, WL by RL42 */
 const LOW_STEP = Int32Array.of(-60, 3042, 1198, 538, 334, 172, 58, -30, 3042, 1198, 538, 334, 172, 58, -30, -60);
 /** The same for the two bits of the higher band. @source ITU-T G.722 tables 18 and 19, QM2 and WH by RH2 */
@@ -147,6 +154,26 @@ export function createG722Encoder(): G722Encoder {
     },
   };
 }
+
+/**
+ * Creates a decoder of the lower band of a stream, which is the voice up to 4 kHz: 16-bit samples of 8 kHz, one for each
+ * byte, whatever the mode of the encoder. The upper band is left out. @source ITU-T G.722 §4
+ */
+export function createG722VoiceDecoder(): (codes: Uint8Array) => Int16Array {
+  const low = new Band(LOW, 32);
+  return (codes) =>
+    Int16Array.from(codes, (code) => {
+      const lowCode = code & 63;
+      const fine = (low.scale * (LOW_FINE_OUTPUT[lowCode] as number)) >> 15;
+      const sample = Math.max(-MAX_LOW_SAMPLE, Math.min(MAX_LOW_SAMPLE - 1, low.predicted + fine));
+      low.adapt(lowCode >> 2);
+      // The filters of the encoder halve the amplitude.
+      return 2 * sample;
+    });
+}
+
+/** Limit of the lower band. @source ITU-T G.722 block LIMIT */
+const MAX_LOW_SAMPLE = 16_384;
 
 function encodePair(input: Int32Array, at: number, low: Band, high: Band): number {
   let older = 0;

@@ -22,6 +22,8 @@ export interface SendOptions {
   sameRecipientsAs?: readonly string[];
   /** A live page, see `speak`. */
   isLive?: boolean;
+  /** The rule that sends a live page, as `initiationSourceId` and `initiationSourceDescription`. */
+  rule?: { id: string; description: string };
   /** Sent by a machine through the API, such as a panic button on a wall: no approval required. */
   byMachine?: boolean;
   /** Id of its incident, whether or not the sender can see it. */
@@ -144,7 +146,7 @@ export interface NotificationService {
   speak(
     input: Record<string, unknown>,
     by: ActorContext,
-    options: Pick<SendOptions, "source">,
+    options: Pick<SendOptions, "source" | "overrules" | "rule">,
     onStateChange: (state: LivePageState) => void,
   ): Promise<LivePageHandle>;
   /**

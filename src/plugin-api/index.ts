@@ -4,6 +4,7 @@ import type { Field, ValueOf } from "../schema/field.ts";
 import type { AccountMessageHandler } from "./account-message.ts";
 import type { AudioTarget, DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "./delivery.ts";
 import type { DeviceFilterHandler } from "./device-filter.ts";
+import type { PhoneLine } from "./phone-line.ts";
 import type { PluginReport, PluginReportHandler } from "./plugin-report.ts";
 import type { Rings } from "./ring-plan.ts";
 import type { TextMessage, TextReply } from "./text-message.ts";
@@ -65,6 +66,7 @@ export { signJsonWebToken } from "./json-web-token.ts";
 export { dedupeKeyOf, type MachineInputOptions, parsePayload, toTriggerInput } from "./machine-input.ts";
 export { parseNamedSecrets } from "./named-secrets.ts";
 export { createOutbox, failForMissingConfig, type Outbox, type SendResult } from "./outbox.ts";
+export type { DialledCall, DialResult, PhoneLine } from "./phone-line.ts";
 export type {
   PluginReport,
   PluginReportCell,
@@ -179,6 +181,8 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
     close(target: Pick<AudioTarget, "group" | "port">, notificationId: string): Promise<void>;
   };
   voice: CallVoice;
+  /** Calls to the appliance; requires `phone` in the manifest. */
+  phone: PhoneLine;
   rings: Rings;
   /** Records a recipient's response; resolves with the reply text for the recipient, null for none. */
   confirm(recipientId: string, option: string): Promise<string | null>;
@@ -311,6 +315,8 @@ export interface PluginManifest {
   watches: string[];
   /** Grants access to upcoming rings (`ctx.rings`). */
   rings?: boolean;
+  /** Grants answering calls to the appliance (`ctx.phone`). */
+  phone?: boolean;
   /** npm packages imported by the plugin. */
   packages: string[];
   /** Built-in plugins whose files this plugin uses. */

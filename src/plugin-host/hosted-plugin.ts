@@ -1,6 +1,7 @@
 import { ConflictError } from "../lib/errors.ts";
 import { isNetworkUnreachable } from "../lib/network-route.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
+import { isCodec } from "../media/codecs.ts";
 import { compileProfileSchema, type ProfileSchema } from "../notifications/compose/profile-settings.ts";
 import type { FilterOutcome } from "../notifications/engine/delivery-providers.ts";
 import type {
@@ -37,6 +38,8 @@ import { createRouteRequests } from "./route-requests.ts";
 import { handlePluginCall, type PluginCallDeps } from "./rpc-handlers.ts";
 import { sanitizeOutcomes } from "./sanitize-outcomes.ts";
 
+/** Longest piece of a voice: 200 ms. */
+const MAX_VOICE_BYTES = 1_600;
 /** Default JavaScript heap limit of a plugin in MiB, see PluginManifest.memoryMb. */
 const DEFAULT_MEMORY_MB = 128;
 /** Reasons that are no failures. */
@@ -76,7 +79,7 @@ export interface PluginStatus {
 
 export interface HostedPluginDeps {
   host: PluginHostDeps;
-  answers: Omit<PluginCallDeps, "grants" | "grantsRings">;
+  answers: Omit<PluginCallDeps, "grants" | "grantsRings" | "grantsPhone">;
 }
 
 /** One installed plugin: its configuration, its run and its deliveries. */
@@ -280,6 +283,11 @@ export class HostedPlugin {
     return this.#reports.read(key, request);
   }
 
+  /** Ends a call to the appliance that the plugin carries. */
+  hangUp(callId: string): void {
+    this.#supervisor.send({ kind: "phone-hang-up", callId });
+  }
+
   /** Forwards a row change if the plugin watches the resource. */
   notifyChange(path: string, id: string, op: "create" | "update" | "delete"): void {
     if (this.#watches.has(path)) this.#supervisor.send({ kind: "change", path, id, op });
@@ -429,6 +437,11 @@ export class HostedPlugin {
       case "reported":
         this.#reports.finish(message.id, message.problem, this.#redact);
         break;
+      case "phone-voice":
+      case "phone-key":
+      case "phone-end":
+        this.#receiveFromCall(message);
+        break;
       case "log":
         this.#log[message.level](this.#redact(message.values), this.#redact(message.message));
         break;
@@ -444,6 +457,18 @@ export class HostedPlugin {
       case "follow":
         this.#subscribedEvents.add(message.name);
     }
+  }
+
+  /** Messages of calls come fifty times a second, so they have no response. */
+  #receiveFromCall(message: Extract<FromPlugin, { kind: `phone-${string}` }>): void {
+    const { name, phone: isGranted } = this.manifest;
+    const phone = isGranted ? this.#deps.host.phone?.() : undefined;
+    if (!phone || typeof message.callId !== "string") return;
+    if (message.kind === "phone-end") phone.end(name, message.callId);
+    else if (message.kind === "phone-key") {
+      if (/^[\d*#]$/.test(message.key)) phone.press(name, message.callId, message.key);
+    } else if (isCodec(message.codec) && message.payload instanceof Uint8Array)
+      phone.hear(name, message.callId, message.codec, message.payload.subarray(0, MAX_VOICE_BYTES));
   }
 
   #offerReport(report: PluginReport): void {
@@ -479,6 +504,7 @@ export class HostedPlugin {
         ...this.#deps.answers,
         grants: this.manifest.watches,
         grantsRings: this.manifest.rings === true,
+        grantsPhone: this.manifest.phone === true,
       });
       reply({ kind: "reply", id, value });
     } catch (error) {

@@ -13,7 +13,7 @@ type Check = (value: unknown) => string | null;
 export const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const EXTENSION_TYPES = ["device", "device-filter", "endpoint-proxy", "collaboration", "report"];
 const MAX_PATTERN_LENGTH = 200;
-const OPTIONAL_MEMBERS = ["deviceType", "calls", "rings", "builtOn", "memoryMb", "failureCode"];
+const OPTIONAL_MEMBERS = ["deviceType", "calls", "rings", "phone", "builtOn", "memoryMb", "failureCode"];
 
 const MEMBER_CHECKS: Readonly<Record<keyof PluginManifest, Check>> = {
   name: matching(PLUGIN_NAME, "a word of lower-case letters, digits and hyphens"),
@@ -28,6 +28,7 @@ const MEMBER_CHECKS: Readonly<Record<keyof PluginManifest, Check>> = {
   listens: listOf(matching(PLUGIN_NAME, "a word of lower-case letters, digits and hyphens")),
   watches: listOf(matching(PLUGIN_NAME, "the name of a resource, such as devices")),
   rings: (value) => (typeof value === "boolean" ? null : "must be true or false"),
+  phone: (value) => (typeof value === "boolean" ? null : "must be true or false"),
   packages: listOf(matching(/^(@[a-z0-9._-]+\/)?[a-z0-9._-]+$/, "the name of a package")),
   builtOn: listOf(matching(PLUGIN_NAME, "the name of a plugin")),
   memoryMb: between(16, 2_048),

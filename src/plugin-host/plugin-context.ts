@@ -1,7 +1,14 @@
 import { BugError, UpstreamError } from "../lib/errors.ts";
 import { guardedFetch } from "../lib/guarded-fetch.ts";
 import { createSsrfGuard } from "../lib/ssrf-guard.ts";
-import type { PluginContext, PluginEvents, PluginRequestHandler, RingPlan, TextReply } from "../plugin-api/index.ts";
+import type {
+  DialResult,
+  PluginContext,
+  PluginEvents,
+  PluginRequestHandler,
+  RingPlan,
+  TextReply,
+} from "../plugin-api/index.ts";
 import type { OutcomeBatcher } from "./outcome-batch.ts";
 import type { createPluginLog } from "./plugin-log.ts";
 import { openPluginPort, type PluginPortDeps } from "./plugin-port.ts";
@@ -79,6 +86,16 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
       open: (target) => calls.call("voice.open", target).then(() => {}),
       say: async (target, parts, id) => (await calls.call("voice.say", target, parts, id)) as number,
       close: (target) => calls.call("voice.close", target).then(() => {}),
+    },
+    phone: {
+      dial: async (call) => (await calls.call("phone.dial", call)) as DialResult,
+      connect: (callId, target) => calls.call("phone.connect", callId, target).then(() => {}),
+      hear: (callId, codec, payload) => send({ kind: "phone-voice", callId, codec, payload }),
+      press: (callId, key) => send({ kind: "phone-key", callId, key }),
+      end: (callId) => send({ kind: "phone-end", callId }),
+      onHangUp(handler) {
+        made.hangUp = handler;
+      },
     },
     rings: {
       planned: async (device) => (await calls.call("rings.planned", device)) as RingPlan | null,

@@ -3,11 +3,29 @@ import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
 import type { DeliveryOutcome } from "../notifications/engine/delivery-providers.ts";
 import type { VoiceCalls } from "../notifications/engine/voice-calls.ts";
-import type { AudioTarget, OfflineRing, RingPlan, TextMessage, TextReply } from "../plugin-api/index.ts";
+import type {
+  AudioCodec,
+  AudioTarget,
+  DialResult,
+  OfflineRing,
+  RingPlan,
+  TextMessage,
+  TextReply,
+  VoiceTarget,
+} from "../plugin-api/index.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ActorContext, Store } from "../store/store.ts";
 import type { InstalledPlugin } from "./installed-plugins.ts";
 import type { LaunchPlugin } from "./plugin-instance.ts";
+
+/** Calls that plugins carry, see `PhoneLine`. */
+export interface PhoneCallHandler {
+  dial(plugin: string, call: unknown): Promise<DialResult>;
+  connect(plugin: string, callId: string, target: VoiceTarget | null): Promise<void>;
+  hear(plugin: string, callId: string, codec: AudioCodec, payload: Uint8Array): void;
+  press(plugin: string, callId: string, key: string): void;
+  end(plugin: string, callId: string): void;
+}
 
 export interface PluginHostDeps {
   store: Store;
@@ -30,7 +48,7 @@ export interface PluginHostDeps {
   /** Resolves when the first packet to the target has left. */
   openStream(provider: string, target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
   closeStream(target: Pick<AudioTarget, "group" | "port">, notificationId: string): void;
-  voice: VoiceCalls;
+  voice: Omit<VoiceCalls, "play">;
   /** Upcoming rings by provider; absent if not available. */
   rings?: {
     planned(provider: string, deviceIdentifier: string): Promise<RingPlan | null>;
@@ -38,6 +56,8 @@ export interface PluginHostDeps {
     playedAlone(provider: string, deviceIdentifier: string, rings: readonly OfflineRing[]): Promise<void>;
     behind(provider: string, deviceIdentifiers: readonly string[]): void;
   };
+  /** Calls to the appliance; absent if not available. Called only while plugins run. */
+  phone?(): PhoneCallHandler;
   confirm(provider: string, recipientId: string, option: string): Promise<string | null>;
   receive(message: TextMessage): Promise<TextReply>;
   /** Validates and stores an external trigger; resolves when it is stored, without waiting for its effects. */

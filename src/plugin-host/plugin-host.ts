@@ -52,6 +52,8 @@ export interface PluginHost extends DeliveryProviders {
   readonly manifests: readonly PluginManifest[];
   /** Provider of a device by the manifests' claims; null if unclaimed. */
   findProvider(type: string, deviceIdentifier: string): string | null;
+  /** Ends a call to the appliance that a plugin carries. */
+  hangUp(plugin: string, callId: string): void;
   /** Runs a silent connectivity test through the device's provider. */
   probe(provider: string, device: DeliveryItem["device"]): Promise<ProbeResult>;
   /** Sends messages that are no notifications through the plugin of a device type, such as `email` or `SMS`. */
@@ -113,7 +115,7 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
   for (const plugin of installed) if (plugin.sentences) sentences.set(plugin.manifest.name, plugin.sentences);
   const findProvider = (type: string, identifier: string): string | null => matchClaim(type, identifier);
   const { isAllowed } = createSsrfGuard({ allowedTargets: deps.settings.network.allowedTargets });
-  const callDeps: Omit<PluginCallDeps, "grants" | "grantsRings"> = {
+  const callDeps: Omit<PluginCallDeps, "grants" | "grantsRings" | "grantsPhone"> = {
     ...deps,
     findProvider,
     isTargetAllowed: isAllowed,
@@ -192,6 +194,7 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
       Object.fromEntries(
         [...plugins].flatMap(([name, { urls }]) => Object.entries(urls).map(([port, url]) => [`${name}/${port}`, url])),
       ),
+    hangUp: (plugin, callId) => plugins.get(plugin)?.hangUp(callId),
     probe: async (provider, device) => (await plugins.get(provider)?.probe(device)) ?? { proof: "untested" },
     accountMessages(deviceType) {
       const find = () =>

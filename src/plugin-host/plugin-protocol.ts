@@ -1,5 +1,6 @@
 import type {
   AccountMessage,
+  AudioCodec,
   DeliveryItem,
   DeviceFilterRequest,
   DeviceFilterResult,
@@ -56,6 +57,8 @@ export type HostMethod =
   | "voice.open"
   | "voice.say"
   | "voice.close"
+  | "phone.dial"
+  | "phone.connect"
   | "confirm"
   | "receive"
   | "trigger"
@@ -87,6 +90,7 @@ export type ToPlugin =
   | { kind: "refusal"; id: number; message: string; noNetwork?: true }
   | { kind: "change"; path: string; id: string; op: "create" | "update" | "delete" }
   | { kind: "event"; name: keyof PluginEvents; payload: PluginEvents[keyof PluginEvents] }
+  | { kind: "phone-hang-up"; callId: string }
   | { kind: "ping" }
   | { kind: "shutdown" };
 
@@ -104,6 +108,9 @@ export type FromPlugin =
   | { kind: "report-offered"; report: PluginReport }
   | { kind: "report-lines"; id: number; lines: readonly (readonly PluginReportCell[])[] }
   | { kind: "reported"; id: number; problem: string | null }
+  | { kind: "phone-voice"; callId: string; codec: AudioCodec; payload: Uint8Array }
+  | { kind: "phone-key"; callId: string; key: string }
+  | { kind: "phone-end"; callId: string }
   | { kind: "log"; level: PluginLogLevel; values: Record<string, unknown>; message: string }
   | { kind: "status"; state: "ok" | "unconfigured" | "degraded" | "down"; reason: string | null }
   | { kind: "listening"; name: string; url: string; port: number }

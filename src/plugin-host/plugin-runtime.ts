@@ -164,6 +164,9 @@ export function createPluginRuntime(
         for (const { name, handler } of registrations.eventHandlers)
           if (name === message.name) void guard(() => handler(message.payload));
         break;
+      case "phone-hang-up":
+        void guard(() => registrations.hangUp?.(message.callId));
+        break;
       case "ping":
         link.send({ kind: "pong" });
         break;

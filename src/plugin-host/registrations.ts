@@ -19,6 +19,7 @@ export interface Registrations {
   stop: ((request: StopRequest) => void) | null;
   probe: ProbeHandler | null;
   filter: DeviceFilterHandler | null;
+  hangUp: ((callId: string) => void) | null;
   accountMessage: AccountMessageHandler | null;
   /** By key. */
   reports: Map<string, PluginReportHandler>;
@@ -31,7 +32,7 @@ export interface Registrations {
 
 export function emptyRegistrations(): Registrations {
   return {
-    ...{ deliver: null, stop: null, probe: null, filter: null, accountMessage: null },
+    ...{ deliver: null, stop: null, probe: null, filter: null, hangUp: null, accountMessage: null },
     ...{ reports: new Map(), routes: new Map() },
     ...{ changeHandlers: [], eventHandlers: [], undo: [] },
   };

@@ -23,7 +23,17 @@ const MAX_OUTDATED_DEVICES = 50_000;
 export interface PluginCallDeps
   extends Pick<
     PluginHostDeps,
-    "store" | "by" | "endpointId" | "openStream" | "closeStream" | "voice" | "rings" | "confirm" | "receive" | "trigger"
+    | "store"
+    | "by"
+    | "endpointId"
+    | "openStream"
+    | "closeStream"
+    | "voice"
+    | "rings"
+    | "phone"
+    | "confirm"
+    | "receive"
+    | "trigger"
   > {
   findProvider(type: string, deviceIdentifier: string): string | null;
   /** Resources that the plugin's manifest grants. */
@@ -32,6 +42,8 @@ export interface PluginCallDeps
   isTargetAllowed(address: string): boolean;
   /** The manifest grants access to upcoming rings. */
   grantsRings: boolean;
+  /** The manifest grants answering calls. */
+  grantsPhone: boolean;
 }
 
 /** Handles a plugin's host call. Arguments are validated, because they come from the plugin. */
@@ -63,6 +75,9 @@ export async function handlePluginCall(
       );
     case "voice.close":
       return deps.voice.close(plugin, checkedAddress(args[0]));
+    case "phone.dial":
+    case "phone.connect":
+      return handlePhoneCall(plugin, method, args, deps);
     case "confirm":
       return deps.confirm(plugin, checkedId(args[0], "confirm: a recipient"), checkedOption(args[1]));
     case "receive":
@@ -85,6 +100,21 @@ export async function handlePluginCall(
     default:
       throw new CallerError("invalid-value", "unknown call");
   }
+}
+
+async function handlePhoneCall(
+  plugin: string,
+  method: "phone.dial" | "phone.connect",
+  [named, target]: readonly unknown[],
+  deps: PluginCallDeps,
+): Promise<unknown> {
+  const { phone, grantsPhone } = deps;
+  if (!grantsPhone) throw new CallerError("invalid-value", `${method}: plugin.json does not grant phone`);
+  if (method === "phone.dial")
+    return (await phone?.().dial(plugin, named)) ?? { answer: false, reason: "unknown-number" };
+  if (typeof named !== "string") throw new CallerError("invalid-value", `${method}: callId must be a string`);
+  await phone?.().connect(plugin, named, target === null ? null : allowedTarget(checkedVoiceTarget(target), deps));
+  return undefined;
 }
 
 async function handleRingCall(

@@ -24,6 +24,7 @@ import { errorResponseOf } from "../http/error-response.ts";
 import type { ClientAddressOf } from "../http/http-server.ts";
 import { createWebSocketUpgrade } from "../http/websocket-upgrade.ts";
 import { createInputs, type Inputs } from "../inputs/inputs.ts";
+import { createPhoneCalls, type PhoneCalls } from "../inputs/phone/phone-calls.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { runAs } from "../lib/current-work.ts";
 import { invalidValue } from "../lib/errors.ts";
@@ -357,6 +358,7 @@ async function startModules(
   onStop("registry", deviceGroups.stop);
   // Set below; no plugin runs before.
   let inputs: Inputs;
+  let phoneCalls: PhoneCalls;
   let publicResponses: PublicResponses;
   const takeText: TextMessageHandler = (message) => publicResponses.textReplies(message);
   const takeInput = (plugin: string, input: unknown): Promise<void> => inputs.enqueue(plugin, input);
@@ -370,6 +372,7 @@ async function startModules(
     registry: deviceGroups,
     endpointId,
     takeInput,
+    phone: () => phoneCalls,
     takeText,
     baseUrl,
     linking: cloudLink,
@@ -388,6 +391,13 @@ async function startModules(
     endpointId,
     by: access.systemContext("inputs"),
   });
+  phoneCalls = createPhoneCalls({
+    ...{ store, clock, events, log, endpointId, notificationService, inputs },
+    voice: notificationService.voiceCalls,
+    hangUp: plugins.hangUp,
+    by: access.systemContext("inputs"),
+  });
+  onStop("phone calls", phoneCalls.stop);
   publicResponses = createPublicResponses({
     ...{ data, clock, log, notificationService, baseUrl, country: settings.site.country },
     channels: { mail: plugins.accountMessages("email"), text: plugins.accountMessages("SMS") },

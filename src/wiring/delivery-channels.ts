@@ -7,7 +7,7 @@ import { createNotificationService } from "../notifications/create-notification-
 import type { NotificationService } from "../notifications/notification-service.ts";
 import type { TextMessageHandler } from "../notifications/responses/text-replies.ts";
 import { builtInPluginFolder, installedPluginFolder } from "../plugin-host/installed-plugins.ts";
-import { createPluginHost, type PluginHost } from "../plugin-host/plugin-host.ts";
+import { createPluginHost, type PluginHost, type PluginHostDeps } from "../plugin-host/plugin-host.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ApplianceData } from "./appliance-data.ts";
 import type { AudioServices } from "./audio-services.ts";
@@ -28,6 +28,8 @@ export interface DeliveryChannelDeps {
   endpointId(): string;
   /** Stores an input reported by a plugin. */
   takeInput(plugin: string, input: unknown): Promise<void>;
+  /** Calls to the appliance. */
+  phone: NonNullable<PluginHostDeps["phone"]>;
   /** Handles a text message received by a plugin. */
   takeText: TextMessageHandler;
   /** Public base URL of the appliance. */
@@ -69,6 +71,7 @@ export function createDeliveryChannels(deps: DeliveryChannelDeps): {
     confirm: (provider, recipientId, option) => notificationService.recordChannelAnswer(provider, recipientId, option),
     receive: (message) => deps.takeText(message),
     trigger: (plugin, input) => deps.takeInput(plugin, input),
+    phone: deps.phone,
   });
   notificationService = createNotificationService({
     ...{ store, clock, events, log, endpointId, providers: deps.linking.withApplianceChannel(plugins) },

@@ -66,7 +66,7 @@ export async function callMany(plan: CallPlan): Promise<CallFigures> {
   let echoed = 0;
 
   const lent = createMediaPortPool({ first: 40_000, last: 40_000 + 4 * plan.calls });
-  const ports: MediaPortPool = {
+  const ports: Pick<MediaPortPool, "allocate"> = {
     async allocate(address) {
       const media = await lent.allocate(address);
       media.onRtp = () => echoed++;

@@ -30,6 +30,10 @@ export interface InlinePlugin {
   readonly outcomes: readonly OutcomeReport[];
   readonly statuses: readonly { state: string; reason: string | null }[];
   readonly calls: readonly HostCall[];
+  /** Everything about calls to the appliance that needs no answer: voice, keys and ends. */
+  readonly fromCalls: readonly Extract<FromPlugin, { kind: `phone-${string}` }>[];
+  /** Ends a call to the appliance, as the host does. */
+  hangUp(callId: string): void;
   deliver(...items: DeliveryItem[]): void;
   stop(reason: StopRequest["reason"], ...deliveryIds: number[]): void;
   /** Tells an event of the core. */
@@ -59,7 +63,7 @@ export interface InlinePlugin {
   close(): Promise<void>;
 }
 
-/** What the test says to the plugin's calls: a value, or an error that refuses the call. */
+/** What the test says to the plugin's calls: a value or the promise of one, or an error that refuses the call. */
 export type HandleHostCall = (call: HostCall) => unknown;
 
 /** What is special about a run. */
@@ -82,6 +86,7 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
   const outcomes: OutcomeReport[] = [];
   const statuses: { state: string; reason: string | null }[] = [];
   const calls: HostCall[] = [];
+  const fromCalls: Extract<FromPlugin, { kind: `phone-${string}` }>[] = [];
   const waiting = new Set<() => void>();
   const filtered = new Map<number, (result: Extract<FromPlugin, { kind: "filtered" }>["result"]) => void>();
   const mailed = new Map<number, (problem: string | null) => void>();
@@ -132,6 +137,8 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     if (message.kind === "status") statuses.push({ state: message.state, reason: message.reason });
     if (message.kind === "stopped") onStopped();
     if (message.kind === "call") respond(message);
+    if (message.kind === "phone-voice" || message.kind === "phone-key" || message.kind === "phone-end")
+      fromCalls.push(message);
     if (message.kind === "response") answers.get(message.id)?.(message.response);
     if (message.kind === "filtered") filtered.get(message.id)?.(message.result);
     if (message.kind === "account-message-sent") mailed.get(message.id)?.(message.problem);
@@ -147,7 +154,8 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     const call = { method, args };
     calls.push(call);
     const value = answer(call);
-    if (value instanceof Error) {
+    if (value instanceof Promise) void value.then((late) => instance.send({ kind: "reply", id, value: late }));
+    else if (value instanceof Error) {
       const isUnreachable = value instanceof NetworkUnreachableError;
       instance.send({ kind: "refusal", id, message: value.message, ...(isUnreachable && { noNetwork: true }) });
     } else instance.send({ kind: "reply", id, value });
@@ -171,6 +179,8 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     outcomes,
     statuses,
     calls,
+    fromCalls,
+    hangUp: (callId) => instance.send({ kind: "phone-hang-up", callId }),
     deliver: (...items) => instance.send({ kind: "deliver", items }),
     stop: (reason, ...deliveryIds) => instance.send({ kind: "stop", request: { deliveryIds, reason } }),
     event: (name, payload) => instance.send({ kind: "event", name, payload }),

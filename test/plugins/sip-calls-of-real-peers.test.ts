@@ -1,3 +1,5 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/sip/index.ts";
 import { answerChallenge, selectChallenge } from "../../plugins/sip/user-agent/digest.ts";
@@ -15,6 +17,9 @@ const AUDIO: AudioTarget = { group: "0.0.0.0", port: 0, codec: "PCMU", ttl: 1, s
 const PLAIN = { seal: (plain: string) => plain, open: (sealed: string) => sealed };
 const PATIENCE = { timeout: 30_000 };
 
+/** Longer than any transaction. */
+const SHUTDOWN_MS = 60_000;
+
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
@@ -29,8 +34,8 @@ async function open(config: Record<string, unknown> = {}) {
     clock,
     allowedTargets: ["127.0.0.0/8"],
   });
-  // The plugin first: it ends its calls.
-  closing.push(peer.close, sip.close);
+  // The plugin first: it ends its calls, and closes its ports once it has waited for the devices.
+  closing.push(peer.close, () => clock.advance(SHUTDOWN_MS), sip.close);
   return { clock, peer, sip };
 }
 
@@ -177,7 +182,7 @@ describe("a call on hold", () => {
     expect(mediaLines(answer.body)).toEqual([
       "m=video 0 RTP/AVP 99 100",
       "m=audio 0 RTP/SAVP 0",
-      expect.stringMatching(/^m=audio 23\d{3} RTP\/AVPF 9 0 8 101$/),
+      expect.stringMatching(/^m=audio 23\d{3} RTP\/AVPF 8 0$/),
       "m=application 0 TCP/BFCP *",
       "m=image 0 udptl t38",
     ]);
@@ -186,6 +191,22 @@ describe("a call on hold", () => {
     peer.send("INVITE", invite);
     expect(mediaLines((await peer.nextResponse("INVITE")).body)).toHaveLength(5);
   });
+});
+
+it("frees its ports at shutdown although the device never answers the hang-up", async () => {
+  const { peer, sip } = await open();
+  sip.deliver(itemFor(peer.uri));
+  const invite = await answerCall(peer);
+  await sip.called(1);
+  await sip.close();
+  closing.pop();
+  await peer.next("BYE");
+  const [, port] = /^m=audio (\d+) /m.exec(invite.body) ?? [];
+  for (const each of [Number(port), Number(port) + 1]) {
+    const socket = createSocket("udp4").bind(each, "127.0.0.1");
+    await once(socket, "listening");
+    socket.close();
+  }
 });
 
 describe("requests within a call", () => {

@@ -26,6 +26,7 @@ export const CONSOLE_PAGES = [
   "/device-groups?open=new",
   "/branding",
   "/inputs?open=new",
+  "/dialing?open=new",
   "/speech",
   "/people",
   "/people?open=new",

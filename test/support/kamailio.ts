@@ -24,6 +24,8 @@ export interface KamailioRules {
   maxSeconds: number;
   /** Registrations for less are refused (423), s. */
   minSeconds: number;
+  /** Port of an appliance on loopback to which it passes calls of numbers of three digits. */
+  appliancePort?: number;
 }
 
 const READY = "carillon: ready";
@@ -77,7 +79,7 @@ const MODULES = [
   "cfgutils",
 ];
 
-function configOf({ port, password, algorithm, maxSeconds, minSeconds }: KamailioRules): string {
+function configOf({ port, password, algorithm, maxSeconds, minSeconds, appliancePort = 0 }: KamailioRules): string {
   return `#!KAMAILIO
 debug=0
 log_stderror=yes
@@ -141,6 +143,11 @@ request_route {
     }
     xlog("L_ALERT", "$rm by $pr\\n");
     record_route();
+    if (${appliancePort} != 0 && $rU =~ "^[0-9][0-9][0-9]$") {
+      $du = "sip:127.0.0.1:${appliancePort}";
+      t_relay();
+      exit;
+    }
   }
   if (!lookup("location")) { sl_send_reply("404", "Not Found"); exit; }
   t_relay();

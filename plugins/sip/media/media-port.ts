@@ -18,9 +18,9 @@ export interface MediaPortPool {
    * machine does not have the address.
    */
   allocate(address: string): Promise<MediaPort>;
+  /** Closes all pairs at shutdown, also those that are kept for final reports; none can be opened afterwards. */
+  close(): void;
 }
-
-const MAX_ATTEMPTS = 50;
 
 /**
  * Creates a pool of ports from `first` to `last`; even ports carry RTP. Recently used ports are reused last, because
@@ -30,7 +30,9 @@ export function createMediaPortPool({ first, last }: { first: number; last: numb
   const firstEven = first + (first % 2);
   const pairs = Math.floor((last - firstEven + 1) / 2);
   const used = new Set<number>();
+  const open = new Set<MediaPort>();
   let next = 0;
+  let isClosed = false;
 
   const nextFreePort = (): number | null => {
     for (let tried = 0; tried < pairs; tried++) {
@@ -42,7 +44,8 @@ export function createMediaPortPool({ first, last }: { first: number; last: numb
 
   return {
     async allocate(address) {
-      for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
+      // Any number of neighbouring ports may be taken by another program.
+      for (let tries = 0; tries < pairs && !isClosed; tries++) {
         const port = nextFreePort();
         if (port === null) break;
         used.add(port);
@@ -56,9 +59,19 @@ export function createMediaPortPool({ first, last }: { first: number; last: numb
           used.delete(port);
           continue;
         }
-        return createMediaPort(pair, port, () => used.delete(port));
+        const media = createMediaPort(pair, port, () => {
+          used.delete(port);
+          open.delete(media);
+        });
+        open.add(media);
+        if (isClosed) media.close();
+        return media;
       }
       throw new SipError(sentence("no-port"));
+    },
+    close() {
+      isClosed = true;
+      for (const media of [...open]) media.close();
     },
   };
 }

@@ -65,6 +65,9 @@ interface LocalDescription {
   keys: readonly string[];
   /** False while the audio stream is disabled. */
   isEnabled: boolean;
+  codecs: readonly AudioCodec[];
+  /** Payload type of telephone events; null without them. */
+  dtmfPayloadType: number | null;
   /** The media lines: ours in its place, the others refused. */
   media: readonly (SdpSection | "ours")[];
 }
@@ -73,7 +76,7 @@ interface LocalDescription {
 export interface SdpSession {
   /** Formats the offer, also once more within the call. */
   offer(): string;
-  /** Formats the answer to a re-offer; null if its audio is not acceptable. */
+  /** Formats the answer to an offer of the other side; null if its audio is not acceptable. */
   answer(remoteOffer: string): string | null;
   /** Parses the first answer, or what the remote side offered or answered since. */
   parse(description: string): SdpAnswerResult;
@@ -113,6 +116,8 @@ export function createSdpSession(offer: SdpOffer): SdpSession {
         direction: "sendrecv",
         keys: secrecy?.masterKeys.map((master, at) => formatCryptoLine(at + 1, master)) ?? [],
         isEnabled: true,
+        codecs: offer.codecs,
+        dtmfPayloadType: DTMF_PAYLOAD_TYPE,
         media,
       });
     },
@@ -134,7 +139,13 @@ export function createSdpSession(offer: SdpOffer): SdpSession {
       const section = remote.sections[at];
       if (!section) return null;
       const chosen = secrecy && negotiateSrtp(section.lines, secrecy);
+      // A call that begins with an offer of the other side.
+      isEstablished = true;
+      const codecs = codecsOf(section, offer.codecs);
       return format({
+        // A disabled stream needs formats too.
+        codecs: codecs.length > 0 ? codecs : offer.codecs,
+        dtmfPayloadType: dtmfPayloadTypeIn(section.lines, section.formats),
         profile: section.profile,
         direction: answerDirection(remote, section),
         keys: chosen ? [formatCryptoLine(chosen.tag, chosen.own)] : [],
@@ -153,13 +164,17 @@ const SECURE_PROFILES = [SECURE, "RTP/SAVPF"];
 /** Place of the version while descriptions are compared. */
 const VERSION = "\0";
 
-function formatDescription({ address, port, id, codecs }: SdpOffer, description: LocalDescription): string {
-  const { profile, direction, keys, isEnabled, media } = description;
+function formatDescription({ address, port, id }: SdpOffer, description: LocalDescription): string {
+  const { profile, direction, keys, isEnabled, codecs, dtmfPayloadType, media } = description;
+  const types = [
+    ...codecs.map((codec) => PAYLOAD_TYPES[codec]),
+    ...(dtmfPayloadType === null ? [] : [dtmfPayloadType]),
+  ];
+  const events = [`a=rtpmap:${dtmfPayloadType} telephone-event/8000`, `a=fmtp:${dtmfPayloadType} 0-15`];
   const audio = [
-    `m=audio ${isEnabled ? port : 0} ${profile} ${codecs.map((codec) => PAYLOAD_TYPES[codec]).join(" ")} ${DTMF_PAYLOAD_TYPE}`,
+    `m=audio ${isEnabled ? port : 0} ${profile} ${types.join(" ")}`,
     ...codecs.map((codec) => `a=rtpmap:${PAYLOAD_TYPES[codec]} ${codec}/8000`),
-    `a=rtpmap:${DTMF_PAYLOAD_TYPE} telephone-event/8000`,
-    `a=fmtp:${DTMF_PAYLOAD_TYPE} 0-15`,
+    ...(dtmfPayloadType === null ? [] : events),
     "a=ptime:20",
     ...keys,
     `a=${direction}`,
@@ -255,7 +270,7 @@ export function parseSdpAnswer(
   const section = remote.sections[chooseAudio(remote, own)];
   if (!section || portOf(section) === 0) return { error: sentence("audio-refused") };
   const { profile, formats, lines } = section;
-  const codec = formats.flatMap((format) => offered.find((each) => String(PAYLOAD_TYPES[each]) === format) ?? [])[0];
+  const [codec] = codecsOf(section, offered);
   const secrecy = own && negotiateSrtp(lines, own);
   const isSecure = SECURE_PROFILES.includes(profile);
   if ((!isSecure && !PLAIN_PROFILES.includes(profile)) || codec === undefined) return { error: sentence("no-codec") };
@@ -279,6 +294,11 @@ function parseSdpReoffer(
   const section = remote.sections[chooseAudio(remote, own)];
   if (section && (portOf(section) === 0 || isWithoutAddress(remote, section))) return { isHeld: true };
   return parseSdpAnswer(description, offered, own);
+}
+
+/** Codecs of a media line that this side has, in its order of preference. */
+function codecsOf({ formats }: SdpSection, known: readonly AudioCodec[]): AudioCodec[] {
+  return formats.flatMap((format) => known.find((each) => String(PAYLOAD_TYPES[each]) === format) ?? []);
 }
 
 /** True if target, codec and key are unchanged. */

@@ -38,7 +38,7 @@ import {
 export interface PagingCallsDeps {
   clock: Clock;
   userAgent: Pick<SipUserAgent, "call" | "addressTo">;
-  ports: MediaPortPool;
+  ports: Pick<MediaPortPool, "allocate">;
   rateLimiter: CallRateLimiter;
   directory: SipDirectory;
   callerName: string;
@@ -458,7 +458,6 @@ export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
       // Waiting calls must not start.
       for (const page of all) page.cancelReason ??= "ended";
       await Promise.all(all.map(({ call }) => call?.hangUp()));
-      for (const { media } of all) media?.close();
     },
   };
 }

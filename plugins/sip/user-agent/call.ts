@@ -308,7 +308,8 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, deps: 
     if (body !== "" && answer === null) return void respond(488, "Not Acceptable Here");
     const timer = sessionTimer.answer(request);
     if (!timer) return void respond(422, "Session Interval Too Small", [["Min-SE", String(MIN_SESSION_S)]]);
-    const offer = method === "INVITE" ? (callee.offerAgain?.() ?? callee.offer) : "";
+    // Formatting an offer counts as a change of the session, so only where one is sent.
+    const offer = method === "INVITE" && body === "" ? (callee.offerAgain?.() ?? callee.offer) : "";
     const agree = ({ uri: own }: { uri: string }): void => {
       const description = answer ?? offer;
       const type: SipHeaders = description === "" ? [] : [["Content-Type", "application/sdp"]];

@@ -1,8 +1,8 @@
 import { type Hop, resolveHop } from "./hop.ts";
-import { firstHeader, headerValues, type SipResponse } from "./sip-message.ts";
+import { cseqOf, firstHeader, headerValues, type SipRequest, type SipResponse } from "./sip-message.ts";
 import { formatSipUri, headerParameters, type NameAddress, parseNameAddress } from "./sip-uri.ts";
 
-/** Dialog state, as seen by the caller. @source RFC 3261 §12 */
+/** Dialog state. @source RFC 3261 §12 */
 export interface SipDialog {
   callId: string;
   localTag: string;
@@ -44,6 +44,24 @@ export async function createSipDialog(
     routes,
     hop: await nextHop(routes, contact, fallback),
     remoteSequence: -1,
+  };
+}
+
+/** Creates the dialog of an INVITE that this side answers with `localTag`. @source RFC 3261 §12.1.1 */
+export async function createAnsweredDialog(request: SipRequest, localTag: string, from: Hop): Promise<SipDialog> {
+  const routes = headerValues(request, "Record-Route");
+  const contact = parseNameAddress(headerValues(request, "Contact")[0] ?? "");
+  const remote = firstHeader(request, "From") ?? "";
+  return {
+    callId: firstHeader(request, "Call-ID") ?? "",
+    localTag,
+    remoteTag: tagParameter(remote),
+    local: `${firstHeader(request, "To") ?? ""};tag=${localTag}`,
+    remote,
+    target: contact ? formatSipUri(contact.uri) : `sip:${from.host}:${from.port}`,
+    routes,
+    hop: await nextHop(routes, contact, from),
+    remoteSequence: cseqOf(request).number,
   };
 }
 

@@ -17,8 +17,14 @@ export type Respond = (status: number, reason: string, headers?: SipHeaders, bod
 
 /** Server transactions. @source RFC 3261 §17.2 */
 export interface ServerTransactions {
-  /** Handles a request; `handle` is called once per request, retransmissions get the stored response. */
-  handleRequest(arrival: IncomingSipMessage & { message: SipRequest }, handle: (respond: Respond) => void): void;
+  /**
+   * Handles a request; `handle` is called once per request, with the To tag of its responses. Retransmissions get the
+   * stored response.
+   */
+  handleRequest(
+    arrival: IncomingSipMessage & { message: SipRequest },
+    handle: (respond: Respond, tag: string) => void,
+  ): void;
   stop(): void;
 }
 
@@ -92,7 +98,7 @@ export function createServerTransactions({
         if (status >= 400 || message.method === "OPTIONS") return keys.forEach(remove);
         entry.bytes = bytes;
         if (isInvite && status >= 200) scheduleRetransmission(entry, bytes, reply, T1_MS);
-      });
+      }, toTag);
     },
     stop() {
       for (const key of [...open.keys()]) remove(key);

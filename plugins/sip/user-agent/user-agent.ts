@@ -6,6 +6,7 @@ import { createClientTransactions } from "./client-transactions.ts";
 import { tagParameter } from "./dialog.ts";
 import type { SipCredentials } from "./digest.ts";
 import type { Hop } from "./hop.ts";
+import { type IncomingCall, receiveCall } from "./incoming-call.ts";
 import { type SipRegistrationRequest, type SipRegistrationResult, sendRegister } from "./registration.ts";
 import { callIdOf, createRequestSender } from "./request-sender.ts";
 import { createServerTransactions, type Respond } from "./server-transactions.ts";
@@ -33,14 +34,17 @@ export interface SipUserAgentDeps extends Omit<SipTransportDeps, "onMessage"> {
   clock: Clock;
   /** Handles REGISTER; without it, registrations are refused. */
   onRegister?(arrival: IncomingSipMessage & { message: SipRequest }, respond: Respond): void;
+  /** Handles an incoming call; without it, calls get 404. */
+  onCall?(call: IncomingCall): void;
 }
 
 const ID_BYTES = 12;
 
 /** Opens a user agent; rejects if a port is not available. */
 export async function openSipUserAgent(deps: SipUserAgentDeps): Promise<SipUserAgent> {
-  const { clock, onRegister } = deps;
+  const { clock, onRegister, onCall } = deps;
   const calls = new Map<string, SipCall>();
+  const incoming = new Map<string, IncomingCall>();
   const newId = (): string => randomBytes(ID_BYTES).toString("hex");
   const secret = randomBytes(ID_BYTES);
   const tag = (name: string): string =>
@@ -50,18 +54,41 @@ export async function openSipUserAgent(deps: SipUserAgentDeps): Promise<SipUserA
       .slice(0, ID_BYTES * 2);
   const serverTransactions = createServerTransactions({ clock, tag });
 
-  const handleRequest = (arrival: IncomingSipMessage & { message: SipRequest }, respond: Respond): void => {
+  const handleRequest = (
+    arrival: IncomingSipMessage & { message: SipRequest },
+    respond: Respond,
+    localTag: string,
+  ): void => {
     const { message } = arrival;
+    const callId = callIdOf(message);
     const isWithin = tagParameter(firstHeader(message, "To")) !== "";
-    if (isWithin && calls.get(callIdOf(message))?.handleRequest(message, respond)) return;
+    const call = calls.get(callId) ?? incoming.get(callId);
+    if (isWithin && call?.handleRequest(message, respond)) return;
     if (isWithin && message.method !== "OPTIONS") respond(481, "Call/Transaction Does Not Exist");
-    else if (message.method === "CANCEL") respond(481, "Call/Transaction Does Not Exist");
-    else if (!refuseUri(message.uri, respond) && !refuseExtensions(message, respond)) {
+    else if (message.method === "CANCEL") {
+      if (!incoming.get(callId)?.handleCancel(message, respond)) respond(481, "Call/Transaction Does Not Exist");
+    } else if (!refuseUri(message.uri, respond) && !refuseExtensions(message, respond)) {
       if (message.method === "OPTIONS") respond(200, "OK", CAPABILITIES);
       else if (message.method === "REGISTER" && onRegister) onRegister(arrival, respond);
-      else if (message.method === "INVITE") respond(404, "Not Found");
+      else if (message.method === "INVITE") handleInvite(arrival, respond, localTag);
       else refuseMethod(message, respond);
     }
+  };
+  const handleInvite = (
+    { message, from }: IncomingSipMessage & { message: SipRequest },
+    respond: Respond,
+    localTag: string,
+  ): void => {
+    const id = callIdOf(message);
+    if (!onCall) return void respond(404, "Not Found");
+    // The same call on another path. @source RFC 3261 §8.2.2.2
+    if (calls.has(id) || incoming.has(id)) return void respond(482, "Loop Detected");
+    const call = receiveCall({ message, from }, respond, {
+      ...{ clock, localTag, outbound: requestSender },
+      onOver: () => void incoming.delete(id),
+    });
+    incoming.set(id, call);
+    onCall(call);
   };
   const handleResponse = (response: SipResponse): void => {
     if (clientTransactions.handleResponse(response)) return;
@@ -74,10 +101,11 @@ export async function openSipUserAgent(deps: SipUserAgentDeps): Promise<SipUserA
     onMessage(arrival) {
       const { message } = arrival;
       if (message.kind === "response") return handleResponse(message);
-      serverTransactions.handleRequest({ ...arrival, message }, (respond) =>
-        handleRequest({ ...arrival, message }, respond),
+      serverTransactions.handleRequest({ ...arrival, message }, (respond, localTag) =>
+        handleRequest({ ...arrival, message }, respond, localTag),
       );
-      if (message.method === "ACK") calls.get(callIdOf(message))?.handleAck(message);
+      const acknowledged = message.method === "ACK" ? callIdOf(message) : null;
+      if (acknowledged !== null) (calls.get(acknowledged) ?? incoming.get(acknowledged))?.handleAck(message);
     },
   });
   const clientTransactions = createClientTransactions({ clock, send: transports.send });

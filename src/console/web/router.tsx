@@ -153,6 +153,10 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./features/devices/inputs-page.tsx")),
     ),
     at(
+      "/dialing",
+      lazyRouteComponent(() => import("./features/devices/dialing-page.tsx")),
+    ),
+    at(
       "/places",
       lazyRouteComponent(() => import("./features/places/places-page.tsx")),
     ),

@@ -41,6 +41,10 @@ export interface SpeechSynthesizer {
    */
   drillAnnouncement(message: SpeakableMessage): SynthesizedSpeech;
   /**
+   * A text of the appliance in the language (a tag) of its usual voice. Throws UpstreamError where no voice is available.
+   */
+  announcement(textIn: (language: string) => string): SynthesizedSpeech;
+  /**
    * Synthesizes speech for listening and caches it for a while. Throws CallerError where no speech engine is available,
    * and for speech longer than `longestMs`.
    */
@@ -89,7 +93,7 @@ export function createSpeechSynthesizer(deps: {
   };
 
   const speakingOf = (
-    message: SpeakableMessage,
+    message: Pick<SpeakableMessage, "ttsSpeed">,
     pieces: readonly Omit<SpeechRequest, "wordsPerMinute">[],
   ): SynthesizedSpeech => {
     const wordsPerMinute = WORDS_PER_MINUTE[message.ttsSpeed ?? "normal"];
@@ -165,6 +169,10 @@ export function createSpeechSynthesizer(deps: {
     start: () => syncVoices(deps),
     synthesize,
     drillAnnouncement: synthesizeDrill,
+    announcement(textIn) {
+      const { code, language } = voiceFor(null, store, availableVoices(store));
+      return speakingOf({ ttsSpeed: null }, [{ text: textIn(language ?? ""), voice: code ?? "" }]);
+    },
     async preview(message, { longestMs: maxMs = Number.POSITIVE_INFINITY, ...options }) {
       const wav = await requireSpeakable(message, options).speak();
       const { durationMs } = inspectWav(wav);

@@ -27,7 +27,7 @@ export interface PipelineStageDeps {
   /** Extensions that narrow the devices of messages; absent without any. */
   filters?: DeviceFilters;
   /** Absent without a speech engine. */
-  speech?: Pick<SpeechSynthesizer, "synthesize" | "drillAnnouncement">;
+  speech?: Pick<SpeechSynthesizer, "synthesize" | "drillAnnouncement" | "announcement">;
   /** Audio of live pages; undefined if live paging is not available. */
   livePages?: { renderedAudioOf(notificationId: string): RenderedAudio | null };
   /** Members of device groups. */

@@ -1,10 +1,13 @@
 import { invalidValue, UpstreamError } from "../../lib/errors.ts";
 import type { Events } from "../../lib/events.ts";
 import { sentence } from "../../lib/sentences/sentences.ts";
+import type { WavSource } from "../../media/audio-renderer.ts";
 import { CODECS, type Codec } from "../../media/codecs.ts";
 import { payloadForCodec, type RenderedAudio } from "../../media/rendered-audio.ts";
 import { PACKET_BYTES, PACKET_MS } from "../../media/rtp.ts";
 import type { Streamer } from "../../media/streamer.ts";
+import type { ToneSegment } from "../../media/tone-segments.ts";
+import { renderSegments } from "../../media/tones.ts";
 import type { VoicePart, VoiceTarget } from "../../plugin-api/index.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
@@ -26,8 +29,23 @@ export interface VoiceCalls {
     parts: readonly VoicePart[],
     notificationId: string,
   ): Promise<number>;
+  /**
+   * Plays prompts of the appliance to a caller, replacing what is playing; resolves with their length in ms. Rejects with
+   * UpstreamError when the call is over.
+   */
+  play(provider: string, target: AudioStreamAddress, parts: readonly PromptPart[]): Promise<number>;
   close(provider: string, target: AudioStreamAddress): void;
 }
+
+/**
+ * A part of a prompt: a text in the language of the appliance's voice, with the tone in its place where no voice is
+ * available; a tone; a recording; or audio that may still be written while it is played.
+ */
+export type PromptPart =
+  | { textIn(language: string): string; tone: readonly ToneSegment[] }
+  | { textIn?: never; tone: readonly ToneSegment[] }
+  | { recording: WavSource; tone?: never; textIn?: never }
+  | { audio: RenderedAudio; tone?: never; textIn?: never };
 
 export interface VoiceCallsDeps extends Pick<PipelineStageDeps, "store" | "audio" | "speech"> {
   events: Events;
@@ -136,6 +154,17 @@ export function createVoiceCalls(deps: VoiceCallsDeps): VoiceCalls {
       );
       return lengthOf(sounds);
     },
+    async play(provider, target, parts) {
+      const key = keyOf(provider, target);
+      const call = calls.get(key);
+      const sounds = call ? await Promise.all(parts.map((part) => renderPrompt(part, call.codec, deps))) : [];
+      if (!call || calls.get(key) !== call) throw new UpstreamError("upstream", "The call has ended.");
+      streamer.play(
+        call.streamId,
+        sounds.map(({ payload }) => payload),
+      );
+      return lengthOf(sounds);
+    },
     close: (provider, target) => end(keyOf(provider, target)),
   };
 }
@@ -153,6 +182,34 @@ async function renderPart(
     "message" in part && recording ? deps.audio.prepare({ ...ONCE, recording }) : renderSpeech(part, row, deps);
   const renderedAudio = await made;
   return { payload: await payloadForCodec(renderedAudio, codec), durationMs: renderedAudio.durationMs };
+}
+
+async function renderPrompt(part: PromptPart, codec: Codec, { audio, speech }: VoiceCallsDeps): Promise<CallAudio> {
+  if ("audio" in part) return { payload: await payloadForCodec(part.audio, codec), durationMs: part.audio.durationMs };
+  const record = async (recording: WavSource): Promise<CallAudio> => {
+    const rendered = await audio.prepare({ ...ONCE, recording });
+    return { payload: await payloadForCodec(rendered, codec), durationMs: rendered.durationMs };
+  };
+  if ("recording" in part) return record(part.recording);
+  const { textIn } = part;
+  if (!textIn || !speech) return renderSignal(part.tone, codec);
+  try {
+    const speaking = speech.announcement(textIn);
+    return await record({ sha256: speaking.key, read: () => speaking.speak() });
+  } catch {
+    // Without a voice, or with one that fails, the signal says as much as is needed.
+    return renderSignal(part.tone, codec);
+  }
+}
+
+/** About a second at most, so it is rendered here. */
+function renderSignal(segments: readonly ToneSegment[], codec: Codec): CallAudio {
+  const { rateHz, silenceByte, createEncoder } = CODECS[codec];
+  const codes = createEncoder()(renderSegments(segments, rateHz));
+  const packets = Math.ceil(codes.length / PACKET_BYTES);
+  const payload = new Uint8Array(new SharedArrayBuffer(packets * PACKET_BYTES)).fill(silenceByte);
+  payload.set(codes);
+  return { payload, durationMs: packets * PACKET_MS };
 }
 
 /** A message without speech settings is spoken in calls, since there is nothing to read. */

@@ -7,6 +7,7 @@ import alarmMutes from "../../../src/resources/alarms/alarm-mutes.ts";
 import { ALARM_IDS } from "../../../src/resources/alarms/alarm-types.ts";
 import alarms from "../../../src/resources/alarms/alarms.ts";
 import devices from "../../../src/resources/devices/devices.ts";
+import dialcastDialingConfigurations from "../../../src/resources/inputs/dialcast-dialing-configurations.ts";
 import { ADMINISTRATION_LIST_ID } from "../../../src/resources/lists/administration-list.ts";
 import loadDefinitions from "../../../src/resources/loads/load-definitions.ts";
 import loadRuns from "../../../src/resources/loads/load-runs.ts";
@@ -378,6 +379,35 @@ describe("alarms", () => {
     await scene.pass(60_000);
     expect(scene.eventsOf("login_attack")).toMatchObject([
       { status: "ACTIVE", reasons: [expect.stringContaining("More than 100 log-ins and credentials were refused")] },
+    ]);
+    await scene.pass(20 * 60_000);
+    expect(scene.statusOf("login_attack")).toBe("OK");
+  });
+
+  it("of guessed PINs names the telephone number", async () => {
+    const guess = (rowId: string) =>
+      scene.store.write((tx) =>
+        tx.addAuditEvent(
+          { op: "credential-refused", resource: "dialcast-dialing-configurations", rowId, details: {} },
+          scene.by,
+        ),
+      );
+    const template = await scene.store.create(messageTemplates, { name: "Page", subject: "Page" }, scene.by);
+    const number = await scene.store.create(
+      dialcastDialingConfigurations,
+      { name: "Page the hall", type: "NOTIFICATION", dialingPatternRegex: "801", messageTemplateId: template.id },
+      scene.by,
+    );
+    for (let n = 0; n < 9; n++) await guess(number.id);
+    await scene.pass(60_000);
+    expect(scene.statusOf("login_attack")).toBe("OK");
+    await guess(number.id);
+    await scene.pass(60_000);
+    expect(scene.eventsOf("login_attack")).toMatchObject([
+      {
+        status: "ACTIVE",
+        reasons: [expect.stringContaining('10 wrong PINs were entered by telephone for "Page the hall"')],
+      },
     ]);
     await scene.pass(20 * 60_000);
     expect(scene.statusOf("login_attack")).toBe("OK");

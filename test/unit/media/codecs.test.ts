@@ -49,6 +49,30 @@ describe("codecs", () => {
   });
 });
 
+describe("voice decoders", () => {
+  it.each(["PCMU", "PCMA", "G722"] as const)("%s gives back a voice of 8 kHz, piece by piece", (codec) => {
+    const { rateHz, createVoiceDecoder, silenceByte } = CODECS[codec];
+    const pcm = Int16Array.from({ length: rateHz }, (_, i) =>
+      Math.round(8_000 * Math.sin((2 * Math.PI * 700 * i) / rateHz)),
+    );
+    const codes = inPieces(codec, pcm);
+    const decode = createVoiceDecoder();
+    const heard = Float64Array.from([...decode(codes.subarray(0, 161)), ...decode(codes.subarray(161))]);
+    expect(heard).toHaveLength(8_000);
+    // Amplitude at the tone's frequency, whatever the delay, and what else there is.
+    const part = heard.subarray(800);
+    const at = (wave: (phase: number) => number): number =>
+      part.reduce((sum, sample, i) => sum + sample * wave((2 * Math.PI * 700 * i) / 8_000), 0);
+    const power = (2 * (at(Math.sin) ** 2 + at(Math.cos) ** 2)) / part.length;
+    const total = part.reduce((sum, sample) => sum + sample ** 2, 0);
+    expect(Math.sqrt((2 * power) / part.length)).toBeGreaterThan(7_800);
+    expect(Math.sqrt((2 * power) / part.length)).toBeLessThan(8_200);
+    expect(10 * Math.log10(power / (total - power))).toBeGreaterThan(30);
+    const silence = createVoiceDecoder()(new Uint8Array(8_000).fill(silenceByte)).subarray(800);
+    expect(silence.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0)).toBeLessThan(40);
+  });
+});
+
 externalProgram("ffmpeg").describe("codecs, by ffmpeg", () => {
   it("give the same G.722 bytes as ffmpeg", () => {
     const raw = ["-f", "s16le", "-ar", String(RATE), "-ac", "1", "-i", "-"];

@@ -22,6 +22,12 @@ export type SiteRecipientRow = RowOf<"SiteRecipient"> & {
 /** An input (panic button or external system) and its location. */
 export type ApiDeviceRow = RowOf<"ApiDevice", "site" | "building" | "floor" | "zone">;
 
+/** A number that people dial, and what happens then. */
+export type DialingConfigurationRow = RowOf<
+  "DialcastDialingConfiguration",
+  "messageTemplate" | "deviceGroups" | "distributionLists"
+>;
+
 /** A circle on the map. */
 export type AreaRow = RowOf<"AreaOfInterest">;
 

@@ -281,6 +281,11 @@ export const ROUTES = {
   "site-roles/{siteRoleId}": { resource: "site-roles", methods: ["get", "put", "delete"] },
   "api-devices": { resource: "api-devices", methods: ["get", "post"] },
   "api-devices/{apiDeviceId}": { resource: "api-devices", methods: ["get", "put", "delete"] },
+  "dialcast-dialing-configurations": { resource: "dialcast-dialing-configurations", methods: ["get", "post"] },
+  "dialcast-dialing-configurations/{dialcastDialingConfigurationId}": {
+    resource: "dialcast-dialing-configurations",
+    methods: ["get", "put", "delete"],
+  },
   "areas-of-interest": { resource: "areas-of-interest", methods: ["get", "post"] },
   "areas-of-interest/{areaOfInterestId}": { resource: "areas-of-interest", methods: ["get", "put", "delete"] },
   "areas-of-interest/{areaOfInterestId}/boundary-triggers": { resource: "boundary-triggers", methods: ["get", "post"] },

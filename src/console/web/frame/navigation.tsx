@@ -49,6 +49,7 @@ export const NAVIGATION = [
       "/activation-groups",
       "/clusters",
       "/inputs",
+      "/dialing",
       "/places",
       "/site-roles",
       "/areas",

@@ -40,6 +40,7 @@ export const MESSAGE_FAMILIES = [
   "device-attribute",
   "device-kind",
   "device-state",
+  "dialing-action",
   "error",
   "failover-role",
   "failover-state",

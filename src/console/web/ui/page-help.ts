@@ -25,6 +25,7 @@ export const PAGE_HELP = {
   "/confirmation-requests": "notifications#confirmations",
   "/device-groups": "notifications#recipients",
   "/devices": "phones-and-speakers",
+  "/dialing": "inputs#page-by-phone",
   "/directory-groups": "people-and-permissions#ldap-synchronisation",
   "/domains": "people-and-permissions#domains",
   "/identity-providers": "people-and-permissions#single-sign-on",

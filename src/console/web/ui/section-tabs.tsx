@@ -63,6 +63,7 @@ export const SECTION_TABS = {
     { to: "/activation-groups", word: "activation.title" },
     { to: "/clusters", word: "cluster.title" },
     { to: "/inputs", word: "inputs.title" },
+    { to: "/dialing", word: "dialing.title" },
     { to: "/places", word: "places.title" },
     { to: "/site-roles", word: "site-roles.title" },
     { to: "/areas", word: "areas.title" },

@@ -189,6 +189,10 @@ function sendingValues(message: Partial<NotificationRow>, by: ActorContext, opti
     notAfter,
     heldUntil: held?.at ?? null,
     ...(held && { initiationSourceDescription: held.description }),
+    ...(options.rule && {
+      initiationSourceId: options.rule.id,
+      initiationSourceDescription: options.rule.description,
+    }),
     toldBefore: options.sameRecipientsAs ? JSON.stringify(options.sameRecipientsAs) : null,
     priorityLevel,
     ssrc: ssrcOf(id),
