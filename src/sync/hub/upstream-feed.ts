@@ -419,7 +419,7 @@ function* findDeleted(missing: readonly MissingReference[]): TransactionProgram<
 }
 
 const referenceReason = ({ name, to, id }: MissingReference): string =>
-  `\`${name}\` refers to ${to}/${id}, which does not exist in the cloud.`;
+  sentence("sync.reference-missing-in-cloud", { name, to, id });
 
 const MAX_NAMED_REFERENCES = 3;
 
@@ -427,7 +427,7 @@ const MAX_NAMED_REFERENCES = 3;
 function listReasons(missing: readonly MissingReference[]): string {
   const named = missing.slice(0, MAX_NAMED_REFERENCES).map(referenceReason);
   const more = missing.length - named.length;
-  return [...named, ...(more > 0 ? [`${more} more rows are missing.`] : [])].join(" ");
+  return [...named, ...(more > 0 ? [sentence("sync.more-missing", { count: more })] : [])].join(" ");
 }
 
 function refusalReason(
@@ -438,7 +438,7 @@ function refusalReason(
   if (typeof applied === "object") return applied.refused;
   if (op === "delete") return sentence("sync.referenced-in-cloud");
   if (missing.length > 0) return listReasons(missing);
-  return "The row conflicts with another row of the cloud, or one of its values is invalid there.";
+  return sentence("sync.conflict-or-invalid-in-cloud");
 }
 
 /** The organisation's first appliance brings its users and permissions, once; those that were refused may come again. */

@@ -14,6 +14,7 @@ const WITHOUT_HELP = ["/launch"];
 const PLAIN_TITLES = [
   "features/account/factor-setup-page.tsx",
   "features/account/first-run-page.tsx",
+  "features/account/forgotten-password.tsx",
   "features/account/second-factor-step.tsx",
   "features/branding/branding.tsx",
   "features/scenarios/launch-page.tsx",
