@@ -28,6 +28,7 @@ export interface AccountMailsDeps {
 
 /** Subject and text of each kind of mail. */
 const MAILS = {
+  "set-password": { subject: "account-mail.set-password.subject", text: "account-mail.set-password.text" },
   reset: { subject: "account-mail.reset.subject", text: "account-mail.reset.text" },
   provider: { subject: "account-mail.provider.subject", text: "account-mail.provider.text" },
   changed: { subject: "account-mail.changed.subject", text: "account-mail.changed.text" },
@@ -41,8 +42,11 @@ type User = Pick<RowOf<typeof users>, "id" | "name" | "email" | "preferredLangua
 /** Tells the users themselves what happens to their accounts. */
 export interface AccountMails {
   isAvailable(): boolean;
-  /** Sends a mail in the user's language; without an address or a mail server nothing happens. Never rejects. */
-  send(kind: AccountMailKind, user: User, params?: SentenceParams): Promise<void>;
+  /**
+   * Sends a mail in the user's language; without an address or a mail server nothing happens. Resolves with the reason why no
+   * server took it, as text for people, or with null. Never rejects.
+   */
+  send(kind: AccountMailKind, user: User, params?: SentenceParams): Promise<string | null>;
 }
 
 /** Name of the organisation where branding gives none. */
@@ -53,7 +57,7 @@ export function createAccountMails({ store, log, sender }: AccountMailsDeps): Ac
   return {
     isAvailable: sender.isAvailable,
     async send(kind, user, params = {}) {
-      if (user.email === null || !sender.isAvailable()) return;
+      if (user.email === null || !sender.isAvailable()) return null;
       const language = sentenceLanguage(user.preferredLanguage) ?? "en";
       const say = (code: SentenceCode): string =>
         CORE_CATALOGUE.render[language](code, {
@@ -67,6 +71,7 @@ export function createAccountMails({ store, log, sender }: AccountMailsDeps): Ac
       const about = { kind, userId: user.id };
       if (reason === null) log.info({ event: "account_mail.sent", ...about }, "mail about an account sent");
       else log.warn({ event: "account_mail.failed", ...about, reason }, "mail about an account not sent");
+      return reason;
     },
   };
 }

@@ -1,7 +1,8 @@
 import type { Clock } from "../lib/clock.ts";
-import { CallerError, ConflictError, TooManyRequestsError } from "../lib/errors.ts";
+import { CallerError, ConflictError, notFound, TooManyRequestsError, UpstreamError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { createSemaphore } from "../lib/semaphore.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store } from "../store/store.ts";
@@ -18,6 +19,10 @@ import { signLink, verifyLink } from "./signed-links.ts";
 
 /** How long the link of a mail can be used, minutes. */
 const LINK_MINUTES = 30;
+/** The same of one that an administrator sent: people may read it the next day. */
+const SENT_LINK_HOURS = 24;
+/** Marks a link that may set the first password of an account. */
+const FIRST = "first";
 const MAX_CONCURRENT = 2;
 const MAX_WAITING = 50;
 
@@ -49,6 +54,12 @@ export interface PasswordReset {
    */
   request(email: string, address: string | null): void;
   /**
+   * Mails a link to the user, also for a first password, so that no administrator has to choose one. Throws ConflictError
+   * without a mail server, or for an account that cannot log in with a password kept here; UpstreamError when no server took
+   * the mail.
+   */
+  sendTo(userId: string, by: ActorContext): Promise<void>;
+  /**
    * Sets the password of the link's user and ends the user's sessions and application tokens. Throws `unauthorized` with
    * the same message whatever is wrong with the link, `invalid-value` on `password`, TooManyRequestsError.
    */
@@ -72,42 +83,42 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
     scope,
   });
 
-  /** Passwords of other providers are not here, and people without one were never given the right to log in with it. */
-  function canReset(user: User): boolean {
-    return (
-      user.passwordHash !== null &&
-      findUserProvider(store, user) === null &&
-      (user.breakGlass || isBuiltInEnabled(store))
-    );
+  /** Passwords of other providers are not here. */
+  const keepsPassword = (user: User): boolean =>
+    findUserProvider(store, user) === null && (user.breakGlass || isBuiltInEnabled(store));
+
+  function linkFor(user: User, lifetimeMs: number, mark = ""): string {
+    const text = `${subjectOf(user)} ${clock.now() + lifetimeMs} ${mark}`;
+    return `${pageUrl()}#${signLink("password", text, store)}`;
   }
 
   async function sendLink(email: string, address: string | null): Promise<void> {
     const user = findUserByEmail(store, email);
     if (!user || isAccountLocked(user.lock, clock.now()) || !limits.takeMessage(user.id)) return;
     const provider = findUserProvider(store, user);
-    if (provider) return mails.send("provider", user, { provider: provider.name });
-    if (!canReset(user)) return;
+    if (provider) return void (await mails.send("provider", user, { provider: provider.name }));
+    // People without a password were never given the right to log in with it.
+    if (user.passwordHash === null || !keepsPassword(user)) return;
     await store.write((tx) =>
       tx.addAuditEvent(
         { op: "password-reset-requested", resource: users.name, rowId: user.id },
         actorOf(user, address),
       ),
     );
-    const expires = clock.now() + LINK_MINUTES * 60_000;
-    const link = `${pageUrl()}#${signLink("password", `${subjectOf(user)} ${expires}`, store)}`;
-    await mails.send("reset", user, { link, minutes: LINK_MINUTES });
+    await mails.send("reset", user, { link: linkFor(user, LINK_MINUTES * 60_000), minutes: LINK_MINUTES });
   }
 
   /** The user of a link; null if it is forged, used, expired or withdrawn. */
   function userOf(token: string): User | null {
-    const [id = "", version = "", expires = ""] = (verifyLink("password", token, store) ?? "").split(" ");
+    const [id = "", version = "", expires = "", mark] = (verifyLink("password", token, store) ?? "").split(" ");
     const user = id === "" ? null : store.get(users, id);
     const isValid =
       user !== null &&
       subjectOf(user) === `${id} ${version}` &&
       clock.now() < Number(expires) &&
       !isAccountLocked(user.lock, clock.now()) &&
-      canReset(user);
+      (user.passwordHash !== null || mark === FIRST) &&
+      keepsPassword(user);
     return isValid ? user : null;
   }
 
@@ -125,6 +136,20 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
       });
       underWay.add(task);
       void task.finally(() => underWay.delete(task));
+    },
+    async sendTo(userId, by) {
+      const user = store.get(users, userId);
+      if (!user) throw notFound();
+      if (!mails.isAvailable()) throw new ConflictError(sentence("account-message.no-mail-server"));
+      if (user.email === null || user.type !== "regular" || !keepsPassword(user))
+        throw new ConflictError(sentence("account-mail.no-password-here"));
+      if (isAccountLocked(user.lock, clock.now())) throw new ConflictError(sentence("account-mail.locked"));
+      await store.write((tx) =>
+        tx.addAuditEvent({ op: "password-reset-requested", resource: users.name, rowId: user.id }, by),
+      );
+      const link = linkFor(user, SENT_LINK_HOURS * 3_600_000, FIRST);
+      const reason = await mails.send("set-password", user, { link, hours: SENT_LINK_HOURS });
+      if (reason !== null) throw new UpstreamError("upstream", reason);
     },
     async complete(token, password, address) {
       const takeBack = signIn.registerAttempt(address);

@@ -157,7 +157,7 @@ export interface ApiDeps {
   identity: IdentityService;
   oauth: OAuthService;
   scim: ScimServer;
-  passwordReset: Pick<PasswordReset, "isAvailable" | "request" | "complete">;
+  passwordReset: Pick<PasswordReset, "isAvailable" | "request" | "sendTo" | "complete">;
   firstRun: FirstRun;
   /** Folder of the console files, with a trailing slash; need not exist. */
   consoleFolder: URL;

@@ -225,3 +225,56 @@ describe("a user", () => {
     expect(mails[0]).toMatchObject({ to: email, subject: "Your password was changed" });
   });
 });
+
+describe("an administrator", () => {
+  const send = (userId: string) => api.call("POST", `/users/${userId}/password-link`, { json: {} });
+  const tokenIn = (mail: AccountMessage | undefined) => /#([0-9a-f]+)/.exec(mail?.text ?? "")?.[1] ?? "";
+
+  const removeServer = () => {
+    hasServer = false;
+  };
+  const refuseMails = () => {
+    refusal = "mx: timed out";
+  };
+
+  it("has a link mailed, also for a first password", async () => {
+    await api.store.update(users, id, {}, api.system, { passwordHash: null });
+    expect((await send(id)).status).toBe(204);
+    expect(mails[0]).toMatchObject({ to: email, subject: "Set your password" });
+    passed += 23 * 60 * MINUTE;
+    expect((await reset(tokenIn(mails[0]))).status).toBe(204);
+    expect((await logIn(NEXT)).status).toBe(204);
+    expect(opsOf(id)).toContain("password-reset-requested");
+  });
+
+  it("has none mailed that is good for more than a day", async () => {
+    await send(id);
+    passed += 24 * 60 * MINUTE;
+    expect((await reset(tokenIn(mails[0]))).status).toBe(401);
+  });
+
+  it.each([
+    ["without a mail server", removeServer, 409, "No mail server is set up here."],
+    [
+      "to a locked account",
+      () => api.store.update(users, id, { lock: { start: null, end: null } }, api.system),
+      ...([409, "The account is locked."] as const),
+    ],
+    ["when no server takes it", refuseMails, 502, "mx: timed out"],
+  ])("has none mailed %s", async (_what, change, status, message) => {
+    await change();
+    const answer = await send(id);
+    expect([answer.status, answer.body.message]).toEqual([status, message]);
+  });
+
+  it("has none mailed for people who do not log in", async () => {
+    const { id: guest } = await api.store.create(users, { name: "Guest", type: "anonymous" }, api.system);
+    expect((await send(guest)).body.message).toBe("This account cannot log in with a password that is kept here.");
+  });
+
+  it("needs the permission", async () => {
+    const { token } = await api.user("Reader", "get /users/*");
+    const answer = await api.call("POST", `/users/${id}/password-link`, { token, json: {} });
+    expect([answer.status, mails.length]).toEqual([403, 0]);
+  });
+});

@@ -63,6 +63,14 @@ describe("a forgotten password", () => {
     await page.getByRole("button", { name: "Log in", exact: true }).click();
     await page.getByRole("button", { name: "Your account" }).waitFor();
 
+    const ann = await daemon.call<{ id: string }>("POST", "/users", { name: "Ann", email: "ann@example.org" });
+    await page.goto(`${daemon.url}/people?open=${ann.body.id}`);
+    await page.getByText("Set password").first().click();
+    await page.getByRole("button", { name: "Mail a link" }).click();
+    await page.getByText("The link is on its way.").waitFor();
+    await server.came(3);
+    expect(server.mails[2]).toMatchObject({ subject: "Set your password", envelope: { to: ["ann@example.org"] } });
+
     await page.goto("about:blank");
     await page.goto(link);
     await page.getByLabel("New password").fill("another lamp six");

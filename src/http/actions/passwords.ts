@@ -22,6 +22,17 @@ const validatePasswordChange = compileBodyValidator({ password, currentPassword,
  */
 export const passwordActions: readonly Action[] = [
   {
+    method: "post",
+    at: "users/{userId}/password-link",
+    doc: "Mails the user a link to set a password, good once and for 24 hours, so that no administrator has to choose one. 409 without a mail server, and for an account that cannot log in with a password kept here; 502 when no mail server took the mail.",
+    response: { kind: "nothing" },
+    async handle(request) {
+      const { id: userId } = requireVisibleRow(request, users, request.params.userId ?? "");
+      await request.deps.passwordReset.sendTo(userId, request.by);
+      return { status: 204, body: null };
+    },
+  },
+  {
     method: "put",
     at: "users/{userId}/password",
     doc: "Sets the password of a user and ends the user's sessions and application grants.",

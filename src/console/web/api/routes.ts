@@ -173,6 +173,7 @@ export const ROUTES = {
   "scim-groups/{scimGroupId}/members/{memberId}": { resource: "scim-group-members", methods: ["delete"] },
   "users/{userId}/profile": { resource: "users", methods: ["get", "put"] },
   "users/{userId}/password": { resource: "users", methods: ["put"] },
+  "users/{userId}/password-link": { resource: "users", methods: ["post"] },
   "users/{userId}/second-factors": { resource: "second-factors", methods: ["get"] },
   "users/{userId}/authenticator-app": { resource: "second-factors", methods: ["post"] },
   "users/{userId}/authenticator-app/confirmation": { resource: "second-factors", methods: ["post"] },

@@ -1,5 +1,7 @@
 import { Button, Checkbox, PasswordInput } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import type { SetupState } from "../../api/client.ts";
 import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { fieldErrorText } from "../../i18n/error-text.ts";
@@ -21,9 +23,25 @@ export function PersonPassword({ userId }: { userId: string }) {
     setPassword("");
     notify(t("person.password-set"));
   });
+  const canMail = useQuery<SetupState>({ queryKey: ["setup"], enabled: false }).data?.mailsPasswordLinks ?? false;
+  const mail = useMutation({
+    mutationFn: () => client.post<void>("users/{userId}/password-link", { userId }, {}),
+    onSuccess: () => notify(t("person.link-mailed")),
+  });
   return (
     <details>
       <summary>{t("person.set-password")}</summary>
+      {canMail && (
+        <div className="stack">
+          <p className="soft">{t("person.link-hint")}</p>
+          <ErrorLine error={mail.error} />
+          <div>
+            <Button variant="default" loading={mail.isPending} onClick={() => mail.mutate()}>
+              {t("person.mail-link")}
+            </Button>
+          </div>
+        </div>
+      )}
       <form
         className="stack"
         onSubmit={(event) => {
