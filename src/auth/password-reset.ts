@@ -2,6 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import { CallerError, ConflictError, TooManyRequestsError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { createSemaphore } from "../lib/semaphore.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store } from "../store/store.ts";
@@ -115,7 +116,7 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
     isAvailable: () => mails.isAvailable() && isBuiltInEnabled(store),
     request(email, address) {
       if (!mails.isAvailable())
-        throw new ConflictError("No mail server is set up here. Ask your administrator for a new password.");
+        throw new ConflictError(sentence("conflict.no-mail-server-is-set-up-here-ask-your-administrator"));
       const waitMs = limits.takeRequest(networkOf(address));
       if (waitMs > 0) throw new TooManyRequestsError(Math.ceil(waitMs / 1_000));
       const task = inTurn(() => sendLink(email, address)).catch((error: unknown) => {
@@ -149,7 +150,7 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
 }
 
 function invalidLink(): CallerError {
-  return new CallerError("unauthorized", "The link has expired or was used. Ask for a new one.");
+  return new CallerError("unauthorized", sentence("auth.the-link-has-expired-or-was-used-ask-for-a"));
 }
 
 /** A changed password ends all links to change it. */

@@ -217,7 +217,13 @@ function planDevices(
     if (!isAll || number === null) continue;
     const plain = number.replace(/[\s()./-]/g, "");
     if (/^\+?\d{3,15}$/.test(plain)) wanted.push([type, plain]);
-    else addWarning(loading, { file, line, column, message: "The cell is skipped: it is not a telephone number." });
+    else
+      addWarning(loading, {
+        file,
+        line,
+        column,
+        message: sentence("upload.the-cell-is-skipped-it-is-not-a-telephone-number"),
+      });
   }
   const sql =
     "SELECT id, type, device_identifier AS address, load_source AS source FROM user_devices WHERE user_pk = ?";
@@ -236,7 +242,7 @@ function planDevices(
       tx.create(userDevices, input, by, { loadSource: definition.id });
     } catch (error) {
       if ((error as { type?: string }).type !== "limit-exceeded") throw error;
-      const message = `The address is not registered: ${(error as Error).message}`;
+      const message = sentence("upload.the-address-is-not-registered-reason", { reason: (error as Error).message });
       addWarning(loading, { file, line, column: type === "email" ? "email" : null, message });
     }
   }
