@@ -75,7 +75,7 @@ function assertComplete(collection: string, { records, total }: ApiCollection, i
     total,
     sent: records.length,
   });
-  throw new LoadAborted("stopped", `${said} If you confirm, the load goes on with these.`);
+  throw new LoadAborted("stopped", sentence("roster.confirm-to-go-on", { said }));
 }
 
 /** The cells of a record by column of the file. */

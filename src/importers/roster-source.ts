@@ -106,8 +106,7 @@ function isExpected(file: string, states: ReadonlyMap<string, string>, { hasForm
 }
 
 function missingFiles(names: readonly string[]): LoadAborted {
-  const are = names.length === 1 ? "is missing, which was" : "are missing, which were";
-  const advice =
-    "Deliver all files again, or say in manifest.csv that they are absent. If you confirm, the load leaves their part untouched.";
-  return new LoadAborted("stopped", `${names.join(", ")} ${are} part of earlier loads. ${advice}`);
+  const files = names.join(", ");
+  const code = names.length === 1 ? "roster.file-is-missing" : "roster.files-are-missing";
+  return new LoadAborted("stopped", sentence(code, { files }));
 }
