@@ -1,4 +1,5 @@
 import { ConflictError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import alarms from "../resources/alarms/alarms.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Transaction } from "../store/store.ts";
@@ -21,7 +22,7 @@ export function acknowledgeAlarm(
   by: ActorContext,
 ): Alarm {
   if (tx.get(alarms, alarmId)?.status !== "ACTIVE")
-    throw new ConflictError("Only an active alarm can be acknowledged.");
+    throw new ConflictError(sentence("conflict.only-an-active-alarm-can-be-acknowledged"));
   const said = { acknowledgedAt: at, acknowledgedBy: by.actor.name, acknowledgementNote: note };
   return tx.update(alarms, alarmId, {}, by, said);
 }

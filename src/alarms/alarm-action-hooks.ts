@@ -1,4 +1,5 @@
 import { validationError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { RECIPIENT_FIELDS } from "../notifications/compose/message-builder.ts";
 import type alarmActions from "../resources/alarms/alarm-actions.ts";
 import type { ActorContext, ResourceHooks } from "../store/store.ts";
@@ -10,7 +11,7 @@ export function alarmActionHooks(systemBy: () => ActorContext): ResourceHooks<ty
     beforeWrite({ after }) {
       if (!after || after.messageTemplateId !== null) return;
       const named = ACTION_RECIPIENTS.filter((field) => after[field].length > 0);
-      const message = "Must be empty unless `messageTemplateId` is set.";
+      const message = sentence("field.must-be-empty-unless-messagetemplateid-is-set");
       if (named.length > 0) throw validationError(named.map((field) => ({ field, type: "invalid-value", message })));
     },
     afterWrite({ after }, tx, by) {

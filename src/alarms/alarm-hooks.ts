@@ -75,7 +75,7 @@ function parseThreshold(
   if (id !== undefined && id !== null && !isUuid(id))
     throw invalidValue(`${field}.id`, sentence("field.must-be-a-uuid"));
   if (typeof named === "string" && named.toLowerCase() !== alarmId) {
-    throw invalidValue(`${field}.alarmId`, "Must be the id of this alarm.");
+    throw invalidValue(`${field}.alarmId`, sentence("field.must-be-the-id-of-this-alarm"));
   }
   const isKnown = isUuid(endpointId) && reader.one("SELECT 1 FROM endpoints WHERE id = ?", endpointId.toLowerCase());
   if (!isKnown) throw invalidValue(`${field}.endpointId`, sentence("field.no-appliance-with-this-id-was-found"));

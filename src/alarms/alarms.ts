@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import { ConflictError, invalidValue } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { createSerialQueue } from "../lib/serial-queue.ts";
 import type { SystemMessageDeps } from "../notifications/engine/system-messages.ts";
 import type alarmEvents from "../resources/alarms/alarm-events.ts";
@@ -172,12 +173,10 @@ export function createAlarms(deps: AlarmDeps): Alarms {
     },
     setManually(alarmId, status, as) {
       if (alarmId !== ALARM_IDS.scenario_device_resolution_failed) {
-        throw invalidValue(
-          "alarmId",
-          "Must be the alarm scenario_device_resolution_failed; no other alarm can be set manually.",
-        );
+        throw invalidValue("alarmId", sentence("field.must-be-the-alarm-scenario-device-resolution-failed-no-other"));
       }
-      if (status !== "OK") throw invalidValue("status", 'Must be "OK"; no other status can be set manually.');
+      if (status !== "OK")
+        throw invalidValue("status", sentence("field.must-be-ok-no-other-status-can-be-set-manually"));
       return queue.run(async () => {
         const active = [...activeConditions().values()].filter(
           ({ key, condition }) => ALARM_IDS[key.alarm] === alarmId && isConditionActive(condition),
@@ -186,7 +185,7 @@ export function createAlarms(deps: AlarmDeps): Alarms {
         if (active.length > 0) await store.write((tx) => void tx.run(ADVANCE_WATERMARK));
         for (const { key, condition } of active)
           last = (await applyEvaluation(key, clearCondition(condition), clock.now(), as)) ?? last;
-        if (!last) throw new ConflictError("The alarm is not active.");
+        if (!last) throw new ConflictError(sentence("conflict.the-alarm-is-not-active"));
         evaluateNow();
         return last;
       });

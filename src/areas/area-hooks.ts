@@ -1,4 +1,5 @@
 import { invalidValue, requiredValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type areasOfInterest from "../resources/areas/areas-of-interest.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ResourceHooks, RowMutation } from "../store/store.ts";
@@ -32,7 +33,7 @@ function completeGeometry({ geometryValue }: AreaRow, before: AreaRow | null): N
   if (Math.abs(coordinates[1] ?? Number.NaN) > 90) {
     throw invalidValue(
       "geometryValue.geometry.coordinates",
-      "Must be [longitude, latitude] with a latitude between -90 and 90 degrees.",
+      sentence("field.must-be-longitude-latitude-with-a-latitude-between-90-and"),
     );
   }
   if (!radiusInM) throw requiredValue("geometryValue.properties.radiusInM");

@@ -1,4 +1,5 @@
 import { type FieldError, validationError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type boundaryTriggers from "../resources/areas/boundary-triggers.ts";
 import type { ResourceHooks } from "../store/store.ts";
 
@@ -9,13 +10,13 @@ export const boundaryTriggerHooks: ResourceHooks<typeof boundaryTriggers> = {
     const errors: FieldError[] = [];
     if (!after.messageTemplateId && !after.subject) {
       errors.push(
-        fieldError("messageTemplateId", "Must be set unless `subject` is set, because the trigger notifies."),
+        fieldError("messageTemplateId", sentence("field.must-be-set-unless-subject-is-set-because-the-trigger")),
       );
       errors.push(
-        fieldError("subject", "Must be set unless `messageTemplateId` is set, because the trigger notifies."),
+        fieldError("subject", sentence("field.must-be-set-unless-messagetemplateid-is-set-because-the-trigger")),
       );
     } else if (!after.messageTemplateId && after.notificationAction === "send-to-message-template-recipients") {
-      errors.push(fieldError("messageTemplateId", "Must be set, because its recipients are notified."));
+      errors.push(fieldError("messageTemplateId", sentence("field.must-be-set-because-its-recipients-are-notified")));
     }
     if (errors.length > 0) throw validationError(errors);
   },

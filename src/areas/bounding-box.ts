@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { AreaCircle } from "./area-geometry.ts";
 import { distanceMetres, type GeoPoint, nearestLatitudeOnMeridian } from "./geo-distance.ts";
 
@@ -19,7 +20,7 @@ export function parseBoundingBox(text: string): BoundingBox {
   const isLongitude = (value: number): boolean => Math.abs(value) <= 180;
   const isLatitude = (value: number): boolean => Math.abs(value) <= 90;
   if (numbers.length !== 4 || ![west, east].every(isLongitude) || ![south, north].every(isLatitude) || south > north) {
-    throw invalidValue(FIELD, "Must be minLon,minLat,maxLon,maxLat in degrees with minLat not above maxLat.");
+    throw invalidValue(FIELD, sentence("field.must-be-minlon-minlat-maxlon-maxlat-in-degrees-with-minlat"));
   }
   return { west, south, east, north };
 }

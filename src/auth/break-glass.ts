@@ -1,4 +1,5 @@
 import { ConflictError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import users from "../resources/people/users.ts";
 import type { StoreReader } from "../store/store.ts";
 import { canLogIn } from "./account-lock.ts";
@@ -17,8 +18,5 @@ export function assertBreakGlassAccount(tx: StoreReader, now: number): void {
   );
   const pks = members.map(({ pk }) => pk);
   if (tx.getByPks(users, pks).some((user) => canLogIn(user, now))) return;
-  throw new ConflictError(
-    "While the built-in identity provider is disabled, at least one unlocked member of a super group must have a password and breakGlass.",
-    "breakGlass",
-  );
+  throw new ConflictError(sentence("conflict.while-the-built-in-identity-provider-is-disabled-at-least"), "breakGlass");
 }

@@ -408,7 +408,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
         !(user.breakGlass || isBuiltInEnabled(store));
       if (isRefused) {
         await auditFailedLogin(user, address, "The passkey was refused.");
-        throw new CallerError("unauthorized", "The passkey is not valid here. Log in with your password.");
+        throw new CallerError("unauthorized", sentence("auth.the-passkey-is-not-valid-here-log-in-with-your"));
       }
       succeed();
       return { session: await startSession(user, address, null, "passkey"), userId: user.id };
@@ -418,7 +418,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       const user = login && userOfPending(login);
       if (!login || !user) {
         tickets.end(ticket);
-        throw new CallerError("unauthorized", "The log-in has expired. Log in again with your password.");
+        throw new CallerError("unauthorized", sentence("auth.the-log-in-has-expired-log-in-again-with-your"));
       }
       const known = browser === null ? null : knownBrowserToken(browser, user, store);
       const [key, by] = [`${user.id} ${known ?? ""}`, actorContextFor(user, address)];
@@ -461,7 +461,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       const provider = findUserProvider(store, user);
       if (provider)
         throw new ConflictError(
-          `The password of this account must be changed at the identity provider ${provider.name}.`,
+          sentence("conflict.the-password-of-this-account-must-be-changed-at-the", { name: provider.name }),
         );
       const isOwn = by.actor.userId === user.id;
       if (isOwn && user.passwordHash !== null) await verifyOwnPassword(user, currentPassword, by);
@@ -483,7 +483,8 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     },
     renewRecoveryCodes: (userId, by) =>
       store.write((tx) => {
-        if (secondFactorsOf(tx, userId).length === 0) throw new ConflictError("Set up a second factor first.");
+        if (secondFactorsOf(tx, userId).length === 0)
+          throw new ConflictError(sentence("conflict.set-up-a-second-factor-first"));
         return replaceRecoveryCodes(tx, userId, by);
       }),
     async removeSecondFactors(userId, by, { endSessions, onlyId = null }) {
@@ -509,5 +510,5 @@ function rethrowOnField(field: string): (error: unknown) => never {
 }
 
 function invalidCredentials(): CallerError {
-  return new CallerError("unauthorized", "E-mail address or password is not correct.");
+  return new CallerError("unauthorized", sentence("auth.e-mail-address-or-password-is-not-correct"));
 }

@@ -42,7 +42,7 @@ export function createNewPasswords(clock: Clock, minLength: number, spawn: () =>
   const worker = createIdleWorker<PasswordStrengthRequest, PasswordStrength>({
     ...{ clock, spawn, requestTimeoutMs: REQUEST_TIMEOUT_MS, idleTimeoutMs: IDLE_TIMEOUT_MS, maxQueued: MAX_QUEUED },
     endedError: () =>
-      new UpstreamError("upstream", "The password could not be checked; nothing was changed. Try again."),
+      new UpstreamError("upstream", sentence("auth.the-password-could-not-be-checked-nothing-was-changed-try")),
   });
   const hashInTurn = createSemaphore(1, MAX_QUEUED);
   return {
@@ -52,10 +52,14 @@ export function createNewPasswords(clock: Clock, minLength: number, spawn: () =>
       const text = password.normalize("NFKC");
       const { length } = [...text];
       if (length < minLength)
-        throw invalidValue(field, `Must have at least ${minLength} characters, such as a sentence.`, {
-          code: "password-too-short",
-          params: { min: minLength },
-        });
+        throw invalidValue(
+          field,
+          sentence("field.must-have-at-least-min-characters-such-as-a-sentence", { min: minLength }),
+          {
+            code: "password-too-short",
+            params: { min: minLength },
+          },
+        );
       if (length > PASSWORD_MAX_LENGTH)
         throw invalidValue(
           field,

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { ConflictError } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import applications from "../resources/security/applications.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store, StoreReader } from "../store/store.ts";
@@ -69,7 +70,7 @@ export async function rotateClientSecret(
   const { token: clientSecret, tokenHash: secretHash } = generateToken();
   const row = await store.write((tx) => {
     if (tx.get(applications, id)?.type === "public")
-      throw new ConflictError("A public application must not have a client secret.");
+      throw new ConflictError(sentence("conflict.a-public-application-must-not-have-a-client-secret"));
     return tx.update(applications, id, {}, by, { secretHash, secretCreatedAt: now });
   });
   return { row, clientSecret };

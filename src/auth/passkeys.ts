@@ -95,7 +95,7 @@ export function createPasskeys(store: Store, clock: Clock): Passkeys {
       return store.write((tx) => {
         assertMayAdd(tx, user, tx.count(secondFactors, { userId: user.id, kind: "passkey" }));
         if (tx.count(secondFactors, { credentialId: credential.id }) > 0) {
-          throw new ConflictError("This passkey is already in use.", "passkey");
+          throw new ConflictError(sentence("conflict.this-passkey-is-already-in-use"), "passkey");
         }
         tx.create(secondFactors, { userId: user.id }, by, {
           ...{ kind: "passkey", name, credentialId: credential.id, signatures: credential.counter, isBackedUp },
@@ -202,8 +202,14 @@ const MAX_ID_LENGTH = 1_364;
 
 function assertMayAdd(reader: StoreReader, user: User, count: number): void {
   const provider = findUserProvider(reader, user);
-  if (provider) throw new ConflictError(`This account logs in with ${provider.name}: set up the second factor there.`);
-  if (count >= MAX_PASSKEYS) throw new ConflictError(`An account has at most ${MAX_PASSKEYS} passkeys. Remove one.`);
+  if (provider)
+    throw new ConflictError(
+      sentence("conflict.this-account-logs-in-with-name-set-up-the-second", { name: provider.name }),
+    );
+  if (count >= MAX_PASSKEYS)
+    throw new ConflictError(
+      sentence("conflict.an-account-has-at-most-limit-passkeys-remove-one", { limit: MAX_PASSKEYS }),
+    );
 }
 
 function textOf(purpose: PasskeyPurpose): string {

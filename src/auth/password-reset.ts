@@ -126,7 +126,7 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
     isAvailable: () => mails.isAvailable() && isBuiltInEnabled(store),
     request(email, address) {
       if (!mails.isAvailable())
-        throw new ConflictError("No mail server is set up here. Ask your administrator for a new password.");
+        throw new ConflictError(sentence("conflict.no-mail-server-is-set-up-here-ask-your-administrator"));
       const waitMs = limits.takeRequest(networkOf(address));
       if (waitMs > 0) throw new TooManyRequestsError(Math.ceil(waitMs / 1_000));
       const task = inTurn(() => sendLink(email, address)).catch((error: unknown) => {
@@ -174,7 +174,7 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
 }
 
 function invalidLink(): CallerError {
-  return new CallerError("unauthorized", "The link has expired or was used. Ask for a new one.");
+  return new CallerError("unauthorized", sentence("auth.the-link-has-expired-or-was-used-ask-for-a"));
 }
 
 /** A changed password ends all links to change it. */

@@ -1,4 +1,5 @@
 import { ConflictError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type users from "../resources/people/users.ts";
 import type { RowMutation } from "../store/store.ts";
 
@@ -11,7 +12,7 @@ export function checkProvisionedUser({ after, given }: RowMutation<typeof users>
   const { passwordHash, scimActive, lock } = after;
   if (passwordHash !== null) {
     throw new ConflictError(
-      "A password is not allowed: the directory that provisions this user stores it.",
+      sentence("conflict.a-password-is-not-allowed-the-directory-that-provisions-this"),
       "password",
     );
   }
@@ -19,5 +20,5 @@ export function checkProvisionedUser({ after, given }: RowMutation<typeof users>
   if (!given.has("lock")) return;
   const isLocked = lock !== null && (lock.end ?? null) === null && (lock.start ?? now) <= now;
   if (scimActive === 0 && !isLocked)
-    throw new ConflictError("The user must stay locked: the directory has deactivated the account.", "lock");
+    throw new ConflictError(sentence("conflict.the-user-must-stay-locked-the-directory-has-deactivated-the"), "lock");
 }

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { ConflictError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** Whom passkeys are for. @source W3C Web Authentication Level 3 §5.4.2 */
 export interface RelyingParty {
@@ -18,9 +19,7 @@ export function relyingPartyOf(publicUrl: string | null, host: string | null): R
   const { hostname, host: authority, protocol, origin } = URL.canParse(base) ? new URL(base) : NOWHERE;
   const isLoopback = hostname === "localhost" || hostname.endsWith(".localhost");
   if (hostname === "" || isIP(hostname.replace(/^\[|\]$/g, "")) !== 0 || (protocol !== "https:" && !isLoopback)) {
-    throw new ConflictError(
-      "Passkeys need a host name and HTTPS. Open the console by its name, or set `api.publicUrl` to it.",
-    );
+    throw new ConflictError(sentence("conflict.passkeys-need-a-host-name-and-https-open-the-console"));
   }
   // Browsers treat http://localhost as secure.
   return { id: hostname, origins: isLoopback ? [origin, `http://${authority}`] : [origin] };

@@ -56,7 +56,9 @@ export function createSecondFactors(store: Store, clock: Clock): SecondFactors {
     beginTotp(user, host) {
       const provider = findUserProvider(store, user);
       if (provider) {
-        throw new ConflictError(`This account logs in with ${provider.name}: set up the second factor there.`);
+        throw new ConflictError(
+          sentence("conflict.this-account-logs-in-with-name-set-up-the-second", { name: provider.name }),
+        );
       }
       const secret = generateTotpSecret();
       // Factors belong to one installation: an account of a cloud and of its appliances has several.
@@ -70,7 +72,7 @@ export function createSecondFactors(store: Store, clock: Clock): SecondFactors {
       const enrolment = enrolments.get(user.id);
       if (!enrolment || enrolment.expires <= clock.now()) {
         enrolments.delete(user.id);
-        throw new ConflictError("There is no key to confirm. Start again: a key must be confirmed within 10 minutes.");
+        throw new ConflictError(sentence("conflict.there-is-no-key-to-confirm-start-again-a-key"));
       }
       const { secret } = enrolment;
       const lastStep = verifyTotpCode(secret, code.replace(/\s/g, ""), clock.now(), null);

@@ -77,9 +77,10 @@ function validateTypeAndLimit(
   const limit = serving?.deviceLimit ?? null;
   if (limit !== null) {
     const sameType = tx.count(userDevices, { userId: after.userId, type: after.type });
-    if (sameType >= limit) throw new LimitError(limit, `devices of type ${after.type}`);
+    if (sameType >= limit)
+      throw new LimitError(sentence("limit.of-devices-of-type", { limit, type: after.type }), limit);
   } else if (countLimitedDevices(after, tx) >= MAX_DEVICES) {
-    throw new LimitError(MAX_DEVICES, "devices");
+    throw new LimitError(sentence("limit.of-devices", { limit: MAX_DEVICES }), MAX_DEVICES);
   }
 }
 

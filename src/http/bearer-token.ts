@@ -1,4 +1,5 @@
 import { CallerError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { type Query, textParameter } from "./query/query.ts";
 
 const BEARER_PATTERN = /^bearer +([\w\-.~+/]+=*) *$/i;
@@ -13,7 +14,11 @@ export function accessTokenOf(authorization: string | null, query: Query): strin
   if (authorization === null) return parameter;
   if (parameter !== null) throw duplicateTokenError();
   const match = BEARER_PATTERN.exec(authorization);
-  if (!match) throw new CallerError("unauthorized", "The Authorization header must be `Bearer` with an access token.");
+  if (!match)
+    throw new CallerError(
+      "unauthorized",
+      sentence("auth.the-authorization-header-must-be-bearer-with-an-access-token"),
+    );
   return match[1] as string;
 }
 
@@ -25,5 +30,5 @@ export function accessTokenInForm(form: Readonly<Record<string, unknown>>, other
 }
 
 function duplicateTokenError(): CallerError {
-  return new CallerError("invalid-value", "The access token must be sent in only one way.");
+  return new CallerError("invalid-value", sentence("auth.the-access-token-must-be-sent-in-only-one-way"));
 }

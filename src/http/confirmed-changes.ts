@@ -1,5 +1,6 @@
 import type { Principal } from "../auth/principal.ts";
 import { CallerError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Method } from "../schema/resource.ts";
 
 /** A change of a console session, as far as it decides whether a confirmation is needed. */
@@ -26,7 +27,7 @@ export function assertConfirmed(change: ConfirmedChange, minutes: number | null,
   if (minutes === null || provenAt === undefined || !changesTrust(change)) return;
   // A time in the future comes from a clock that was wrong.
   if (provenAt <= now && now - provenAt <= minutes * 60_000) return;
-  const message = "Confirm that it is you with POST /session/confirmation, then repeat the request.";
+  const message = sentence("auth.confirm-that-it-is-you-with-post-session-confirmation-then");
   throw new CallerError("forbidden", message, [
     { field: null, type: "forbidden", message, reason: { code: CONFIRMATION_REQUIRED, params: {} } },
   ]);

@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { CallerError, notFound } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import { PAGE_SECURITY_HEADERS } from "./security-headers.ts";
 
@@ -63,7 +64,7 @@ export function createConsoleAssets(folder: URL): ConsoleAssets {
 
   async function currentBuild(): Promise<Build> {
     const page = await stat(new URL(`.${START_PAGE}`, folder)).catch(() => null);
-    if (!page) throw new CallerError("not-found", "The console is not built. Run `npm run build`.");
+    if (!page) throw new CallerError("not-found", sentence("request.the-console-is-not-built-run-npm-run-build"));
     if (build?.builtAt !== page.mtimeMs) {
       build = { builtAt: page.mtimeMs, names: await listAssetNames(folder), read: new Map() };
     }

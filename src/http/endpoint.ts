@@ -8,6 +8,7 @@ import { actorOf, type Principal } from "../auth/principal.ts";
 import { runAs } from "../lib/current-work.ts";
 import { CallerError, forbidden, invalidValue, notFound, UpstreamError } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { DeniedRequestLog } from "../permissions/denied-request-log.ts";
 import { assertSuperUser } from "../permissions/privilege-escalation.ts";
 import { camelCase } from "../schema/decoder.ts";
@@ -215,7 +216,7 @@ async function readOverridingBody(
 /** Throws invalid-value if dryRun is not supported, so that the write is not executed for real. */
 function parseDryRun({ method, supportsDryRun }: AuthenticatedCall["action"], { query }: RequestBase): boolean {
   if (method === "get" || !isDryRun(query)) return false;
-  if (!supportsDryRun) throw invalidValue("dryRun", "dryRun is not supported for this operation.");
+  if (!supportsDryRun) throw invalidValue("dryRun", sentence("field.dryrun-is-not-supported-for-this-operation"));
   return true;
 }
 
@@ -354,7 +355,7 @@ function assertSameParents(
   for (const [given, id] of Object.entries(value)) {
     const name = camelCase(given);
     if (parents.includes(name) && (typeof id !== "string" || id.toLowerCase() !== params[name])) {
-      throw invalidValue(name, "Must be the id in the path.");
+      throw invalidValue(name, sentence("field.must-be-the-id-in-the-path"));
     }
   }
 }
@@ -410,7 +411,7 @@ function requestOf(
 
 function bytesOf(types: readonly string[], { raw, deps }: RequestBase): AsyncIterable<Uint8Array> {
   if (!types.includes(ANY_CONTENT_TYPE) && !types.includes(mediaTypeOf(raw)))
-    throw unsupportedMediaType(`The content type must be ${types.join(" or ")}.`);
+    throw unsupportedMediaType(sentence("request.the-content-type-must-be-types", { types: types.join(" or ") }));
   return readUpload(raw, deps.clock);
 }
 

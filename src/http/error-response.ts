@@ -9,7 +9,7 @@ import {
   UpstreamError,
 } from "../lib/errors.ts";
 import type { SentenceReference } from "../lib/sentences/reference.ts";
-import { readSentence } from "../lib/sentences/sentences.ts";
+import { readSentence, sentence } from "../lib/sentences/sentences.ts";
 
 /** Longer texts contain what the client sent. */
 const MAX_EXPLANATION_LENGTH = 2_000;
@@ -50,22 +50,19 @@ export class MethodNotAllowedError extends CallerError {
   readonly allow: string;
 
   constructor(allow: string) {
-    super("method-not-allowed", "Method not allowed for this path.");
+    super("method-not-allowed", sentence("request.method-not-allowed-for-this-path"));
     this.allow = allow;
   }
 }
 
 /** The token is missing or unknown. */
-export function unauthorized(message = "Access token is missing or invalid."): CallerError {
+export function unauthorized(message = sentence("auth.access-token-is-missing-or-invalid")): CallerError {
   return new CallerError("unauthorized", message);
 }
 
 /** The Host header does not match this appliance. */
 export function misdirectedRequest(): CallerError {
-  return new CallerError(
-    "wrong-host",
-    "The Host header does not match this appliance. Add the name to the setting api.hosts.",
-  );
+  return new CallerError("wrong-host", sentence("request.the-host-header-does-not-match-this-appliance-add-the"));
 }
 
 /** Maps any thrown value to an error response; unexpected errors become 500 without details. */

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { ConflictError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { RowBase } from "../schema/resource.ts";
 
 /** Version of a row for `If-Match`; changes with every update of the row. */
@@ -31,7 +32,7 @@ export function assertIfMatch(ifMatch: string, row: Pick<RowBase, "pk" | "update
   // Only the row version counts: the hash part of the ETag may change without a change of the row.
   const versions = ifMatch.split(",").map((version) => unquoted(version).replace(/\.[\w-]*"$/, '"'));
   if (versions.includes("*") || versions.includes(rowVersion(row))) return;
-  throw new ConflictError("The resource has changed since it was read. Read it again and repeat the change.");
+  throw new ConflictError(sentence("conflict.the-resource-has-changed-since-it-was-read-read-it"));
 }
 
 function unquoted(tag: string): string {

@@ -1,6 +1,7 @@
 import { open } from "node:fs/promises";
 import { invalidValue } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { boolean, type FileFieldData, option, type StoredFile } from "../schema/field.ts";
 import type { FileStore } from "../store/store.ts";
 import type { ApiDeps } from "./dependencies.ts";
@@ -46,7 +47,7 @@ export async function requestedFileResponse(
   const download = textParameter(query, "download") === "true";
   const convert = isAudio(types) ? textParameter(query, "convert") : null;
   if (convert === null || convert === "") return fileResponse(file, store.files, download);
-  if (convert !== "pcm") throw invalidValue("convert", "Must be `pcm`.");
+  if (convert !== "pcm") throw invalidValue("convert", sentence("field.must-be-pcm"));
   const wav = await notificationService.recordingAudio(file);
   const headers = { "Content-Length": String(wav.length), "Content-Disposition": contentDisposition(file, download) };
   return { type: "audio/wav", headers, body: wav };

@@ -1,5 +1,6 @@
 import { ConflictError, invalidValue } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { IdempotencyClaim } from "../store/store.ts";
 import type { ApiRequest } from "./action.ts";
 import { bodyHash } from "./body/body-hash.ts";
@@ -42,7 +43,10 @@ export function createIdempotency({ store, catalogue }: Pick<ApiDeps, "store" | 
         ? (store.get(resource, done.createdRow.id, request.by.scope) as UntypedRow | null)
         : null;
     if (!resource || !row)
-      throw new ConflictError("The resource created with this Idempotency-Key no longer exists.", "Idempotency-Key");
+      throw new ConflictError(
+        sentence("conflict.the-resource-created-with-this-idempotency-key-no-longer-exists"),
+        "Idempotency-Key",
+      );
     const response = await request.respondWithRow(resource, row as never);
     return { ...response, headers: { ...response.headers, ...REPLAYED } };
   }
@@ -63,13 +67,17 @@ export function createIdempotency({ store, catalogue }: Pick<ApiDeps, "store" | 
   return async (request, execute) => {
     const key = request.method === "post" ? request.header("idempotency-key") : null;
     if (key === null) return execute(request);
-    if (!KEY_PATTERN.test(key)) throw invalidValue("idempotency-key", "Must be 1 to 255 visible ASCII characters.");
+    if (!KEY_PATTERN.test(key))
+      throw invalidValue("idempotency-key", sentence("field.must-be-1-to-255-visible-ascii-characters"));
     const claim = { owner: request.principal.userId, key, requestHash: requestHash(request) };
     const name = `${claim.owner} ${key}`;
     const earlierRequest = inFlight.get(name);
     if (earlierRequest && earlierRequest.requestHash === claim.requestHash) return earlierRequest.response;
     if (earlierRequest)
-      throw new ConflictError("This Idempotency-Key was already used for a different request.", "Idempotency-Key");
+      throw new ConflictError(
+        sentence("conflict.this-idempotency-key-was-already-used-for-a-different-request"),
+        "Idempotency-Key",
+      );
     const response = executeOnce(request, claim, execute);
     inFlight.set(name, { requestHash: claim.requestHash, response });
     try {

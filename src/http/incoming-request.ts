@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Middleware, ParameterizedContext } from "koa";
 import { invalidValue } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Method } from "../schema/resource.ts";
 import { clientOf } from "./forwarded-client.ts";
 import { parseQuery, type Query, textParameter } from "./query/query.ts";
@@ -80,7 +81,7 @@ export function applyMethodOverride(context: ParameterizedContext<RequestState>)
   const word = textParameter(parseQuery(splitTarget(context.req.url ?? "/").search), "_method")?.toLowerCase() ?? "get";
   if (word === "get") return;
   if (word !== "post" && word !== "put" && word !== "delete") {
-    throw invalidValue("_method", "Must be POST, PUT or DELETE.");
+    throw invalidValue("_method", sentence("field.must-be-post-put-or-delete"));
   }
   context.method = word.toUpperCase();
   context.state.overridden = true;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { CallerError, notFound } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { readUpload } from "./body/upload-stream.ts";
 import type { ApiDeps } from "./dependencies.ts";
 import { clientAddress } from "./forwarded-client.ts";
@@ -36,7 +37,10 @@ export async function routeToPlugin(
   for await (const chunk of readUpload(request, clock)) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES)
-      throw new CallerError("too-large", `The body must have at most ${MAX_BODY_BYTES} bytes.`);
+      throw new CallerError(
+        "too-large",
+        sentence("upload.the-body-must-have-at-most-max-bytes", { max: MAX_BODY_BYTES }),
+      );
     chunks.push(chunk);
   }
   // Session cookies are never passed to plugins.

@@ -2,6 +2,7 @@ import { Router } from "@koa/router";
 import type { DefaultContext, Middleware } from "koa";
 import { CallerError, notFound } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { MethodNotAllowedError } from "./error-response.ts";
 import { API_PREFIX, type RequestState, type RoutedContext } from "./incoming-request.ts";
@@ -66,7 +67,10 @@ function assertServedVersion(path: string): void {
   const [, , first = "", second = ""] = path.split("/", 4);
   const version = first === "onprem" ? second : first;
   if (!VERSION.test(version) || version === SERVED_VERSION) return;
-  throw new CallerError("not-found", `API version ${version} is not supported; use ${SERVED_VERSION}.`);
+  throw new CallerError(
+    "not-found",
+    sentence("request.api-version-version-is-not-supported-use-served", { version, served: SERVED_VERSION }),
+  );
 }
 
 /** Methods of the matched patterns. Throws not-found without a match. */

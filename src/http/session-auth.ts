@@ -2,6 +2,7 @@ import { isSameOrigin } from "../auth/host-check.ts";
 import type { AccessControl, Principal } from "../auth/principal.ts";
 import { readSessionCookie } from "../auth/session-cookie.ts";
 import { CallerError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
 
 /** Marks requests that a page sends in the background: they must not extend the session of an unattended page. */
@@ -20,10 +21,7 @@ export function authenticateSession(
   const principal = token === null ? null : access.authenticate(token, "cookie", isUse, incoming.address);
   if (!principal || incoming.method === "get") return principal;
   if (incoming.header("x-carillon-console") !== "1" || incoming.header("origin") === null) {
-    throw new CallerError(
-      "forbidden",
-      "Changes with a session cookie require the headers X-Carillon-Console: 1 and Origin (CSRF protection).",
-    );
+    throw new CallerError("forbidden", sentence("auth.changes-with-a-session-cookie-require-the-headers-x-carillon"));
   }
   assertSameOrigin(incoming);
   return principal;
@@ -35,5 +33,5 @@ export function authenticateSession(
 export function assertSameOrigin({ header, secure }: Pick<IncomingRequest, "header" | "secure">): void {
   const origin = header("origin");
   if (origin === null || isSameOrigin(origin, header("host"), secure)) return;
-  throw new CallerError("forbidden", "Cross-origin requests are not allowed here.");
+  throw new CallerError("forbidden", sentence("auth.cross-origin-requests-are-not-allowed-here"));
 }

@@ -1,5 +1,6 @@
 import { invalidValue } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { camelCase } from "../schema/decoder.ts";
 import type { Field } from "../schema/field.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
@@ -71,7 +72,10 @@ export function assertNothingIgnored(ignored: readonly IgnoredInput[], query: Qu
   if (!first || query.strict !== "true") return;
   if (first.code === "unsupported-value") throw invalidValue(first.parameter, first.message);
   const names = ignored.map(({ parameter }) => parameter).join(", ");
-  throw invalidValue(first.parameter, `Not known for this operation: ${names}. Without strict=true it is ignored.`);
+  throw invalidValue(
+    first.parameter,
+    sentence("field.not-known-for-this-operation-names-without-strict-true-it", { names }),
+  );
 }
 
 function withWarnings(response: HttpResponse, ignored: readonly IgnoredInput[], method: Method): HttpResponse {
@@ -119,7 +123,7 @@ function isFieldOf({ fields }: AnyResource, name: string): boolean {
 }
 
 function noSuchFilter(name: string): Error {
-  return invalidValue(name, "Rows cannot be filtered by this field. Leave it out, or search with `q`.");
+  return invalidValue(name, sentence("field.rows-cannot-be-filtered-by-this-field-leave-it-out"));
 }
 
 function unknownParameter(name: string): IgnoredInput {

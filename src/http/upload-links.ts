@@ -4,6 +4,7 @@ import { signLink, verifyLink } from "../auth/signed-links.ts";
 import type { BulkUpload } from "../importers/bulk-upload-run.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, notFound } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import users from "../resources/people/users.ts";
 import bulkUploads from "../resources/uploads/bulk-uploads.ts";
 import type { ActorContext, Store } from "../store/store.ts";
@@ -42,7 +43,7 @@ export function openUploadLink(
   const user = store.get(users, userId);
   if (!upload || !user) throw notFound();
   if (clock.now() >= Number(expiresAt) || isAccountLocked(user.lock, clock.now()))
-    throw new CallerError("forbidden", "The upload URL has expired. Create another upload.");
+    throw new CallerError("forbidden", sentence("upload.the-upload-url-has-expired-create-another-upload"));
   const { pk: userPk, name, email } = user;
   const principal = { userId, userPk, name, email, tokenId: "", scopes: null, accessToken: null };
   return {

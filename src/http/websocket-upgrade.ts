@@ -5,6 +5,7 @@ import { type AccessControl, actorOf, type Principal } from "../auth/principal.t
 import { readSessionCookie } from "../auth/session-cookie.ts";
 import { CallerError, forbidden, invalidValue, notFound } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ActorContext } from "../store/store.ts";
 import { accessTokenOf } from "./bearer-token.ts";
@@ -87,7 +88,7 @@ function authenticateUpgrade(request: IncomingMessage, query: Query, access: Acc
       : session && access.authenticate(session, "cookie", false);
   if (!principal) throw unauthorized();
   if (session !== null && !isSameOrigin(origin ?? null, host ?? null, secure)) {
-    throw new CallerError("forbidden", "Cross-origin requests are not allowed here.");
+    throw new CallerError("forbidden", sentence("auth.cross-origin-requests-are-not-allowed-here"));
   }
   return principal;
 }
@@ -95,7 +96,7 @@ function authenticateUpgrade(request: IncomingMessage, query: Query, access: Acc
 function sinceOf(query: Query): number | null {
   const text = textParameter(query, "since");
   if (text === null || text === "") return null;
-  if (!/^\d{1,15}$/.test(text)) throw invalidValue("since", "Must be the seq of an earlier message.");
+  if (!/^\d{1,15}$/.test(text)) throw invalidValue("since", sentence("field.must-be-the-seq-of-an-earlier-message"));
   return Number(text);
 }
 

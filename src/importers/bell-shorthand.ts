@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** Resolves a name to the id of a row. Throws CallerError. */
 type IdOf = (family: string, name: string) => string;
@@ -49,5 +50,5 @@ function splitPair(item: string, field: string, example: string): [before: strin
 }
 
 function unreadableItem(field: string, example: string) {
-  return invalidValue(field, `Items must be JSON or have the form ${example}.`);
+  return invalidValue(field, sentence("field.items-must-be-json-or-have-the-form-example", { example }));
 }

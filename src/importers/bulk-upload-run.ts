@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, type FieldError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import bulkUploads from "../resources/uploads/bulk-uploads.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { StoredFile } from "../schema/field.ts";
@@ -122,9 +123,10 @@ async function readLines(
       if (waiting.length === READ_AHEAD_LINES) await flush();
     }
     await flush();
-    if (head === null) throw new MalformedTableError(1, "The file is empty; its first line must name the columns.");
+    if (head === null)
+      throw new MalformedTableError(1, sentence("upload.the-file-is-empty-its-first-line-must-name-the"));
     if (counts.lines === 0 && counts.errors === 0)
-      throw new MalformedTableError(2, "The file must have at least one line after the header.");
+      throw new MalformedTableError(2, sentence("upload.the-file-must-have-at-least-one-line-after-the"));
   } catch (error) {
     if (error instanceof UploadCancelled || !(error instanceof CallerError)) throw error;
     if (error instanceof MalformedTableError) await flush();
@@ -147,7 +149,8 @@ async function writeSlice(
   deps.signal.throwIfAborted();
   return batch.write((tx) => {
     Object.assign(counts, before);
-    if (!tx.get(bulkUploads, upload.id)) throw new UploadCancelled("not-found", "The upload was deleted.");
+    if (!tx.get(bulkUploads, upload.id))
+      throw new UploadCancelled("not-found", sentence("upload.the-upload-was-deleted"));
     const began = clock.monotonicMs();
     const names = createNameLookup(tx, catalogue, by.scope);
     let done = 0;

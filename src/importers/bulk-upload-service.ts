@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, forbidden, notFound } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import bulkUploads from "../resources/uploads/bulk-uploads.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { Actor, ActorContext, Store, Sync, Transaction } from "../store/store.ts";
@@ -110,7 +111,10 @@ export function createBulkUploadService(deps: BulkUploadDeps): BulkUploadService
       const row = await store.write((tx) => {
         const { status } = tx.get(bulkUploads, id) ?? {};
         if (status !== "success")
-          throw new ConflictError("Only an upload whose dry run succeeded can be committed.", "status");
+          throw new ConflictError(
+            sentence("conflict.only-an-upload-whose-dry-run-succeeded-can-be-committed"),
+            "status",
+          );
         const values = { status: "PENDING", endedAt: null, actor: JSON.stringify(by.actor) } as const;
         return tx.update(bulkUploads, id, {}, by, values) as Sync<BulkUpload>;
       });
@@ -138,7 +142,7 @@ function waitingForFile(reader: Pick<Transaction, "get">, id: string): BulkUploa
   const upload = reader.get(bulkUploads, id);
   if (!upload) throw notFound();
   if (upload.fileId !== null)
-    throw new ConflictError("The upload already has a file; create another upload.", "fileId");
+    throw new ConflictError(sentence("conflict.the-upload-already-has-a-file-create-another-upload"), "fileId");
   return upload;
 }
 

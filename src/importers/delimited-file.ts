@@ -1,6 +1,7 @@
 import { parse } from "csv-parse/sync";
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { DELIMITERS, ENCODINGS, QUOTES, separatorLine, type TableFormat } from "./table-format.ts";
 
 /** A line of a table: its line number in the file and its cells. */
@@ -92,7 +93,10 @@ async function* splitLines(bytes: AsyncIterable<Uint8Array>, { encoding }: Table
   };
   const assertLength = (text: string): void => {
     if (text.length > MAX_RECORD_LENGTH) {
-      throw new MalformedTableError(line + 1, `The line has more than ${MAX_RECORD_LENGTH} characters.`);
+      throw new MalformedTableError(
+        line + 1,
+        sentence("upload.the-line-has-more-than-limit-characters", { limit: MAX_RECORD_LENGTH }),
+      );
     }
   };
   for await (const piece of bytes) {
@@ -133,7 +137,7 @@ async function* splitRecords(source: AsyncIterable<RawLine[]>, format: TableForm
     if (++cut > MAX_OPEN_QUOTES) {
       throw new MalformedTableError(
         first.line,
-        `${MAX_OPEN_QUOTES} quoted cells are not closed; check the quotes, or choose another quoting.`,
+        sentence("upload.limit-quoted-cells-are-not-closed-check-the-quotes-or", { limit: MAX_OPEN_QUOTES }),
       );
     }
     yield { ...first, isOpen: true, height: 1 };
@@ -194,7 +198,7 @@ function parseRecord(record: RawRecord, format: TableFormat, width: number | nul
     return { line, bytes, cells: bare, fault: { column, message } };
   };
   if (format.encoding === "utf-8" && text.includes("\ufffd")) {
-    return [malformed(null, "The line has bytes that are not UTF-8; choose the encoding of the file.")];
+    return [malformed(null, sentence("upload.the-line-has-bytes-that-are-not-utf-8-choose"))];
   }
   if (isOpen) return [malformed(null, PARSE_ERROR_MESSAGES.CSV_QUOTE_NOT_CLOSED as string)];
   try {
@@ -246,14 +250,16 @@ function columnOf(error: unknown): number | null {
 function malformedMessage(error: unknown): string | null {
   const { code } = error as { code?: unknown };
   if (typeof code !== "string" || !/^(CSV_|INVALID_)/.test(code)) return null;
-  return PARSE_ERROR_MESSAGES[code] ?? "The line is malformed.";
+  return PARSE_ERROR_MESSAGES[code] ?? sentence("upload.the-line-is-malformed");
 }
 
 /** By code of csv-parse; one of them has no prefix. */
 const PARSE_ERROR_MESSAGES: Readonly<Record<string, string>> = {
-  CSV_QUOTE_NOT_CLOSED: "A quoted cell is not closed.",
-  CSV_MAX_RECORD_SIZE: `A line has more than ${MAX_RECORD_LENGTH} characters; check for an unclosed quote.`,
-  CSV_INVALID_CLOSING_QUOTE: "A quoted cell must end at its closing quote.",
-  INVALID_OPENING_QUOTE: "A cell that contains a quote must be quoted, with the quote doubled.",
-  CSV_INVALID_OPENING_QUOTE: "A cell that contains a quote must be quoted, with the quote doubled.",
+  CSV_QUOTE_NOT_CLOSED: sentence("upload.a-quoted-cell-is-not-closed"),
+  CSV_MAX_RECORD_SIZE: sentence("upload.a-line-has-more-than-limit-characters-check-for-an", {
+    limit: MAX_RECORD_LENGTH,
+  }),
+  CSV_INVALID_CLOSING_QUOTE: sentence("upload.a-quoted-cell-must-end-at-its-closing-quote"),
+  INVALID_OPENING_QUOTE: sentence("upload.a-cell-that-contains-a-quote-must-be-quoted-with"),
+  CSV_INVALID_OPENING_QUOTE: sentence("upload.a-cell-that-contains-a-quote-must-be-quoted-with"),
 };

@@ -217,7 +217,13 @@ function planDevices(
     if (!isAll || number === null) continue;
     const plain = number.replace(/[\s()./-]/g, "");
     if (/^\+?\d{3,15}$/.test(plain)) wanted.push([type, plain]);
-    else addWarning(loading, { file, line, column, message: "The cell is skipped: it is not a telephone number." });
+    else
+      addWarning(loading, {
+        file,
+        line,
+        column,
+        message: sentence("upload.the-cell-is-skipped-it-is-not-a-telephone-number"),
+      });
   }
   const sql =
     "SELECT id, type, device_identifier AS address, load_source AS source FROM user_devices WHERE user_pk = ?";
@@ -236,7 +242,7 @@ function planDevices(
       tx.create(userDevices, input, by, { loadSource: definition.id });
     } catch (error) {
       if ((error as { type?: string }).type !== "limit-exceeded") throw error;
-      const message = `The address is not registered: ${(error as Error).message}`;
+      const message = sentence("upload.the-address-is-not-registered-reason", { reason: (error as Error).message });
       addWarning(loading, { file, line, column: type === "email" ? "email" : null, message });
     }
   }
@@ -308,7 +314,11 @@ function assertErrorThreshold({ definition, counts }: LoadContext): void {
   const share = (100 * linesWithErrors) / Math.max(1, linesRead);
   const most = definition.errorThreshold ?? 0;
   if (linesWithErrors === 0 || share <= most) return;
-  const figures = `${linesWithErrors} of ${linesRead} lines have errors (${Math.round(share)} %)`;
+  const figures = sentence("load.lines-with-errors", {
+    errors: linesWithErrors,
+    lines: linesRead,
+    percent: Math.round(share),
+  });
   throw new LoadAborted("failed", sentence("load.over-limit", { figures, most }));
 }
 
@@ -323,7 +333,8 @@ async function assertRemovalThresholds(loading: LoadContext, { known, lost, remo
   const most = definition.removalThreshold ?? 0;
   const there = known.users.size + known.surplusUsers.length;
   if (percent(counts.usersRemoved, there) > most) {
-    stop(`${Math.round(percent(counts.usersRemoved, there))} % of users (${counts.usersRemoved} of ${there})`);
+    const share = Math.round(percent(counts.usersRemoved, there));
+    stop(sentence("load.part-of-users", { percent: share, removed: counts.usersRemoved, total: there }));
   }
   const sql = `SELECT count(*) AS count FROM subscriptions WHERE distribution_list_pk = ? AND load_source = ?
     AND (subscription_end_date IS NULL OR subscription_end_date > ?)`;
@@ -342,13 +353,14 @@ async function assertRemovalThresholds(loading: LoadContext, { known, lost, remo
     .sort((a, b) => b.ended - a.ended);
   const [first] = worst;
   if (first) {
-    const more = worst.length > 1 ? `, and as large parts of ${worst.length - 1} more lists` : "";
-    const share = Math.round(percent(first.ended, first.members));
-    stop(`${share} % of the list ${first.name} (${first.ended} of ${first.members} members)${more}`);
+    const { name, ended: removed, members: total } = first;
+    const share = { percent: Math.round(percent(removed, total)), name, removed, total };
+    const more = worst.length - 1;
+    stop(more > 0 ? sentence("load.part-of-lists", { ...share, more }) : sentence("load.part-of-list", { ...share }));
   }
   if (percent(sum("ended"), sum("members")) > most) {
     const share = Math.round(percent(sum("ended"), sum("members")));
-    stop(`${share} % of list memberships (${sum("ended")} of ${sum("members")})`);
+    stop(sentence("load.part-of-memberships", { percent: share, removed: sum("ended"), total: sum("members") }));
   }
 }
 

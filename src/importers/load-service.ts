@@ -86,7 +86,7 @@ export function createLoadService(deps: LoadServiceDeps): LoadService {
       .catch((error) => {
         if (signal.aborted) return;
         logFailure(run)(error);
-        emitFailed(run, "Internal error; see the log.");
+        emitFailed(run, sentence("activity.internal-error"));
       });
   }
 

@@ -1,5 +1,6 @@
 import { validationError } from "../lib/errors.ts";
 import { isUuid } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource, RowBase } from "../schema/resource.ts";
 import type { RowVisibility, StoreReader } from "../store/store.ts";
@@ -36,17 +37,25 @@ function findByName(
 ): string {
   const lookupError = (detail: string) =>
     validationError([{ field, type: "invalid-value", message: `Field ${field} is not valid. ${detail}` }]);
-  if (!catalogue.has(family)) throw lookupError("References to this resource type are not supported.");
+  if (!catalogue.has(family)) throw lookupError(sentence("upload.references-to-this-resource-type-are-not-supported"));
   const resource = catalogue.byName(family);
   for (const column of namesOf(resource)) {
     const found = reader
       .find(resource, { [column]: name } as Partial<RowBase>, 100)
       .filter(({ id }) => reader.get(resource, id, visibility) !== null);
     if (found.length > 1)
-      throw lookupError(`The name ${shortened(name)} is ambiguous (${found.length} ${family}); use the id.`);
+      throw lookupError(
+        sentence("upload.the-name-name-is-ambiguous-count-family-use-the-id", {
+          name: shortened(name),
+          count: found.length,
+          family,
+        }),
+      );
     if (found[0]) return found[0].id;
   }
-  throw lookupError(`No row of ${family} with the name ${shortened(name)} was found.`);
+  throw lookupError(
+    sentence("upload.no-row-of-family-with-the-name-name-was-found", { family, name: shortened(name) }),
+  );
 }
 
 function namesOf({ fields }: AnyResource): string[] {

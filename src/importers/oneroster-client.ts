@@ -2,6 +2,7 @@ import { type Clock, sleep } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
 import { createConnectionPool, type FetchResponse, guardedFetch } from "../lib/guarded-fetch.ts";
 import { parseRetryAfterMs } from "../lib/retry-after.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 
 /** Where a OneRoster service is, and who calls it. */
@@ -88,12 +89,14 @@ export function createOneRosterClient(access: OneRosterAccess, deps: OneRosterCl
     }
     const host = new URL(access.tokenUrl).host;
     if (response.status !== 200) {
-      const advice = "Check tokenUrl, clientId and clientSecret, and that the scope roster-core.readonly is granted.";
-      throw failure(`${host} gave no token (HTTP ${response.status}). ${advice}`);
+      const advice = sentence("roster.check-tokenurl-clientid-and-clientsecret-and-that-the-scope-roster");
+      throw failure(
+        sentence("roster.host-gave-no-token-http-status-advice", { host, status: response.status, advice }),
+      );
     }
     const given = parseJson(response, host) as { access_token?: unknown; expires_in?: unknown };
     if (typeof given.access_token !== "string" || !/^[\x21-\x7e]+$/.test(given.access_token)) {
-      throw failure(`${host} answered without an access_token. Check tokenUrl.`);
+      throw failure(sentence("roster.host-answered-without-an-access-token-check-tokenurl", { host }));
     }
     const seconds = Number(given.expires_in ?? 3_600);
     token = { value: given.access_token, expiresAt: clock.monotonicMs() + (seconds > 0 ? seconds : 3_600) * 1_000 };
@@ -131,7 +134,13 @@ export function createOneRosterClient(access: OneRosterAccess, deps: OneRosterCl
         token = null;
         continue;
       }
-      throw failure(`${host} responded with HTTP ${response.status}. ${adviceFor(response.status)}`);
+      throw failure(
+        sentence("roster.host-responded-with-http-status-advice", {
+          host,
+          status: response.status,
+          advice: adviceFor(response.status),
+        }),
+      );
     }
   }
 
@@ -145,7 +154,8 @@ export function createOneRosterClient(access: OneRosterAccess, deps: OneRosterCl
       let total: number | null = null;
       let next: string | null = `${base}/${collection}?${query}`;
       for (let pages = 0; next !== null; pages++) {
-        if (pages >= MAX_PAGES || records.size > MAX_RECORDS) throw failure(`${collection}: too many records.`);
+        if (pages >= MAX_PAGES || records.size > MAX_RECORDS)
+          throw failure(sentence("roster.collection-too-many-records", { collection }));
         const response = await get(next);
         const page = recordsOf(parseJson(response, new URL(next).host), collection);
         const before = records.size;
@@ -158,9 +168,7 @@ export function createOneRosterClient(access: OneRosterAccess, deps: OneRosterCl
         const said = Number(response.headers["x-total-count"] ?? Number.NaN);
         if (Number.isInteger(said) && said >= 0) total = said;
         if (page.length > 0 && records.size === before) {
-          throw failure(
-            `${collection}: the service sends the same page again. It may ignore the offset; tell its maker.`,
-          );
+          throw failure(sentence("roster.collection-the-service-sends-the-same-page-again-it-may", { collection }));
         }
         next = nextPage(response, { url: next, base, collection, query, received, pageLength: page.length, total });
       }
@@ -188,7 +196,7 @@ function nextPage({ headers }: FetchResponse, page: PageState): string | null {
     const target = URL.canParse(link, page.url) ? new URL(link, page.url) : null;
     // The token is for this service only.
     if (target?.origin !== new URL(page.base).origin)
-      throw failure(`${page.collection}: the next page is at another host.`);
+      throw failure(sentence("roster.collection-the-next-page-is-at-another-host", { collection: page.collection }));
     return target.href;
   }
   // A service that links its pages has ended; others end with their total, or with an empty page.
@@ -202,9 +210,7 @@ function nextPage({ headers }: FetchResponse, page: PageState): string | null {
 function recordsOf(body: unknown, collection: string): ApiRecord[] {
   const list = (body as Record<string, unknown> | null)?.[collection];
   if (!Array.isArray(list)) {
-    throw failure(
-      `${collection}: the response has no list ${collection}. The URL must end with the version, such as …/v1p2.`,
-    );
+    throw failure(sentence("roster.collection-the-response-has-no-list-collection-the-url-must", { collection }));
   }
   return list.filter((record): record is ApiRecord => typeof record === "object" && record !== null);
 }
@@ -216,18 +222,18 @@ function parseJson({ body, headers }: FetchResponse, host: string): unknown {
     const isPage = /html/i.test(headers["content-type"] ?? "") || /^\s*</.test(body);
     throw failure(
       isPage
-        ? `${host} answered with a web page, such as a login, instead of JSON. Check the URL.`
-        : `${host} answered with something else than JSON. Check the URL.`,
+        ? sentence("roster.host-answered-with-a-web-page-such-as-a-login", { host })
+        : sentence("roster.host-answered-with-something-else-than-json-check-the-url", { host }),
     );
   }
 }
 
 function adviceFor(status: number): string {
   if (status === 401 || status === 403)
-    return "The client must be allowed to read rosters (scope roster-core.readonly).";
-  if (status === 404) return "The URL must end with the version, such as …/ims/oneroster/rostering/v1p2.";
-  if (status === 429) return "It limits the rate of requests; load less often.";
-  return "Try again later.";
+    return sentence("roster.the-client-must-be-allowed-to-read-rosters-scope-roster");
+  if (status === 404) return sentence("roster.the-url-must-end-with-the-version-such-as-ims");
+  if (status === 429) return sentence("roster.it-limits-the-rate-of-requests-load-less-often");
+  return sentence("roster.try-again-later");
 }
 
 function failure(message: string): CallerError {

@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { MalformedTableError, readDelimitedRows } from "./delimited-file.ts";
 import { detectTableFormat, type GivenFormat, type OpenTable, type TableFormat } from "./table-format.ts";
 
@@ -55,7 +56,10 @@ export async function readRecordTable(open: OpenTable, options: RecordReaderOpti
 /** Names the file of a malformed table. */
 function throwIn(file: string, error: unknown): never {
   if (!(error instanceof MalformedTableError)) throw error;
-  throw new MalformedTableError(error.line, `${file}, line ${error.line}: ${error.message}`);
+  throw new MalformedTableError(
+    error.line,
+    sentence("upload.file-line-line-reason", { file, line: error.line, reason: error.message }),
+  );
 }
 
 async function readHeader(open: OpenTable, options: RecordReaderOptions): Promise<RecordTable> {
@@ -63,7 +67,7 @@ async function readHeader(open: OpenTable, options: RecordReaderOptions): Promis
   const format = await detectTableFormat(open, options.format, options.fallback, clock);
   const lines = readDelimitedRows(await open(), format, clock);
   const first = await lines.next();
-  if (first.done) throw new MalformedTableError(1, "The file is empty; its first line must name the columns.");
+  if (first.done) throw new MalformedTableError(1, sentence("upload.the-file-is-empty-its-first-line-must-name-the"));
   const { line, cells, fault } = first.value;
   if (fault !== null) throw new MalformedTableError(line, fault.message);
   const head = cells.map((name) => name.trim());
@@ -72,8 +76,14 @@ async function readHeader(open: OpenTable, options: RecordReaderOptions): Promis
   for (const [at, name] of head.entries()) if (!columns.has(foldName(name))) columns.set(foldName(name), at);
   const missing = required.filter((name) => !columns.has(foldName(name)));
   if (missing.length > 0) {
-    const found = `The ${format.delimiter}-separated header has ${shortened(head.join(", "))}.`;
-    throw new MalformedTableError(line, `Missing column ${missing.join(", ")}. ${found}`);
+    const found = sentence("upload.the-delimiter-separated-header-has-columns", {
+      delimiter: format.delimiter,
+      columns: shortened(head.join(", ")),
+    });
+    throw new MalformedTableError(
+      line,
+      sentence("upload.missing-column-columns-found", { columns: missing.join(", "), found }),
+    );
   }
   const columnOf = (name: string): number => {
     const known = columns.get(name) ?? columns.get(foldName(name)) ?? -1;

@@ -1,4 +1,5 @@
 import { yieldToEventLoop } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Store } from "../store/store.ts";
 import { LoadAborted, type SourceContext } from "./load-source.ts";
 import type { ApiCollection, ApiRecord, OneRosterClient } from "./oneroster-client.ts";
@@ -44,7 +45,9 @@ export async function readRosterService(client: OneRosterClient, options: ApiSou
     const read = await client.read(collection, since);
     assertComplete(collection, read, isConfirmed);
     if (read.repeated > 0) {
-      const message = `${read.repeated} records came more than once, because rows moved between pages; the last one counts.`;
+      const message = sentence("roster.records-records-came-more-than-once-because-rows-moved-between", {
+        records: read.repeated,
+      });
       context.warn({ file: `${collection}.csv`, line: 0, column: null, message });
     }
     for (const { dateLastModified: at } of read.records) {
@@ -67,8 +70,12 @@ export async function readRosterService(client: OneRosterClient, options: ApiSou
 
 function assertComplete(collection: string, { records, total }: ApiCollection, isConfirmed: boolean): void {
   if (total === null || records.length >= total || isConfirmed) return;
-  const said = `${collection}: the service says that there are ${total} records, but sent ${records.length}.`;
-  throw new LoadAborted("stopped", `${said} If you confirm, the load goes on with these.`);
+  const said = sentence("roster.collection-the-service-says-that-there-are-total-records-but", {
+    collection,
+    total,
+    sent: records.length,
+  });
+  throw new LoadAborted("stopped", sentence("roster.confirm-to-go-on", { said }));
 }
 
 /** The cells of a record by column of the file. */

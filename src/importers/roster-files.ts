@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { SourceContext } from "./load-source.ts";
 import { foldName, readRecordTable, type TableRecord } from "./record-reader.ts";
 import type { SourceFiles } from "./source-entries.ts";
@@ -93,16 +94,22 @@ export async function readRosterManifest(
       const isThere = source.has(`${file}.csv`);
       const mode = modes.get(foldName(`file.${file}`)) ?? (isThere ? "bulk" : "missing");
       if (mode === "absent") {
-        const message = `${file}.csv is ignored: manifest.csv says that it is absent.`;
+        const message = sentence("upload.file-csv-is-ignored-manifest-csv-says-that-it-is", { file });
         if (isThere) context.warn({ file: name, line: 0, column: null, message });
         return "absent";
       }
       if (mode === "missing") return mode;
       if (mode !== "bulk" && mode !== "delta") {
-        throw new CallerError("invalid-value", `manifest.csv: file.${file} must be bulk, delta or absent.`);
+        throw new CallerError(
+          "invalid-value",
+          sentence("upload.manifest-csv-file-file-must-be-bulk-delta-or-absent", { file }),
+        );
       }
       if (!isThere) {
-        throw new CallerError("invalid-value", `manifest.csv announces ${file}.csv (${mode}), which is not there.`);
+        throw new CallerError(
+          "invalid-value",
+          sentence("upload.manifest-csv-announces-file-csv-mode-which-is-not-there", { file, mode }),
+        );
       }
       return mode;
     },
@@ -111,7 +118,7 @@ export async function readRosterManifest(
 
 async function openFile(source: SourceFiles, name: string): Promise<AsyncIterable<Uint8Array>> {
   const bytes = await source.open(name);
-  if (!bytes) throw new CallerError("not-found", `${name} was not found in the source.`);
+  if (!bytes) throw new CallerError("not-found", sentence("upload.name-was-not-found-in-the-source", { name }));
   return bytes;
 }
 
@@ -187,27 +194,37 @@ function faultOf(
   earlierLine: number | undefined,
   mode: "bulk" | "delta",
 ): { column: string; message: string } | null {
-  if (id === "") return { column: "sourcedId", message: "The sourcedId must not be empty." };
+  if (id === "") return { column: "sourcedId", message: sentence("upload.the-sourcedid-must-not-be-empty") };
   // A delta may have several changes of one record, in order.
   if (earlierLine !== undefined && mode === "bulk") {
-    return { column: "sourcedId", message: `Duplicate sourcedId ${id.slice(0, 80)}, as in line ${earlierLine}.` };
+    return {
+      column: "sourcedId",
+      message: sentence("upload.duplicate-sourcedid-id-as-in-line-line", { id: id.slice(0, 80), line: earlierLine }),
+    };
   }
   if (!STATUSES.includes(cell("status").toLowerCase())) {
-    return { column: "status", message: "The status must be active or tobedeleted." };
+    return { column: "status", message: sentence("upload.the-status-must-be-active-or-tobedeleted") };
   }
   if (isRemoved(cell)) return null;
   const empty = required.find((column) => column !== "sourcedId" && cell(column) === "");
-  if (empty !== undefined) return { column: empty, message: `The ${empty} must not be empty.` };
+  if (empty !== undefined)
+    return { column: empty, message: sentence("upload.the-column-must-not-be-empty", { column: empty }) };
   if (file === "users" && !["givenName", "familyName", "username"].some((column) => cell(column) !== "")) {
-    return { column: "familyName", message: "The person must have a name." };
+    return { column: "familyName", message: sentence("upload.the-person-must-have-a-name") };
   }
   const date = dates.find((column) => cell(column) !== "" && parseRosterDate(cell(column)) === null);
   if (date !== undefined) {
-    return { column: date, message: `The ${date} must be a date such as 2026-08-31.` };
+    return { column: date, message: sentence("upload.the-column-must-be-a-date-such-as-2026-08", { column: date }) };
   }
   const [begin, end] = dates.map((column) => parseRosterDate(cell(column)));
   if (begin && end && end < begin) {
-    return { column: dates[1] as string, message: `The ${dates[1]} must not be before the ${dates[0]}.` };
+    return {
+      column: dates[1] as string,
+      message: sentence("upload.the-column-must-not-be-before-the-other", {
+        column: dates[1] ?? "",
+        other: dates[0] ?? "",
+      }),
+    };
   }
   return null;
 }

@@ -1,4 +1,5 @@
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { SourceList, SourceMessage, SourcePerson } from "./load-source.ts";
 import { foldName } from "./record-reader.ts";
 import type { RosterRecord } from "./roster-files.ts";
@@ -46,7 +47,7 @@ export async function resolveRoster(
     else if (known !== null) own.set(list, end === null ? null : Math.max(known, end));
   };
   const unknown = (file: string, line: number, column: string, id: string): void => {
-    const message = `The line is skipped: ${column} ${id.slice(0, 80)} is not in the source.`;
+    const message = sentence("upload.the-line-is-skipped-column-id-is-not-in-the", { column, id: id.slice(0, 80) });
     if (line > 0) warn({ file: `${file}.csv`, line, column, message });
   };
   const termsOf = terms(roster, days);

@@ -67,7 +67,7 @@ export async function readRosterSource(
         continue;
       }
       if (mode === "delta" && !states.has(file)) {
-        const reason = `${file}.csv is a delta, but there was no complete load before. Export all records (bulk) once.`;
+        const reason = sentence("roster.file-csv-is-a-delta-but-there-was-no-complete", { file });
         throw new LoadAborted("failed", reason);
       }
       const content = await readRosterFile(source, file, mode, format, context);
@@ -77,7 +77,9 @@ export async function readRosterSource(
           ? { ...(await replaceRecords(records, file, content, clock)), outdated: 0 }
           : await changeRecords(records, file, content, clock);
       if (read.outdated > 0) {
-        const message = `${read.outdated} changes are skipped: newer ones were loaded before.`;
+        const message = sentence("roster.changes-changes-are-skipped-newer-ones-were-loaded-before", {
+          changes: read.outdated,
+        });
         context.warn({ file: `${file}.csv`, line: 0, column: "dateLastModified", message });
       }
       roster[file] = read.records;
@@ -104,8 +106,7 @@ function isExpected(file: string, states: ReadonlyMap<string, string>, { hasForm
 }
 
 function missingFiles(names: readonly string[]): LoadAborted {
-  const are = names.length === 1 ? "is missing, which was" : "are missing, which were";
-  const advice =
-    "Deliver all files again, or say in manifest.csv that they are absent. If you confirm, the load leaves their part untouched.";
-  return new LoadAborted("stopped", `${names.join(", ")} ${are} part of earlier loads. ${advice}`);
+  const files = names.join(", ");
+  const code = names.length === 1 ? "roster.file-is-missing" : "roster.files-are-missing";
+  return new LoadAborted("stopped", sentence(code, { files }));
 }

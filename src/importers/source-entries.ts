@@ -1,4 +1,5 @@
 import { CallerError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** The files of a source; names are compared without folders and without case. */
 export interface SourceFiles {
@@ -23,7 +24,10 @@ export function isHiddenEntry(path: string): boolean {
 /** Throws for a file that lies in several folders. */
 export function singleEntry<T>(name: string, found: readonly T[] | undefined): T | null {
   if (found && found.length > 1) {
-    throw new CallerError("invalid-value", `The source has ${found.length} files ${name}; keep the current one only.`);
+    throw new CallerError(
+      "invalid-value",
+      sentence("upload.the-source-has-count-files-name-keep-the-current-one", { count: found.length, name }),
+    );
   }
   return found?.[0] ?? null;
 }

@@ -46,7 +46,8 @@ function openFolder(folder: string): SourceFiles {
   let entries = 0;
   const scan = (at: string, depth: number): void => {
     for (const entry of readdirSync(at, { withFileTypes: true })) {
-      if (++entries > MAX_ENTRIES) throw invalidValue("path", `Must have at most ${MAX_ENTRIES} files.`);
+      if (++entries > MAX_ENTRIES)
+        throw invalidValue("path", sentence("field.must-have-at-most-limit-files", { limit: MAX_ENTRIES }));
       if (isHiddenEntry(entry.name)) continue;
       const path = join(at, entry.name);
       if (entry.isDirectory() && depth < MAX_DEPTH) scan(path, depth + 1);

@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { BugError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import { LoadAborted, type LoadSource } from "./load-source.ts";
 import type { StoredRosterRecord } from "./roster-state.ts";
@@ -123,9 +124,10 @@ export async function readSourceInThread(
   }
 }
 
-const STALLED = `Reading the source made no progress for ${STALL_TIMEOUT_MS / 1_000} s and was ended. Check the file for very long lines or quoted cells without an end. Nothing was changed.`;
-const TOO_LARGE =
-  "The source needs more memory than a load may take. Split it into several load definitions. Nothing was changed.";
+const STALLED = sentence("upload.reading-the-source-made-no-progress-for-seconds-s-and", {
+  seconds: STALL_TIMEOUT_MS / 1_000,
+});
+const TOO_LARGE = sentence("upload.the-source-needs-more-memory-than-a-load-may-take");
 
 /** Unread output would accumulate. */
 function spawnWorker(): Worker {

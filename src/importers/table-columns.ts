@@ -1,5 +1,6 @@
 import { unescapeCsvFormula } from "../lib/csv-formula.ts";
 import { type FieldError, validationError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { camelCase, compileDecoder } from "../schema/decoder.ts";
 import type { Field } from "../schema/field.ts";
 import type { CellShorthand } from "./bell-shorthand.ts";
@@ -87,7 +88,11 @@ function lineErrors(error: unknown): readonly FieldError[] {
 }
 
 function tooMany(expected: number, given: number): FieldError {
-  return { field: null, type: "invalid-value", message: `The line has ${given} cells, the header has ${expected}.` };
+  return {
+    field: null,
+    type: "invalid-value",
+    message: sentence("upload.the-line-has-given-cells-the-header-has-expected", { given, expected }),
+  };
 }
 
 function pathOf(column: string): string[] {
@@ -102,12 +107,20 @@ function headerErrors(
   fields: Readonly<Record<string, Field>>,
 ): FieldError[] {
   const fault = (message: string): FieldError[] => [{ field: column || null, type: "invalid-value", message }];
-  if (column === "") return fault(`Column ${at + 1} has no name.`);
+  if (column === "") return fault(sentence("upload.column-number-has-no-name", { number: at + 1 }));
   const path = paths[at] as string[];
-  if (paths.findIndex((other) => other.join(".") === path.join(".")) < at) return fault(`Duplicate column ${column}.`);
+  if (paths.findIndex((other) => other.join(".") === path.join(".")) < at)
+    return fault(sentence("upload.duplicate-column-column", { column }));
   const field = Object.hasOwn(fields, path[0] as string) ? fields[path[0] as string] : undefined;
   const isKnown = field && isImportable(field) && (path.length === 1 || isMember(field, path[1] as string));
-  return isKnown ? [] : fault(`Unknown column ${column}. Columns are ${columnNames(fields).join(", ")}.`);
+  return isKnown
+    ? []
+    : fault(
+        sentence("upload.unknown-column-column-columns-are-columns", {
+          column,
+          columns: columnNames(fields).join(", "),
+        }),
+      );
 }
 
 /** Reported once for the header instead of for each line. */
@@ -116,7 +129,11 @@ function missingColumns(paths: readonly string[][], fields: Readonly<Record<stri
     isImportable(field) && field.required === true && !paths.some(([first]) => first === name);
   return Object.entries(fields)
     .filter(isMissing)
-    .map(([field]) => ({ field, type: "required", message: `Column ${field} is required.` }));
+    .map(([field]) => ({
+      field,
+      type: "required",
+      message: sentence("upload.column-column-is-required", { column: field }),
+    }));
 }
 
 function isMember(field: Field, name: string): boolean {

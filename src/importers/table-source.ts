@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { SourceContent, SourceContext, SourceList, SourcePerson } from "./load-source.ts";
 import { foldName, readRecordTable } from "./record-reader.ts";
 import type { SourceDefinition } from "./source-messages.ts";
@@ -35,7 +36,7 @@ export async function readTableSource(
   context.fileRead(read);
   const known = new Set(Object.values(columns).map(foldName));
   for (const name of table.head.filter((each) => each !== "" && !known.has(foldName(each)))) {
-    const message = `Column ${name} is ignored: it is not in the mapping.`;
+    const message = sentence("upload.column-column-is-ignored-it-is-not-in-the-mapping", { column: name });
     context.warn({ file, line: table.headLine, column: name, message });
   }
   const people = new Map<string, SourcePerson>();
@@ -52,12 +53,21 @@ export async function readTableSource(
       if (key !== "") keptPeople.add(key);
     };
     if (fault !== null) wrong(fault.column, fault.message);
-    else if (key === "") wrong(columns.key, "The key must not be empty.");
+    else if (key === "") wrong(columns.key, sentence("upload.the-key-must-not-be-empty"));
     else if (people.has(key))
-      wrong(columns.key, `Duplicate key ${cell(columns.key)}, as in line ${people.get(key)?.line}.`);
+      wrong(
+        columns.key,
+        sentence("upload.duplicate-key-key-as-in-line-line", {
+          key: cell(columns.key),
+          line: people.get(key)?.line ?? 0,
+        }),
+      );
     else {
       if (width > headWidth) {
-        const message = `The line has ${width} cells, the header has ${headWidth}.`;
+        const message = sentence("upload.the-line-has-given-cells-the-header-has-expected", {
+          given: width,
+          expected: headWidth,
+        });
         context.warn({ file, line, column: null, message });
       }
       const memberships = new Map<string, null>();

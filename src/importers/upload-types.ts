@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import devices from "../resources/devices/devices.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import dialcastDialingConfigurations from "../resources/inputs/dialcast-dialing-configurations.ts";
@@ -30,7 +31,10 @@ export function resolveUploadType(name: string, catalogue: Catalogue, endpointId
   const family = resourceNameOf(name);
   if (!isUploadType(name) || !catalogue.has(family)) {
     const kinds = UPLOAD_TYPES.filter((each) => catalogue.has(resourceNameOf(each)));
-    throw invalidValue("resourceType", `Must be one of ${kinds.join(", ")}; found ${name}.`);
+    throw invalidValue(
+      "resourceType",
+      sentence("field.must-be-one-of-kinds-found-name", { kinds: kinds.join(", "), name }),
+    );
   }
   const resource = catalogue.byName(family);
   return { resource, fields: resource.fields, fixed: {}, system: {} };

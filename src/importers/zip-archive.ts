@@ -2,6 +2,7 @@ import { promisify } from "node:util";
 import { crc32 } from "node:zlib";
 import { type Entry, open, type ZipFile } from "yauzl";
 import { CallerError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { addTo, isHiddenEntry, type SourceFiles, singleEntry } from "./source-entries.ts";
 
 /** Most bytes of one unpacked file, and files of an archive: a roster of a million enrolments. @source docs/decisions/0540-importers.md, Loads */
@@ -14,7 +15,7 @@ export async function openZipArchive(path: string): Promise<SourceFiles> {
     lazyEntries: true,
     autoClose: false,
   }).catch(() => {
-    throw new CallerError("invalid-value", "Must be a valid .zip archive.");
+    throw new CallerError("invalid-value", sentence("upload.must-be-a-valid-zip-archive"));
   });
   try {
     const entries = await entriesOf(archive);
@@ -50,7 +51,10 @@ async function* readEntry(archive: ZipFile, entry: Entry): AsyncGenerator<Uint8A
 }
 
 function damagedEntry({ fileName }: Entry): CallerError {
-  return new CallerError("invalid-value", `The archive is corrupt: ${fileName} cannot be unpacked.`);
+  return new CallerError(
+    "invalid-value",
+    sentence("upload.the-archive-is-corrupt-file-cannot-be-unpacked", { file: fileName }),
+  );
 }
 
 function entriesOf(archive: ZipFile): Promise<Map<string, Entry[]>> {
@@ -59,14 +63,14 @@ function entriesOf(archive: ZipFile): Promise<Map<string, Entry[]>> {
     let count = 0;
     archive.on("entry", (entry: Entry) => {
       if (entry.uncompressedSize > MAX_FILE_BYTES || ++count > MAX_FILES) {
-        return reject(new CallerError("too-large", "The unpacked archive exceeds the size limit."));
+        return reject(new CallerError("too-large", sentence("upload.the-unpacked-archive-exceeds-the-size-limit")));
       }
       const name = entry.fileName.slice(entry.fileName.lastIndexOf("/") + 1).toLowerCase();
       if (name !== "" && !isHiddenEntry(entry.fileName)) addTo(entries, name, entry);
       archive.readEntry();
     });
     archive.once("end", () => resolve(entries));
-    archive.once("error", () => reject(new CallerError("invalid-value", "The archive is corrupt.")));
+    archive.once("error", () => reject(new CallerError("invalid-value", sentence("upload.the-archive-is-corrupt"))));
     archive.readEntry();
   });
 }

@@ -49,7 +49,7 @@ async function sendAllClear(
   const sent = store.find(notifications, { incidentId: incident.id, draft: false }, MAX_MESSAGES);
   const seen = sent.filter(({ id }) => store.get(notifications, id, by.scope) !== null);
   const first = seen.find(({ priority }) => priority === "critical") ?? seen[0];
-  if (!first) throw new ConflictError("The incident has no notification; an all-clear requires at least one.");
+  if (!first) throw new ConflictError(sentence("conflict.the-incident-has-no-notification-an-all-clear-requires-at"));
   const given = subject || null;
   const ready = first.allClearSubject || null;
   const text = {
@@ -87,7 +87,8 @@ interface AllClearText {
 function parseAllClearText(details: unknown): AllClearText {
   const given = (typeof details === "object" && details !== null ? details : {}) as Record<string, unknown>;
   const { subject = null, body = null } = given;
-  if (subject !== null && typeof subject !== "string") throw invalidValue("details", "`subject` must be a string.");
-  if (body !== null && typeof body !== "string") throw invalidValue("details", "`body` must be a string.");
+  if (subject !== null && typeof subject !== "string")
+    throw invalidValue("details", sentence("field.subject-must-be-a-string"));
+  if (body !== null && typeof body !== "string") throw invalidValue("details", sentence("field.body-must-be-a-string"));
   return { subject, body, ifNoneReady: given.ifNoneReady === true, again: given.again === true };
 }

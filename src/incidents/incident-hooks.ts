@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { nameLocation } from "../places/location-names.ts";
 import incidentActivities from "../resources/incidents/incident-activities.ts";
 import incidentPlans from "../resources/incidents/incident-plans.ts";
@@ -10,7 +11,7 @@ import { copyPlanResources, resourcesByOwner } from "./incident-resources.ts";
 import { rosteringOfPlan, validateRosterActivity } from "./incident-roster.ts";
 import { type IncidentRow, ongoingIncident } from "./incident-start.ts";
 
-const LEGAL_HOLD = "The incident is under legal hold; lift the hold first.";
+const LEGAL_HOLD = sentence("conflict.the-incident-is-under-legal-hold-lift-the-hold-first");
 
 /**
  * Sets the name of an incident, records its start and copies the files of its plan. Throws ConflictError for a second incident
@@ -23,10 +24,7 @@ export const incidentHooks: ResourceHooks<typeof incidents> = {
     if (op !== "create" || !after || by.replicated) return;
     const plan = after.incidentPlanId ? tx.get(incidentPlans, after.incidentPlanId) : null;
     if (plan && !plan.allowMultipleActiveIncidents && ongoingIncident(tx, plan.id, after.drill)) {
-      throw new ConflictError(
-        "An incident of this plan is in progress, and the plan allows only one at a time.",
-        "incidentPlanId",
-      );
+      throw new ConflictError(sentence("conflict.an-incident-of-this-plan-is-in-progress-and-the"), "incidentPlanId");
     }
     after.name ??= plan?.name ?? "Incident";
     after.startedById ??= by.actor.userId;
@@ -61,12 +59,12 @@ export function incidentActivityHooks(clock: Clock): ResourceHooks<typeof incide
       if (op !== "create" || !after || by.replicated) return;
       after.userId ??= by.actor.userId;
       if (after.type === "start-incident" && !isFirstActivity(tx, after.incidentId)) {
-        throw invalidValue("type", "Must not be a start step: the incident has already started.");
+        throw invalidValue("type", sentence("field.must-not-be-a-start-step-the-incident-has-already"));
       }
       if (after.type === "roster-status") validateRosterActivity(after, tx);
       if (after.type !== "end-incident") return;
       if (tx.get(incidents, after.incidentId)?.endedAt !== null)
-        throw new ConflictError("The incident has already ended.");
+        throw new ConflictError(sentence("conflict.the-incident-has-already-ended"));
       tx.update(incidents, after.incidentId, {}, { actor: by.actor, scope: by.scope }, { endedAt: clock.now() });
     },
   };

@@ -66,7 +66,7 @@ export function rosteringOfPlan(plan: PlanRow | null): IncidentRow["rostering"] 
  */
 export function validateRosterActivity(step: RowOf<typeof incidentActivities>, tx: Transaction): void {
   const rostering = tx.get(incidents, step.incidentId)?.rostering;
-  if (!rostering) throw new ConflictError("The plan of the incident has no roster.", "type");
+  if (!rostering) throw new ConflictError(sentence("conflict.the-plan-of-the-incident-has-no-roster"), "type");
   const { userId, status, location } = (step.details ?? {}) as Record<string, unknown>;
   const user = isUuid(userId) ? tx.get(users, userId) : null;
   if (!user) throw invalidValue("details.userId", sentence("field.no-user-with-this-id-was-found"));

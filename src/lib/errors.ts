@@ -113,8 +113,8 @@ export class InUseError extends CarillonError {
 export class LimitError extends CarillonError {
   readonly type = "limit-exceeded" as const;
 
-  constructor(limit: number, resourcePath: string) {
-    super(`Limit of ${limit} ${resourcePath} reached.`, { limit, resourcePath });
+  constructor(message: string, limit: number) {
+    super(message, { limit });
   }
 }
 

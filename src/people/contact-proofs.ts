@@ -6,7 +6,7 @@ import { signLink, verifyLink } from "../auth/signed-links.ts";
 import { hashToken } from "../auth/tokens.ts";
 import type { Clock } from "../lib/clock.ts";
 import { invalidValue, notFound, TooManyRequestsError, UpstreamError } from "../lib/errors.ts";
-import { CORE_CATALOGUE, type SentenceLanguage } from "../lib/sentences/sentences.ts";
+import { CORE_CATALOGUE, type SentenceLanguage, sentence } from "../lib/sentences/sentences.ts";
 import type { Store } from "../store/store.ts";
 import type { Enrollee, ProvenContacts } from "./enrollment.ts";
 
@@ -90,7 +90,11 @@ export function createContactProofs({ store, clock, channels, baseUrl }: Contact
     const { language, person, listName } = join;
     const subject = CORE_CATALOGUE.render[language]("contact-proof.subject", { list: listName });
     const reason = await channel.send({ to, name: person.name ?? to, language, subject, text });
-    if (reason !== null) throw new UpstreamError("upstream", `The message to ${to} could not be sent: ${reason}`);
+    if (reason !== null)
+      throw new UpstreamError(
+        "upstream",
+        sentence("people.the-message-to-to-could-not-be-sent-reason", { to, reason }),
+      );
   }
 
   return {
@@ -122,7 +126,7 @@ export function createContactProofs({ store, clock, channels, baseUrl }: Contact
         const seconds = guesses.begin(hashToken(token));
         if (seconds > 0) throw new TooManyRequestsError(seconds);
         if (code?.replace(/\s/g, "") !== sealed.code)
-          throw invalidValue("code", "Must be the code of the text message.");
+          throw invalidValue("code", sentence("field.must-be-the-code-of-the-text-message"));
       }
       return { join: sealed.join, proven: sealed.proven };
     },

@@ -5,6 +5,7 @@ import type { AccessControl } from "../auth/principal.ts";
 import { generateToken } from "../auth/tokens.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { DEVICE_SESSION_SCOPE } from "../permissions/token-scopes.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
@@ -87,5 +88,5 @@ function revokeOldestDevices(tx: Transaction, userId: string, by: ActorContext):
 }
 
 function invalidInvitation(): CallerError {
-  return new CallerError("unauthorized", "The invitation code is invalid, expired or already used.");
+  return new CallerError("unauthorized", sentence("people.the-invitation-code-is-invalid-expired-or-already-used"));
 }

@@ -85,7 +85,7 @@ function createOptOut(
   if (!message) throw notFound();
   const { messageTemplateId, subject } = message;
   if (messageTemplateId === null || declinableTemplatePk(tx, message) === null) {
-    throw new ConflictError("You cannot opt out of messages like this one.");
+    throw new ConflictError(sentence("conflict.you-cannot-opt-out-of-messages-like-this-one"));
   }
   const [known] = tx.find(optOuts, { userId, messageTemplateId }, 1);
   return known ?? tx.create(optOuts, { userId }, by, { messageTemplateId, subject });

@@ -1,4 +1,5 @@
 import { ConflictError, notFound } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import type { AccessScope, ActorContext, Store, StoreReader } from "../store/store.ts";
@@ -78,7 +79,7 @@ export async function setSubscribed(
     }
     const end = list.campaign?.enrollmentEndDate ?? null;
     if (!found.subscribed && end !== null && end <= now) {
-      throw new ConflictError(list.campaign?.inactiveMessage ?? "Enrolment in this list has ended.");
+      throw new ConflictError(list.campaign?.inactiveMessage ?? sentence("conflict.enrolment-in-this-list-has-ended"));
     }
     subscribeUser(tx, list, user.id, { by, now });
   });

@@ -9,6 +9,7 @@ import type { Clock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import { isUuid, newId } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import domains from "../resources/domains/domains.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
@@ -136,7 +137,7 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
     },
     issueTemporaryToken({ userId, scopes }, appliance) {
       const user = isUuid(userId) ? store.get(users, userId) : null;
-      if (!user) throw new CallerError("unauthorized", "User not found.");
+      if (!user) throw new CallerError("unauthorized", sentence("request.user-not-found"));
       const { token, tokenHash } = generateToken();
       const { pk: userPk, name, email, lock } = user;
       const principal = { userId, userPk, name, email, tokenId: newId(), scopes, appliance };

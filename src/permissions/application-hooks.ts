@@ -1,5 +1,6 @@
 import { isOAuthScope } from "../auth/oauth-scopes.ts";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import users from "../resources/people/users.ts";
 import type applications from "../resources/security/applications.ts";
 import type { ActorContext, ResourceHooks, StoreReader } from "../store/store.ts";
@@ -26,19 +27,13 @@ export function applicationHooks(
       assertCanActAs(after?.userId, tx, by);
       if (!after) return;
       if (!after.redirectUris.every(isRedirectUri)) {
-        throw invalidValue(
-          "redirectUris",
-          "Must be https URIs, http URIs of a loopback host or private-use app schemes, without a fragment.",
-        );
+        throw invalidValue("redirectUris", sentence("field.must-be-https-uris-http-uris-of-a-loopback-host"));
       }
       if (!after.scopes.every(isOAuthScope)) {
-        throw invalidValue("scopes", "Must be offline_access or urn:service:<resource>:<read|write>.");
+        throw invalidValue("scopes", sentence("field.must-be-offline-access-or-urn-service-resource-read-write"));
       }
       if (after.type === "public" && after.userId !== null) {
-        throw invalidValue(
-          "userId",
-          "Must be empty for a public application: it cannot authenticate, so it must not act by itself.",
-        );
+        throw invalidValue("userId", sentence("field.must-be-empty-for-a-public-application-it-cannot-authenticate"));
       }
     },
     present: (rows) => rows.map(({ id }) => ({ clientId: id })),

@@ -57,7 +57,7 @@ function moveContentsToParent(
   tx: Transaction,
   by: ActorContext,
 ): void {
-  if (domain.parentId === null) throw new ConflictError("The root domain must not be deleted.");
+  if (domain.parentId === null) throw new ConflictError(sentence("conflict.the-root-domain-must-not-be-deleted"));
   for (const family of families) {
     for (const id of findRowsInDomain(tx, family, domain, -1)) moveRowToParent(tx, family, id, domain, by);
   }
@@ -120,14 +120,14 @@ function assertRemovable(
   check?: (row: DomainRow) => void,
 ): void {
   check?.(domain);
-  if (domain.parentId === null) throw new ConflictError("The root domain must not be deleted.");
+  if (domain.parentId === null) throw new ConflictError(sentence("conflict.the-root-domain-must-not-be-deleted"));
   if (!by.scope.canAssign(domain.parentId)) throw forbidden();
   const [children, siblings] = [domain.id, domain.parentId].map((parentId) => reader.find(domains, { parentId }));
   const taken = new Set(siblings?.filter(({ id }) => id !== domain.id).map(({ name }) => name.toLowerCase()));
   const clash = children?.find(({ name }) => taken.has(name.toLowerCase()));
   if (clash)
     throw new ConflictError(
-      `Field name is already in use: the parent domain already has a child named ${clash.name}.`,
+      sentence("conflict.field-name-is-already-in-use-the-parent-domain-already", { name: clash.name }),
       "name",
     );
 }

@@ -35,8 +35,10 @@ export function addToDomain<R extends AnyResource>(
   if (held.includes(domainId)) return;
   const below = held.filter((other) => readDomainPath(tx, other).includes(domainId));
   const above = held.filter((other) => readDomainPath(tx, domainId).includes(other));
-  if (below.length > 0 && !promote) throw invalidValue("promote", "Must be true to replace descendant domains.");
-  if (above.length > 0 && !demote) throw invalidValue("demote", "Must be true to replace the ancestor domain.");
+  if (below.length > 0 && !promote)
+    throw invalidValue("promote", sentence("field.must-be-true-to-replace-descendant-domains"));
+  if (above.length > 0 && !demote)
+    throw invalidValue("demote", sentence("field.must-be-true-to-replace-the-ancestor-domain"));
   for (const other of above) assertCanAssign(by, other);
   tx.update(resource, id, {}, by, replaceDomains(tx, row, [...below, ...above], domainId) as object);
 }
@@ -54,7 +56,7 @@ export function removeFromDomain<R extends AnyResource>(
   assertCanAssign(by, domainId);
   const left = domainIdsOf(row).filter((other) => other !== domainId);
   if (left.length === 0)
-    throw new ConflictError("The resource must belong to at least one domain. Add it to another domain first.");
+    throw new ConflictError(sentence("conflict.the-resource-must-belong-to-at-least-one-domain-add"));
   tx.update(resource, id, {}, by, toDomainColumns(left) as object);
 }
 

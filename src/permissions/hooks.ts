@@ -125,8 +125,7 @@ function checkUser({ before, after, given }: RowMutation<typeof users>, tx: Stor
     throw invalidValue("email", sentence("field.must-be-empty-for-a-user-of-type-type", { type: after.type }));
   }
   if (lacksEmail(before, after, by)) {
-    const message =
-      "Field email is required for a user of type regular. Use the type anonymous for a person without one.";
+    const message = sentence("field.field-email-is-required-for-a-user-of-type-regular");
     throw validationError([{ field: "email", type: "required", message }]);
   }
   const { start = null, end = null } = after.lock ?? {};
@@ -196,7 +195,7 @@ function checkSecondFactor(
 function checkGroup({ after, before }: RowMutation<typeof securityGroups>, tx: StoreReader, by: ActorContext): void {
   if (after?.superGroup && !before?.superGroup) assertSuperUser(by);
   if (before?.superGroup && !after?.superGroup && tx.count(securityGroups, { superGroup: true }) <= 1) {
-    throw new ConflictError("The last super group must not be deleted or made an ordinary group.", "superGroup");
+    throw new ConflictError(sentence("conflict.the-last-super-group-must-not-be-deleted-or-made"), "superGroup");
   }
 }
 
@@ -267,7 +266,7 @@ function assertAdministratorLeft({ op, given }: Pick<RowMutation, "op" | "given"
     `SELECT m.pk FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
      WHERE g.super_group = 1 LIMIT 1`,
   );
-  if (member === null) throw new ConflictError("The last member of the super groups must not be removed.");
+  if (member === null) throw new ConflictError(sentence("conflict.the-last-member-of-the-super-groups-must-not-be"));
 }
 
 /** Throws ConflictError when the last administrator would be locked out. `carillon user unlock` is the way back in. */
@@ -282,5 +281,5 @@ function assertAdministratorCanLogIn({ pk }: RowOf<typeof users>, tx: StoreReade
     members.map((member) => member.pk),
   );
   if (administrators.some((user) => canLogIn(user, now))) return;
-  throw new ConflictError("The last member of the super groups who can log in must not be locked out.");
+  throw new ConflictError(sentence("conflict.the-last-member-of-the-super-groups-who-can-log"));
 }

@@ -101,7 +101,7 @@ export function explainPermission(
   scope: AccessScope,
 ): PermissionExplanation {
   const missing: string[] = [];
-  if (isAccountLocked(user.lock, deps.clock.now())) missing.push("The account is locked.");
+  if (isAccountLocked(user.lock, deps.clock.now())) missing.push(sentence("login.the-account-is-locked"));
   const acting = resolveActingScope(user, domainId, deps);
   if (!acting)
     return {

@@ -1,4 +1,5 @@
 import { type FieldError, validationError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { StoreReader } from "../store/store.ts";
 import {
   LOCATION_LEVELS,
@@ -32,7 +33,8 @@ export function assertConsistentLocation(
       const key = `${upper}Id` as const;
       whole[key] ??= above[key];
       if (whole[key]?.toLowerCase() === above[key] || errors.length > 0) continue;
-      const message = `Field ${fieldOf(level)} is not valid. Must be in the given ${upper}.`;
+      const explanation = sentence("field.must-be-in-the-given-level", { level: upper });
+      const message = `Field ${fieldOf(level)} is not valid. ${explanation}`;
       errors.push({ field: fieldOf(level), type: "invalid-value", message });
     }
   }

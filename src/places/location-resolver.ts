@@ -60,22 +60,24 @@ export function resolveLocation(
 }
 
 function parseLocation(location: unknown, field: string): LevelReference[] {
-  if (!isObject(location)) throw invalidValue(field, "Must be an object with site, building, floor or zone.");
+  if (!isObject(location))
+    throw invalidValue(field, sentence("field.must-be-an-object-with-site-building-floor-or-zone"));
   const references = LOCATION_LEVELS.flatMap((level) => {
     const given = location[level];
     return given === null || given === undefined ? [] : [parseLevel(level, given, `${field}.${level}`)];
   });
   if (references.length === 0)
-    throw invalidValue(field, "Must contain at least one of site, building, floor and zone.");
+    throw invalidValue(field, sentence("field.must-contain-at-least-one-of-site-building-floor-and"));
   return references;
 }
 
 function parseLevel(level: LocationLevel, given: unknown, field: string): LevelReference {
-  if (!isObject(given)) throw invalidValue(field, `Must be an object with ${LOOKUP_KEYS.join(", ")}.`);
+  if (!isObject(given))
+    throw invalidValue(field, sentence("field.must-be-an-object-with-keys", { keys: LOOKUP_KEYS.join(", ") }));
   const key = LOOKUP_KEYS.find((name) => given[name] !== null && given[name] !== undefined && given[name] !== "");
   const value = key ? given[key] : null;
   if (!key || typeof value !== "string")
-    throw invalidValue(field, `Must have a string as ${LOOKUP_KEYS.join(" or ")}.`);
+    throw invalidValue(field, sentence("field.must-have-a-string-as-keys", { keys: LOOKUP_KEYS.join(" or ") }));
   return { level, key, value };
 }
 
@@ -113,6 +115,6 @@ function notFoundMessage(
 ): string {
   const isElsewhere = above !== null && findLevelIds(reference, null, reader, visibility).length > 0;
   return isElsewhere
-    ? `Must be in the given ${above.level}.`
-    : `No ${reference.level} with this ${reference.key} was found.`;
+    ? sentence("field.must-be-in-the-given-level", { level: above.level })
+    : sentence("field.no-level-with-this-key-was-found", { level: reference.level, key: reference.key });
 }

@@ -1,6 +1,7 @@
 import type { Timer } from "../lib/clock.ts";
 import { ConflictError, invalidValue, notFound } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import applianceUpgradeTurns from "../resources/devices/appliance-upgrade-turns.ts";
 import applianceUpgrades from "../resources/devices/appliance-upgrades.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
@@ -79,14 +80,14 @@ export function createStagedRollouts(deps: StagedRolloutsDeps): StagedRollouts {
     by: ActorContext,
   ): Promise<ApplianceUpgrade> {
     const offered = deps.offered();
-    if (!offered) throw new ConflictError("No upgrade is on offer; offer one with `carillon upgrade-offer FILE`.");
+    if (!offered) throw new ConflictError(sentence("conflict.no-upgrade-is-on-offer-offer-one-with-carillon-upgrade"));
     const chosen = new Set(endpointIds ?? connectableAppliances(store, clock.now(), deps.endpointId()));
     for (const id of endpointIds ?? []) requireAppliance(id);
-    if (chosen.size === 0) throw new ConflictError("No appliances to upgrade.");
+    if (chosen.size === 0) throw new ConflictError(sentence("conflict.no-appliances-to-upgrade"));
     const { version, sha256 } = offered;
     const { id } = await store.write((tx) => {
       if (OPEN_STATES.some((state) => tx.count(applianceUpgrades, { state }) > 0))
-        throw new ConflictError("Another rollout is open; wait for its end or cancel it first.");
+        throw new ConflictError(sentence("conflict.another-rollout-is-open-wait-for-its-end-or-cancel"));
       return tx.create(applianceUpgrades, input, by, { version, sha256 }) as Sync<ApplianceUpgrade>;
     });
     try {
@@ -100,7 +101,7 @@ export function createStagedRollouts(deps: StagedRolloutsDeps): StagedRollouts {
 
   function requireAppliance(id: string): void {
     if (id !== deps.endpointId() && store.get(endpoints, id)?.extensionId === ONPREM_EXTENSION_ID) return;
-    throw invalidValue("endpointIds", `${id} is not an appliance.`);
+    throw invalidValue("endpointIds", sentence("field.id-is-not-an-appliance", { id }));
   }
 
   /** A deleted appliance gets no step. */
@@ -119,7 +120,9 @@ export function createStagedRollouts(deps: StagedRolloutsDeps): StagedRollouts {
       const found = tx.get(applianceUpgrades, id);
       if (!found) throw notFound();
       if (!from.includes(found.state))
-        throw new ConflictError(`A rollout that is ${found.state} cannot become ${state}.`);
+        throw new ConflictError(
+          sentence("conflict.a-rollout-that-is-state-cannot-become-wanted", { state: found.state, wanted: state }),
+        );
       const values = {
         ...(state === "running" ? { reason: null, waitingSince: null } : {}),
         ...(state === "cancelled" ? { endedAt: clock.now() } : {}),
@@ -187,8 +190,11 @@ export function createStagedRollouts(deps: StagedRolloutsDeps): StagedRollouts {
 function assertSameOffer({ version, sha256 }: ApplianceUpgrade, { offered }: Pick<NextWaveDeps, "offered">): void {
   const now = offered();
   if (now?.sha256 === sha256) return;
+  const [wanted, found] = [version ?? "", now?.version ?? null];
   throw new ConflictError(
-    `The rollout is for ${version}, but ${now?.version ?? "no version"} is on offer now; cancel it.`,
+    found === null
+      ? sentence("conflict.the-rollout-is-for-version-but-no-version-is-on-offer", { version: wanted })
+      : sentence("conflict.the-rollout-is-for-version-but-offered-is-on-offer", { version: wanted, offered: found }),
   );
 }
 

@@ -67,7 +67,11 @@ function assertVisible(
     if (found === ids.length) return [];
     const at = `${place}.${field}`;
     return [
-      { field: at, type: "invalid-value", message: `Field ${at} is not valid. At least one of the ids was not found.` },
+      {
+        field: at,
+        type: "invalid-value",
+        message: `Field ${at} is not valid. ${sentence("field.at-least-one-of-the-ids-was-not-found")}`,
+      },
     ];
   });
   if (faults.length > 0) throw validationError(faults);

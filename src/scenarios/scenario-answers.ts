@@ -50,7 +50,11 @@ export function parseAnswers(
   const open = asked.filter(({ id, required }) => required && id !== SITE_QUESTION_ID && !answers.has(id));
   if (open.length > 0 && !isPartial) {
     throw validationError(
-      open.map(({ name }) => ({ field: FIELD, type: "required", message: `Question ${name} is required.` })),
+      open.map(({ name }) => ({
+        field: FIELD,
+        type: "required",
+        message: sentence("field.question-name-is-required", { name }),
+      })),
     );
   }
   const answered = asked
@@ -76,7 +80,7 @@ function parseAnswer(
   if (!question)
     throw invalidValue(
       `${at}.${fieldId === null ? "fieldVariable" : "fieldId"}`,
-      "The question was not found in the scenario.",
+      sentence("field.the-question-was-not-found-in-the-scenario"),
     );
   return { id: question.id, answer: parseAnswerText(answer, question, `${at}.answer`) };
 }

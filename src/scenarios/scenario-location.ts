@@ -46,9 +46,15 @@ export function resolveStartLocation(
   const strategy = input.strategy.length > 0 ? input.strategy : LOCATION_STRATEGIES;
   // What the caller gave would have no effect.
   if (isGiven && !strategy.includes("location"))
-    throw invalidValue("location", "Must be empty: locationResolutionStrategy does not contain `location`.");
+    throw invalidValue(
+      "location",
+      sentence("field.must-be-empty-locationresolutionstrategy-does-not-contain-location"),
+    );
   if (site !== null && !strategy.includes("site-question"))
-    throw invalidValue("fields", "The site must not be answered: locationResolutionStrategy has no `site-question`.");
+    throw invalidValue(
+      "fields",
+      sentence("field.the-site-must-not-be-answered-locationresolutionstrategy-has-no-site"),
+    );
   for (const way of strategy) {
     if (way === "location" && isGiven) return resolveLocation(location, reader, visibility);
     if (way === "site-question" && site !== null) return siteFromAnswer(site, reader, visibility);

@@ -22,10 +22,7 @@ export function createScenarioPinCheck(secrets: Secrets, clock: Clock): Scenario
     async assertPin(scenario, given, by) {
       if (scenario.confirmationType !== "pin") return;
       if (scenario.confirmationPin === null)
-        throw invalidValue(
-          "confirmationPin",
-          "The PIN of this scenario is not known here: set it again, here or in the cloud.",
-        );
+        throw invalidValue("confirmationPin", sentence("field.the-pin-of-this-scenario-is-not-known-here-set"));
       if (given === undefined || given === null || given === "") throw requiredValue("confirmationPin");
       const key = `${scenario.id} ${by.actor.userId ?? by.actor.name}`;
       const waitS = attempts.begin(key);

@@ -1,4 +1,5 @@
 import { type FieldError, validationError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { SCENARIO_QUESTION_FIELDS, VARIABLE_PATTERN } from "../resources/scenarios/scenario-fields.ts";
 import type scenarios from "../resources/scenarios/scenarios.ts";
 import { parseNestedItems } from "../schema/nested-items.ts";
@@ -60,19 +61,20 @@ function validateQuestion(
   before: readonly ScenarioQuestion[],
 ): [string, string][] {
   const errors: [string, string][] = [];
-  if (id === SITE_QUESTION_ID) errors.push(["id", "Must not be the id of the site question."]);
+  if (id === SITE_QUESTION_ID) errors.push(["id", sentence("field.must-not-be-the-id-of-the-site-question")]);
   if (!VARIABLE_PATTERN.test(variable)) errors.push(["variable", VARIABLE_SYNTAX_MESSAGE]);
   if (before.some((other) => isSameName(other.variable, variable)))
-    errors.push(["variable", "Must be unique within the scenario."]);
-  if (type === "option" && options.length === 0) errors.push(["options", "Must have at least 1 item."]);
-  if (type === "text" && options.length > 0) errors.push(["options", "Must be empty for a text question."]);
+    errors.push(["variable", sentence("field.must-be-unique-within-the-scenario")]);
+  if (type === "option" && options.length === 0) errors.push(["options", sentence("field.must-have-at-least-1-item")]);
+  if (type === "text" && options.length > 0)
+    errors.push(["options", sentence("field.must-be-empty-for-a-text-question")]);
   if (new Set(options.map((each) => each.toLowerCase())).size < options.length) {
-    errors.push(["options", "Must not contain duplicates."]);
+    errors.push(["options", sentence("field.must-not-contain-duplicates")]);
   }
   return errors;
 }
 
-const VARIABLE_SYNTAX_MESSAGE = "Must be a letter followed by 2 to 31 letters, digits and underscores.";
+const VARIABLE_SYNTAX_MESSAGE = sentence("field.must-be-a-letter-followed-by-2-to-31-letters");
 
 function isSameName(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
@@ -95,7 +97,7 @@ export function assertLocationVariable(row: ScenarioRow): void {
   const detail = !VARIABLE_PATTERN.test(variable)
     ? VARIABLE_SYNTAX_MESSAGE
     : isTaken
-      ? "Must not be the variable of a question."
+      ? sentence("field.must-not-be-the-variable-of-a-question")
       : null;
   if (detail === null) return;
   const field = "locationVariable";

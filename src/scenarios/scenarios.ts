@@ -98,7 +98,7 @@ async function parseStart(
   const { store, catalogue, reportsSite } = deps;
   const lookupValue = (values.initiationDevice as { lookupValue?: string } | null)?.lookupValue ?? null;
   if (values.initiationDevice && lookupValue === null) {
-    throw invalidValue("initiationDevice", "`lookupValue` is required.");
+    throw invalidValue("initiationDevice", sentence("field.lookupvalue-is-required"));
   }
   const device = lookupValue === null ? null : findApiDevice(lookupValue, by.scope, store);
   const isUnknown = lookupValue !== null && device === null;
@@ -166,12 +166,12 @@ async function sendScenario(start: ParsedStart, by: ActorContext, deps: Scenario
     return { scenarioNotificationId: id, incidentId, ...initiationFields(start) };
   });
   const row = deps.store.get(scenarioNotifications, id);
-  if (!row) throw new CallerError("conflict", "The scenario was deleted.");
+  if (!row) throw new CallerError("conflict", sentence("conflict.the-scenario-was-deleted"));
   return row;
 }
 
 function noRecipientsError(): CallerError {
-  const message = "No message of the scenario has recipients at this location.";
+  const message = sentence("field.no-message-of-the-scenario-has-recipients-at-this-location");
   return validationError([{ field: "messages", type: "required", message }]);
 }
 

@@ -6,6 +6,7 @@ import {
   type IdentityProviderRow,
 } from "../auth/identity-providers.ts";
 import { removeUnprovenContacts } from "../auth/unproven-contacts.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { syncUserGroups } from "../permissions/directory-group-members.ts";
 import users from "../resources/people/users.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
@@ -57,7 +58,8 @@ export function provisionAccount(
     findBySubject(tx, row, identity) ??
     linkByEmail(tx, row, identity, context) ??
     createAccount(tx, row, identity, context);
-  if (isAccountLocked(user.lock, context.now)) throw new LoginError("locked", "The account is locked.", user.id);
+  if (isAccountLocked(user.lock, context.now))
+    throw new LoginError("locked", sentence("login.the-account-is-locked"), user.id);
   return syncAccount(tx, row, user, identity, context);
 }
 
@@ -96,11 +98,7 @@ function linkByEmail(
   const user = email === null ? null : findUserByEmail(tx, email);
   if (!user) return null;
   if (user.breakGlass || user.type !== "regular" || findUserProvider(tx, user) !== null) {
-    throw new LoginError(
-      "no-account",
-      "The e-mail address belongs to an account that must not be linked to this provider.",
-      user.id,
-    );
+    throw new LoginError("no-account", sentence("login.the-e-mail-address-belongs-to-an-account-that-must"), user.id);
   }
   // The account belongs to a provider of another appliance; both would overwrite each other forever.
   if (user.providerKey !== null) return user;
@@ -115,7 +113,7 @@ function createAccount(
   { by }: ProvisioningContext,
 ): User {
   if (!row.selfRegistrationEnabled)
-    throw new LoginError("no-account", "The user does not exist, and this provider is not allowed to create accounts.");
+    throw new LoginError("no-account", sentence("login.the-user-does-not-exist-and-this-provider-is-not"));
   const input = { name: (name ?? email ?? subject).slice(0, 140), ...(email === null ? {} : { email }) };
   const key = buildProviderKey(row.id, subject);
   return tx.create(users, input, by, { providerKey: key, source: "self-registered", selfRegistered: true });

@@ -4,6 +4,7 @@ import { yieldToEventLoop } from "../lib/clock.ts";
 import { CallerError, invalidValue, UpstreamError } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { syncUserGroups } from "../permissions/directory-group-members.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
@@ -142,12 +143,13 @@ const REMOVAL_THRESHOLD = { users: 10, share: 0.2 };
 async function syncDirectory(row: IdentityProviderRow, force: boolean, deps: DirectorySyncDeps): Promise<SyncOutcome> {
   const { store, clock, providers, by, signal } = deps;
   const { password } = providers.providerFor(row);
-  if (!password) throw invalidValue("type", "Must be ldap: only a directory can be synced.");
+  if (!password) throw invalidValue("type", sentence("field.must-be-ldap-only-a-directory-can-be-synced"));
   const known = readKnownUsers(row, store);
-  if (known.size === 0) return { code: "nobody-yet", message: "No user has logged in with this provider yet." };
+  if (known.size === 0)
+    return { code: "nobody-yet", message: sentence("login.no-user-has-logged-in-with-this-provider-yet") };
   const [missing, withoutGroups] = [new Map(known), [] as [userId: string, identity: ExternalIdentity][]];
   for await (const identity of password.findPeople(new Set(known.keys()))) {
-    if (signal.aborted) throw new UpstreamError("upstream", "The appliance is shutting down.");
+    if (signal.aborted) throw new UpstreamError("upstream", sentence("login.the-appliance-is-shutting-down"));
     const userId = missing.get(identity.subject);
     missing.delete(identity.subject);
     if (userId === undefined) continue;
@@ -164,7 +166,11 @@ async function syncDirectory(row: IdentityProviderRow, force: boolean, deps: Dir
   const removals = gone.length + withoutGroups.length;
   if (!force) {
     if (found === 0 && removals > 0)
-      return { code: "none-found", gone: removals, message: "None of the known users was found; nothing was changed." };
+      return {
+        code: "none-found",
+        gone: removals,
+        message: sentence("login.none-of-the-known-users-was-found-nothing-was-changed"),
+      };
     if (removals > Math.max(REMOVAL_THRESHOLD.users, (found + gone.length) * REMOVAL_THRESHOLD.share)) {
       const message = `Withheld: ${removals} users would have been removed. Check the search base and filters, or force the sync.`;
       return { code: "held-back", inLine: found - withoutGroups.length, gone: removals, message };

@@ -5,6 +5,7 @@ import type { Client, Entry } from "ldapts";
 import { createAttemptThrottle } from "../auth/attempt-throttle.ts";
 import type { IdentityProviderRow } from "../auth/identity-providers.ts";
 import { TooManyRequestsError, UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { ResolvedAddress } from "../lib/ssrf-guard.ts";
 import { readClaimTexts } from "./claim-values.ts";
 import { ACCOUNT_ATTRIBUTES, isClosedAccount, isComputer, withoutDomain } from "./directory-accounts.ts";
@@ -166,7 +167,11 @@ async function bind(
 async function connect(row: IdentityProviderRow, { policy }: ProviderDeps): Promise<Client> {
   const { Client } = await import("ldapts");
   if (!row.url)
-    throw new UpstreamError("upstream", `The identity provider ${row.name} must have a url.`, { provider: row.id });
+    throw new UpstreamError(
+      "upstream",
+      sentence("login.the-identity-provider-name-must-have-a-url", { name: row.name }),
+      { provider: row.id },
+    );
   const { hostname } = new URL(row.url);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const address = await policy.resolveAllowed(host);
@@ -235,7 +240,11 @@ async function readIdentity(row: IdentityProviderRow, client: Client, entry: Ent
   if (subject === null)
     throw new UpstreamError(
       "upstream",
-      `${row.name}: ${entry.dn} must have one of the attributes ${row.subjectAttribute ?? SUBJECT_ATTRIBUTES.join(", ")}.`,
+      sentence("login.name-entry-must-have-one-of-the-attributes-attributes", {
+        name: row.name,
+        entry: entry.dn,
+        attributes: row.subjectAttribute ?? SUBJECT_ATTRIBUTES.join(", "),
+      }),
     );
   const [email] = readClaimTexts(entry[row.emailAttribute ?? "mail"]);
   const [name] = readClaimTexts(entry[row.nameAttribute ?? "cn"]);
@@ -286,7 +295,7 @@ function toUpstreamError(row: IdentityProviderRow, error: unknown): UpstreamErro
     error instanceof Error ? `${error.name === "Error" ? "" : `${error.name}: `}${error.message}` : String(error);
   return new UpstreamError(
     "upstream",
-    `${row.name} cannot be reached: ${reason}`.slice(0, 500),
+    sentence("login.name-cannot-be-reached-reason", { name: row.name, reason }).slice(0, 500),
     { provider: row.id },
     error,
   );
@@ -345,10 +354,10 @@ async function countEntries(client: Client, row: IdentityProviderRow, base: stri
     return found.filter((entry) => !isComputer(entry)).length;
   } catch (error) {
     if (!(error instanceof SizeLimitExceededError)) throw toUpstreamError(row, error);
-    const who = row.bindDn ? `of ${row.bindDn}` : "of anonymous users";
-    throw new UpstreamError("upstream", `The directory returns only a part: raise the size limit ${who} there.`, {
-      provider: row.id,
-    });
+    const message = row.bindDn
+      ? sentence("login.size-limit-of-user", { user: row.bindDn })
+      : sentence("login.size-limit-of-anonymous");
+    throw new UpstreamError("upstream", message, { provider: row.id });
   }
 }
 

@@ -3,6 +3,7 @@ import { Agent as SecureAgent } from "node:https";
 import type { ClientAuth, Configuration, CustomFetchOptions } from "openid-client";
 import type { IdentityProviderRow } from "../auth/identity-providers.ts";
 import { type ConnectionPool, guardedFetch } from "../lib/guarded-fetch.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { readClaimTexts, readGroupClaim } from "./claim-values.ts";
 import { findCause, isConnectionError, LoginError, type LoginErrorCode } from "./login-error.ts";
 import {
@@ -138,7 +139,7 @@ async function finish(
   const client = await import("openid-client");
   const { verifier = "", state = "", nonce = "" } = kept;
   if (parameters.state !== state)
-    throw new LoginError("stale", "The state parameter does not match the one that was sent.");
+    throw new LoginError("stale", sentence("login.the-state-parameter-does-not-match-the-one-that-was"));
   const tokens = await client.authorizationCodeGrant(
     config,
     new URL(`${redirectUri}?${new URLSearchParams(parameters)}`),
@@ -150,7 +151,7 @@ async function finish(
     },
   );
   const claims = tokens.claims();
-  if (!claims) throw new LoginError("answer", "The provider sent no ID token.");
+  if (!claims) throw new LoginError("answer", sentence("login.the-provider-sent-no-id-token"));
   const userInfo = config.serverMetadata().userinfo_endpoint
     ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
     : {};
@@ -160,7 +161,10 @@ async function finish(
 function readIdentity(row: IdentityProviderRow, claims: Claims): ExternalIdentity {
   const [subject] = readClaimTexts(claims[row.subjectAttribute ?? "sub"]);
   if (subject === undefined)
-    throw new LoginError("answer", `The provider did not send the claim ${row.subjectAttribute}.`);
+    throw new LoginError(
+      "answer",
+      sentence("login.the-provider-did-not-send-the-claim-claim", { claim: row.subjectAttribute ?? "sub" }),
+    );
   const [email] = readClaimTexts(claims[row.emailAttribute ?? "email"]);
   const groups = row.groupsAttribute === null ? null : readGroupClaim(claims, row.groupsAttribute);
   return {
@@ -241,11 +245,17 @@ function toLoginError(error: unknown): LoginError {
   if (outage) return new LoginError("down", outage.message);
   const { code, error: reason, message } = error as { code?: string; error?: string; message?: string };
   if (code === "OAUTH_AUTHORIZATION_RESPONSE_ERROR")
-    return new LoginError("denied", `The provider returned the error ${reason}.`);
+    return new LoginError(
+      "denied",
+      sentence("login.the-provider-returned-the-error-reason", { reason: String(reason) }),
+    );
   if (code === "OAUTH_RESPONSE_BODY_ERROR") {
     // Authorization codes are single use and short-lived.
     const isUsed = reason === "invalid_grant";
-    return new LoginError(isUsed ? "replayed" : "down", `The provider returned the error ${reason}.`);
+    return new LoginError(
+      isUsed ? "replayed" : "down",
+      sentence("login.the-provider-returned-the-error-reason", { reason: String(reason) }),
+    );
   }
   const isSigned = !findCause(error, (each): each is Error => /signature/i.test((each as Error).message));
   const known = isSigned ? ERROR_CODES[code ?? ""] : "signature";

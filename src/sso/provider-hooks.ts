@@ -125,7 +125,7 @@ function checkCertificates(field: string, value: unknown): void {
 }
 
 function builtInConflict(): ConflictError {
-  return new ConflictError("The built-in provider must not be deleted; disable it instead.");
+  return new ConflictError(sentence("conflict.the-built-in-provider-must-not-be-deleted-disable-it"));
 }
 
 /** Users unlinked in one transaction: a few milliseconds. */

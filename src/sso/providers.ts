@@ -2,6 +2,7 @@ import type { IdentityProviderRow, VerifyWithProviders } from "../auth/identity-
 import { findUserProvider, isBuiltInEnabled } from "../auth/identity-providers.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import users from "../resources/people/users.ts";
 import identityProviders from "../resources/security/identity-providers.ts";
 import type { ActorContext, Sync } from "../store/store.ts";
@@ -84,7 +85,7 @@ export function createIdentityProviders(
       }
     } catch (error) {
       if (error instanceof LoginError || !(error instanceof CallerError)) throw error;
-      throw new LoginError("answer", `The identity is not valid: ${error.message}`);
+      throw new LoginError("answer", sentence("login.the-identity-is-not-valid-reason", { reason: error.message }));
     }
   }
 
@@ -93,7 +94,7 @@ export function createIdentityProviders(
    * Null if none knows the password; throws if none does and one could not be asked.
    */
   async function verifyWithAny(rows: readonly IdentityProviderRow[], account: PasswordAttempt) {
-    const unknown = new CallerError("unauthorized", "The directory does not accept the password.");
+    const unknown = new CallerError("unauthorized", sentence("login.the-directory-does-not-accept-the-password"));
     const asked = rows.map(async (row) => {
       const identity = await providerFor(row)
         .password?.verify(account)
@@ -126,7 +127,8 @@ export function createIdentityProviders(
     test: (row) => createProvider(row).test(),
     requireEnabled(id) {
       const row = store.get(identityProviders, id);
-      if (!row?.enabled) throw new LoginError("off", "The identity provider was not found or is disabled.");
+      if (!row?.enabled)
+        throw new LoginError("off", sentence("login.the-identity-provider-was-not-found-or-is-disabled"));
       return { row, provider: providerFor(row) };
     },
     provisionAccount: provisionFromIdentity,
@@ -151,7 +153,12 @@ function readsGroups({ type, groupsAttribute, groupBase }: IdentityProviderRow):
 function hideAddress({ id, name }: IdentityProviderRow, error: unknown, log: Log): never {
   if (!(error instanceof UpstreamError)) throw error;
   log.warn({ event: "sso.directory_unreachable", providerId: id, err: error }, "Directory could not check a password.");
-  throw new UpstreamError("upstream", `${name} cannot be reached. Try again later.`, { provider: id }, error);
+  throw new UpstreamError(
+    "upstream",
+    sentence("login.name-cannot-be-reached-try-again-later", { name }),
+    { provider: id },
+    error,
+  );
 }
 
 /** A missing account is refused like a wrong password. */

@@ -2,6 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import type { IdentityProviderRow } from "../auth/identity-providers.ts";
 import type { LoginService } from "../auth/login.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import users from "../resources/people/users.ts";
 import type { ActorContext } from "../store/store.ts";
 import { LoginError } from "./login-error.ts";
@@ -65,7 +66,8 @@ export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLog
 
   function requireRedirect(providerId: string): { row: IdentityProviderRow; redirect: RedirectLogin } {
     const { row, provider } = providers.requireEnabled(providerId);
-    if (!provider.redirect) throw new LoginError("off", "The identity provider does not support redirect login.");
+    if (!provider.redirect)
+      throw new LoginError("off", sentence("login.the-identity-provider-does-not-support-redirect-login"));
     return { row, redirect: provider.redirect };
   }
 
@@ -98,7 +100,7 @@ export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLog
   function requirePendingLogin({ cookie }: BrowserContext, providerId: string): PendingLogin {
     const pending = openPendingLogin(store.secrets, cookie, clock.now());
     if (pending?.providerId === providerId) return pending;
-    throw new LoginError("stale", "The login was not started in this browser, or it expired.");
+    throw new LoginError("stale", sentence("login.the-login-was-not-started-in-this-browser-or-it"));
   }
 
   async function startSession(
@@ -140,10 +142,11 @@ export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLog
         const { row } = requireRedirect(providerId);
         const pending = requirePendingLogin(browser, providerId);
         const sealed = await consumeValue(store, ticketKey(ticket), clock.now());
-        if (sealed === null) throw new LoginError("stale", "The ticket was already used or has expired.");
+        if (sealed === null)
+          throw new LoginError("stale", sentence("login.the-ticket-was-already-used-or-has-expired"));
         const { vouched, relay, providerId: from } = JSON.parse(store.secrets.open(sealed)) as TicketValue;
         if (relay !== pending.relay || from !== providerId)
-          throw new LoginError("stale", "The login was started in another browser.");
+          throw new LoginError("stale", sentence("login.the-login-was-started-in-another-browser"));
         return startSession(row, vouched, pending.to, browser);
       }),
     async buildLogoutUrl(providerId) {
@@ -152,7 +155,8 @@ export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLog
     },
     async metadata(providerId) {
       const xml = await requireRedirect(providerId).redirect.metadata();
-      if (xml === null) throw new LoginError("off", "The identity provider does not use service provider metadata.");
+      if (xml === null)
+        throw new LoginError("off", sentence("login.the-identity-provider-does-not-use-service-provider-metadata"));
       return xml;
     },
   };

@@ -1,5 +1,6 @@
 import { hash, randomUUID, X509Certificate } from "node:crypto";
 import type { IdentityProviderRow } from "../auth/identity-providers.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { readClaimTexts, readGroupClaim } from "./claim-values.ts";
 import { LoginError } from "./login-error.ts";
 import { consumeValue, type KindLimit, putIfAbsent } from "./login-state-store.ts";
@@ -100,11 +101,11 @@ async function finish(
   const request = requestIdOf(RelayState);
   // Validate one response per login: validation is expensive, and anyone may post.
   const requestedAt = await consumeValue(deps.store, requestKey(row, request), deps.clock.now());
-  if (requestedAt === null) throw new LoginError("replayed", "No pending login matches this response.");
+  if (requestedAt === null) throw new LoginError("replayed", sentence("login.no-pending-login-matches-this-response"));
   const parties = readSamlConfig(row, deps);
   const assertion = await deps.saml.validateResponse({ what: "read", parties, request, requestedAt, response });
   if (row.idpIssuer && assertion.issuer !== row.idpIssuer) {
-    throw new LoginError("audience", "The assertion was issued by another provider.");
+    throw new LoginError("audience", sentence("login.the-assertion-was-issued-by-another-provider"));
   }
   assertBearer(assertion, request, parties.consumerUrl);
   await assertNotReplayed(row, deps, assertion);
@@ -118,9 +119,9 @@ async function finish(
  */
 function assertBearer({ bearers }: SamlAssertion, request: string, consumerUrl: string): void {
   const forUs = bearers.filter(({ recipient }) => recipient === consumerUrl);
-  if (forUs.length === 0) throw new LoginError("audience", "The assertion is for another recipient.");
+  if (forUs.length === 0) throw new LoginError("audience", sentence("login.the-assertion-is-for-another-recipient"));
   if (!forUs.some(({ inResponseTo }) => inResponseTo === request)) {
-    throw new LoginError("replayed", "The assertion answers another request.");
+    throw new LoginError("replayed", sentence("login.the-assertion-answers-another-request"));
   }
 }
 
@@ -131,19 +132,19 @@ async function assertNotReplayed(
   assertion: SamlAssertion,
 ): Promise<void> {
   const { assertionId: id, notOnOrAfter } = assertion;
-  if (id === null) throw new LoginError("answer", "The assertion must have an ID.");
+  if (id === null) throw new LoginError("answer", sentence("login.the-assertion-must-have-an-id"));
   const now = clock.now();
   const end = Date.parse(notOnOrAfter ?? "");
   const until = (Number.isNaN(end) ? now + DEFAULT_ASSERTION_MS : end) + 2 * row.clockToleranceInSecs * 1_000;
   const isNew = await putIfAbsent(store, { key: `assertion ${row.id} ${id}`, value: "", until, now });
-  if (!isNew) throw new LoginError("replayed", "The assertion was already used.");
+  if (!isNew) throw new LoginError("replayed", sentence("login.the-assertion-was-already-used"));
 }
 
 function readIdentity(row: IdentityProviderRow, { nameId, attributes }: SamlAssertion): ExternalIdentity {
   const firstOf = (names: readonly string[]): string | null =>
     names.flatMap((name) => readClaimTexts(attributes[name]))[0] ?? null;
   const subject = row.subjectAttribute ? firstOf([row.subjectAttribute]) : (readClaimTexts(nameId)[0] ?? null);
-  if (subject === null) throw new LoginError("answer", "The provider did not send a subject.");
+  if (subject === null) throw new LoginError("answer", sentence("login.the-provider-did-not-send-a-subject"));
   const named = readClaimTexts(nameId).find((id) => id.includes("@")) ?? null;
   const groups = row.groupsAttribute === null ? null : readGroupClaim(attributes, row.groupsAttribute);
   return {
@@ -188,6 +189,9 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
 function readExpiry(pem: string, now: number): string {
   const { validTo, subject } = new X509Certificate(pem);
   if (Date.parse(validTo) < now)
-    throw new LoginError("signature", `The certificate of ${subject} expired on ${validTo}.`);
+    throw new LoginError(
+      "signature",
+      sentence("login.the-certificate-of-subject-expired-on-date", { subject, date: validTo }),
+    );
   return new Date(Date.parse(validTo)).toISOString().slice(0, 10);
 }

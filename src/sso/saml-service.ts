@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../lib/clock.ts";
 import { createIdleWorker } from "../lib/idle-worker.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import { LoginError } from "./login-error.ts";
 import type { SamlAssertion, SamlWorkerRequest, SamlWorkerResponse } from "./saml-worker-messages.ts";
@@ -30,8 +31,8 @@ export function createSamlService(clock: Clock, spawn: () => Worker = spawnWorke
     ...{ clock, spawn, requestTimeoutMs: REQUEST_TIMEOUT_MS, idleTimeoutMs: IDLE_TIMEOUT_MS, maxQueued: MAX_QUEUED },
     endedError: (isClosed) =>
       isClosed
-        ? new LoginError("down", "The appliance is shutting down.")
-        : new LoginError("answer", "The SAML worker ended before it validated the response."),
+        ? new LoginError("down", sentence("login.the-appliance-is-shutting-down"))
+        : new LoginError("answer", sentence("login.the-saml-worker-ended-before-it-validated-the-response")),
   });
 
   async function request(input: SamlWorkerRequest): Promise<SamlWorkerResponse> {

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import crypto from "node:crypto";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { LoginError } from "./login-error.ts";
 
 /** Work in which SHA-1 counts neither as digest nor in a signature. */
@@ -21,7 +22,7 @@ function install(module: typeof crypto & { [GUARDED]?: true }): void {
   const { createHash, createVerify, createHmac } = module;
   const refuse = (algorithm: unknown): void => {
     if (isRefusing.getStore() && /sha-?1$/i.test(String(algorithm)))
-      throw new LoginError("signature", "The signature uses SHA-1.");
+      throw new LoginError("signature", sentence("login.the-signature-uses-sha-1"));
   };
   module.createHash = ((algorithm: string, options?: crypto.HashOptions) => {
     refuse(algorithm);

@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { LimitError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { collectionName } from "../schema/catalogue.ts";
 import type { AnyRow } from "./row-shape.ts";
 import type { StoreReader } from "./store.ts";
@@ -28,7 +29,11 @@ export function createRowLimits(reader: StoreReader, clock: Clock): RowLimits {
     let count = counts.get(key) ?? countRows(layout, parent);
     // Rows may have ended since the last count.
     if (count >= limit.most && limit.until) count = countRows(layout, parent);
-    if (count >= limit.most) throw new LimitError(limit.most, collectionName(layout.resource));
+    if (count >= limit.most)
+      throw new LimitError(
+        sentence("limit.of-rows", { limit: limit.most, rows: collectionName(layout.resource) }),
+        limit.most,
+      );
     counts.set(key, count + 1);
   }
 

@@ -1,4 +1,5 @@
 import { invalidValue, requiredValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import type ruleActions from "../resources/scenarios/rule-actions.ts";
 import scenarios from "../resources/scenarios/scenarios.ts";
@@ -18,7 +19,7 @@ export function ruleActionHooks(policy: SsrfGuard): ResourceHooks<typeof ruleAct
   return {
     async prepare(input) {
       for (const name of ["headers", "authorization"])
-        if (input[name]) throw invalidValue(name, `Must be given as action.webhook.${name}.`);
+        if (input[name]) throw invalidValue(name, sentence("field.must-be-given-as-action-webhook-name", { name }));
       const { webhook } = (input.action ?? {}) as { webhook?: Record<string, unknown> | null };
       if (typeof webhook !== "object" || webhook === null) return;
       if (typeof webhook.url === "string") await assertUrlAllowed(webhook.url, policy);
@@ -57,7 +58,7 @@ export function ruleActionHooks(policy: SsrfGuard): ResourceHooks<typeof ruleAct
 function urlOf({ action }: Pick<RuleAction, "action">): string {
   const { type, webhook } = action;
   if (type !== undefined && type !== null && type !== "webhook")
-    throw invalidValue("action.type", 'Must be "webhook".');
+    throw invalidValue("action.type", sentence("field.must-be-webhook"));
   const url = (webhook as { url?: string | null } | null | undefined)?.url;
   if (!url) throw requiredValue("action.webhook.url");
   return url;

@@ -25,7 +25,7 @@ export function separateSecrets(webhook: Values): { headers?: string | null; aut
   const values = Object.values(headers ?? {});
   const isKept = values.length > 0 && values.every((value) => value === HIDDEN);
   if (!isKept && values.includes(HIDDEN))
-    throw invalidValue("action.webhook.headers", "Must hold the values of all headers, because one of them is new.");
+    throw invalidValue("action.webhook.headers", sentence("field.must-hold-the-values-of-all-headers-because-one-of"));
   return {
     ...(isKept ? {} : { headers: headers && JSON.stringify(headers) }),
     ...(authorization === HIDDEN ? {} : { authorization }),
@@ -52,7 +52,7 @@ function headersOf(given: unknown): Record<string, string> | null {
     if (RESERVED_HEADERS.test(name.toLowerCase()))
       throw invalidValue(at, sentence("field.the-header-name-is-set-by-carillon", { name }));
     if (name.toLowerCase() === "authorization")
-      throw invalidValue(at, "Use action.webhook.authorization for this header.");
+      throw invalidValue(at, sentence("field.use-action-webhook-authorization-for-this-header"));
     return [name.toLowerCase(), text];
   });
   return headers.length === 0 ? null : Object.fromEntries(headers);
@@ -63,7 +63,7 @@ function authorizationOf(given: unknown): string | null {
   const at = "action.webhook.authorization";
   if (given === null || given === "") return null;
   if (typeof given === "string") {
-    if (!HEADER_VALUE.test(given)) throw invalidValue(at, "Must be the value of a header.");
+    if (!HEADER_VALUE.test(given)) throw invalidValue(at, sentence("field.must-be-the-value-of-a-header"));
     return given;
   }
   const { type, username, password, token } = given as Values;
@@ -71,5 +71,5 @@ function authorizationOf(given: unknown): string | null {
   if (kind === "bearer" && typeof token === "string" && /^[\x21-\x7e]{1,4000}$/.test(token)) return `Bearer ${token}`;
   if (kind === "basic" && typeof username === "string" && typeof password === "string" && !username.includes(":"))
     return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
-  throw invalidValue(at, 'Must be text, {type: "basic", username, password} or {type: "bearer", token}.');
+  throw invalidValue(at, sentence("field.must-be-text-type-basic-username-password-or-type-bearer"));
 }

@@ -1,4 +1,5 @@
 import { invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { sentenceField } from "../../resources/sentence-field.ts";
 import { boolean, computed, integer, text, timestamp, uuid } from "../../schema/field.ts";
 import type { AuditVerification } from "../../store/audit-types.ts";
@@ -56,6 +57,6 @@ function startingPoint({ query }: ApiRequest): AuditVerification["last"] | null 
   const given = textParameter(query, "after");
   if (given === null || given === "") return null;
   const match = /^(\d{1,15}):([0-9a-f]{64})$/.exec(given);
-  if (!match) throw invalidValue("after", "Must be a number, a colon and a hash, as returned in `last`.");
+  if (!match) throw invalidValue("after", sentence("field.must-be-a-number-a-colon-and-a-hash-as"));
   return { number: Number(match[1]), hash: match[2] as string };
 }

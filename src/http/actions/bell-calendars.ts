@@ -139,7 +139,8 @@ async function calendarIn(request: ApiRequest): Promise<string> {
   let size = 0;
   for await (const chunk of request.readBytes()) {
     size += chunk.length;
-    if (size > MAX_CALENDAR_BYTES) throw new CallerError("too-large", `Must be at most ${MAX_CALENDAR_BYTES} bytes.`);
+    if (size > MAX_CALENDAR_BYTES)
+      throw new CallerError("too-large", sentence("upload.must-be-at-most-max-bytes", { max: MAX_CALENDAR_BYTES }));
     chunks.push(chunk);
   }
   return decodeCalendar(Buffer.concat(chunks));

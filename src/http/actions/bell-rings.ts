@@ -99,7 +99,7 @@ export const bellRingActions: readonly Action[] = [
       );
       const list = `rings ${row.id}`;
       const page = paginateRings(rings, { list, limit: limitOf(query) ?? 100, start: textParameter(query, "start") });
-      if (!page) throw invalidValue("start", "Invalid page token.");
+      if (!page) throw invalidValue("start", sentence("field.invalid-page-token"));
       const verdicts = readVerdicts(
         deps.store,
         page.rings.map(({ id }) => id),
@@ -173,7 +173,8 @@ function timeRange({ query, deps }: Pick<ApiRequest, "query" | "deps">, maxDays:
   const fromMs = momentIn(query, "from") ?? deps.clock.now();
   const toMs = momentIn(query, "to") ?? fromMs + DEFAULT_DAYS * DAY_MS;
   if (toMs < fromMs) throw invalidValue("to", sentence("field.must-not-be-before-from"));
-  if (toMs - fromMs > maxDays * DAY_MS) throw invalidValue("to", `Must be at most ${maxDays} days after \`from\`.`);
+  if (toMs - fromMs > maxDays * DAY_MS)
+    throw invalidValue("to", sentence("field.must-be-at-most-days-days-after-from", { days: maxDays }));
   return { fromMs, toMs };
 }
 

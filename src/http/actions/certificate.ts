@@ -1,4 +1,5 @@
 import { CallerError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { CertificateReport } from "../../ops/tls/certificate-service.ts";
 import { computed, option, text, timestamp } from "../../schema/field.ts";
 import { type Action, type ApiRequest, jsonResponse } from "../action.ts";
@@ -68,10 +69,7 @@ export const certificateActions: readonly Action[] = [
 /** A key sent over an unencrypted connection may have been read by others. */
 function assertEncryptedConnection({ secure, address }: ApiRequest): void {
   if (secure || address === null || address === "::1" || address.startsWith("127.")) return;
-  throw new CallerError(
-    "forbidden",
-    "A private key must be sent over https. On the machine itself use: carillon tls install.",
-  );
+  throw new CallerError("forbidden", sentence("auth.a-private-key-must-be-sent-over-https-on-the"));
 }
 
 function presentCertificate({ facts, authority }: CertificateReport) {

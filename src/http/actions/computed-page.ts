@@ -1,4 +1,5 @@
 import { invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { boolean, integer, text } from "../../schema/field.ts";
 import { limitOf, MAX_PAGE_ROWS } from "../query/list-query.ts";
 import { type Query, textParameter } from "../query/query.ts";
@@ -53,7 +54,6 @@ function tokenOf(position: number): string {
 function positionIn(token: string | null): number {
   if (token === null || token === "") return 0;
   const [, position] = /^position (\d{1,9})$/.exec(Buffer.from(token, "base64url").toString("utf8")) ?? [];
-  if (position === undefined)
-    throw invalidValue("start", "Must be `next` or `previous` of a page of this list, or end.");
+  if (position === undefined) throw invalidValue("start", sentence("field.must-be-next-or-previous-of-a-page-of-this"));
   return Number(position);
 }

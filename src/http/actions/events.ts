@@ -1,4 +1,5 @@
 import { invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { integer, list, text } from "../../schema/field.ts";
 import type { Action, ApiRequest } from "../action.ts";
 import { textParameter } from "../query/query.ts";
@@ -45,7 +46,7 @@ export const eventActions: readonly Action[] = [
 function sinceOf({ header, query }: ApiRequest): number | null {
   const text = header("last-event-id") ?? textParameter(query, "lastEventId");
   if (text === null || text === "") return null;
-  if (!/^\d{1,15}$/.test(text)) throw invalidValue("lastEventId", "Must be the id of an event.");
+  if (!/^\d{1,15}$/.test(text)) throw invalidValue("lastEventId", sentence("field.must-be-the-id-of-an-event"));
   return Number(text);
 }
 
@@ -53,6 +54,7 @@ function resourcesOf({ query }: ApiRequest): string[] | null {
   const given = query.resources;
   if (given === undefined) return null;
   const names = Array.isArray(given) ? given : [given];
-  if (!names.every((name) => typeof name === "string")) throw invalidValue("resources", "Must be names of resources.");
+  if (!names.every((name) => typeof name === "string"))
+    throw invalidValue("resources", sentence("field.must-be-names-of-resources"));
   return names;
 }

@@ -239,7 +239,7 @@ function listValues<T extends string>(query: Query, name: string, allowed?: read
       name,
       allowed
         ? sentence("field.must-be-one-of-values", { values: allowed.join(", ") })
-        : "Must be a string or a list of strings.",
+        : sentence("field.must-be-a-string-or-a-list-of-strings"),
     );
   }
   return values;

@@ -74,7 +74,8 @@ function recordResponse({ deps, by, body }: ApiRequest, userId: string, notifica
     return deps.notificationService.recordAnswer(notificationId, userId, textOf(given, "confirmationOption"), by);
   }
   const readStatus = textOf(given, "readStatus");
-  if (readStatus !== "read" && readStatus !== "unread") throw invalidValue("readStatus", "Must be `read` or `unread`.");
+  if (readStatus !== "read" && readStatus !== "unread")
+    throw invalidValue("readStatus", sentence("field.must-be-read-or-unread"));
   return deps.notificationService.setReadStatus(notificationId, userId, readStatus === "read", by);
 }
 

@@ -1,5 +1,6 @@
 import { forbidden, invalidValue, notFound } from "../../lib/errors.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import { option } from "../../schema/field.ts";
 import { type Action, requireVisibleRow } from "../action.ts";
@@ -29,7 +30,7 @@ export const notificationAudioActions: readonly Action[] = [
       const form = textParameter(query, "form") ?? "recording";
       if (form === "programme")
         return wavResponse(await deps.notificationService.getRenderedAudio(row.id), "programme.wav");
-      if (form !== "recording") throw invalidValue("form", "Must be `recording` or `programme`.");
+      if (form !== "recording") throw invalidValue("form", sentence("field.must-be-recording-or-programme"));
       if (!row.audio) throw notFound();
       return requestedFileResponse(row.audio, notifications.fields.audio, query, deps);
     },

@@ -1,4 +1,5 @@
 import { CallerError, forbidden, invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import { SEND_WARNING_CODES } from "../../resources/notifications/reach-warnings.ts";
 import { computed, option, text } from "../../schema/field.ts";
@@ -58,7 +59,8 @@ async function findFollowedByQuery({ body, deps, by }: ApiRequest): Promise<{ fo
   const field = "followUpForNotificationQuery";
   const query = body[field];
   if (typeof query !== "string" || query.trim() === "") return {};
-  if (body.followUpForNotificationId) throw invalidValue(field, "Must not be combined with followUpForNotificationId.");
+  if (body.followUpForNotificationId)
+    throw invalidValue(field, sentence("field.must-not-be-combined-with-followupfornotificationid"));
   const { rows } = await deps.store.pageInChunks(notifications, {
     search: searchOf(query, field),
     filters: [{ field: "draft", op: "eq", value: false }],
@@ -68,7 +70,7 @@ async function findFollowedByQuery({ body, deps, by }: ApiRequest): Promise<{ fo
     scope: by.scope,
   });
   const [found] = rows;
-  if (!found) throw invalidValue(field, "Finds no notification that was sent and that the sender can see.");
+  if (!found) throw invalidValue(field, sentence("field.finds-no-notification-that-was-sent-and-that-the-sender"));
   return { followUpForNotificationId: found.id };
 }
 
@@ -77,7 +79,7 @@ function searchOf(q: string, field: string): SearchQuery {
     return parseListParameters({ q }).search as SearchQuery;
   } catch (error) {
     if (!(error instanceof CallerError)) throw error;
-    throw invalidValue(field, `Must be a search as in \`q\` of lists. ${error.message}`);
+    throw invalidValue(field, sentence("field.must-be-a-search-as-in-q-of-lists-reason", { reason: error.message }));
   }
 }
 

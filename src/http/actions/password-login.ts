@@ -12,6 +12,7 @@ import {
   readTicketCookie,
 } from "../../auth/session-cookie.ts";
 import { CallerError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import users from "../../resources/people/users.ts";
 import type { PublicRequest } from "../action.ts";
 
@@ -63,7 +64,7 @@ export async function logInWithPasskey(proof: PasskeyProof, request: LoginReques
 export function passkeyOptionsOfTicket(party: RelyingParty, { deps, secure, header }: LoginRequest) {
   const userId = deps.signIn.userOfTicket(readTicketCookie(header("cookie"), secure) ?? "");
   if (userId === null)
-    throw new CallerError("unauthorized", "The log-in has expired. Log in again with your password.");
+    throw new CallerError("unauthorized", sentence("auth.the-log-in-has-expired-log-in-again-with-your"));
   return deps.signIn.passkeys.requestOptions({ act: "second-factor", userId }, party);
 }
 

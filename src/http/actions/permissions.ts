@@ -91,7 +91,7 @@ function presentExplanation(request: ApiRequest): object {
   assertRequestPath(path);
   const domainId = textParameter(query, "domainId");
   if (domainId !== null && !by.scope.canReference(domainId.toLowerCase())) {
-    throw invalidValue("domainId", `Domain ${domainId} not found.`);
+    throw invalidValue("domainId", sentence("field.domain-id-not-found", { id: domainId }));
   }
   const user = requireVisibleRow(request, users, userId);
   const question = { user, verb: verb as Method, path, domainId };

@@ -134,10 +134,7 @@ export const secondFactorActions: readonly Action[] = [
       const { deps, principal, by, params } = request;
       const user = requireVisibleRow(request, users, params.userId ?? "");
       if (user.id === principal.userId) {
-        throw new CallerError(
-          "forbidden",
-          "Your own second factors are removed with POST /users/{userId}/second-factor-removal.",
-        );
+        throw new CallerError("forbidden", sentence("auth.your-own-second-factors-are-removed-with-post-users-userid"));
       }
       await deps.signIn.removeSecondFactors(user.id, by, { endSessions: true });
       return { status: 204, body: null };
@@ -149,7 +146,7 @@ export const secondFactorActions: readonly Action[] = [
 function requireSelf(request: ApiRequest) {
   const user = requireVisibleRow(request, users, request.params.userId ?? "");
   if (user.id === request.principal.userId) return user;
-  throw new CallerError("forbidden", "Only the user can set up a second factor. Others can remove it.");
+  throw new CallerError("forbidden", sentence("auth.only-the-user-can-set-up-a-second-factor-others"));
 }
 
 async function requireProvenSelf(request: ApiRequest) {

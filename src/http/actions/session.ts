@@ -3,6 +3,7 @@ import { relyingPartyOf } from "../../auth/relying-party.ts";
 import { buildSessionCookie } from "../../auth/session-cookie.ts";
 import { describeSession, revokeSession } from "../../auth/sessions.ts";
 import { ConflictError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { listAvailableDomains } from "../../permissions/available-domains.ts";
 import { FEATURES } from "../../resources/devices/features.ts";
 import { boolean, computed, integer, list, option, text, timestamp, uuid } from "../../schema/field.ts";
@@ -107,7 +108,8 @@ export const sessionActions: readonly Action[] = [
       const { passkey, ...given } = validateConfirmation(body) as unknown as Omit<OwnerProof, "passkey"> & {
         passkey: unknown;
       };
-      if (principal.provenAt === undefined) throw new ConflictError("Only console sessions can be confirmed.");
+      if (principal.provenAt === undefined)
+        throw new ConflictError(sentence("conflict.only-console-sessions-can-be-confirmed"));
       const party = () => relyingPartyOf(deps.settings.api.publicUrl, header("host"));
       const proof = passkey === null ? given : { ...given, passkey: { party: party(), response: passkey } };
       await deps.signIn.confirmSession(principal, proof, by);

@@ -2,6 +2,7 @@ import { formatScopes, isOAuthScope, OFFLINE_ACCESS } from "../../auth/oauth-sco
 import { revokeAllTokens } from "../../auth/sessions.ts";
 import { createToken, revokeToken, type UserToken, withDefaultExpiry } from "../../auth/tokens.ts";
 import { invalidValue, notFound } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { domainIdsOf } from "../../permissions/domain-membership.ts";
 import { assertCanDelegate } from "../../permissions/privilege-escalation.ts";
 import { readUserRights } from "../../permissions/rights.ts";
@@ -104,9 +105,9 @@ function scopeOf({ body, principal }: ApiRequest): string | null {
   if (given.size === 0) return formatScopes(principal.scopes ?? []);
   for (const each of given) {
     if (!isOAuthScope(each) || each === OFFLINE_ACCESS)
-      throw invalidValue("scope", "Must be urn:service:<resource>:<read|write>, such as urn:service:users:read.");
+      throw invalidValue("scope", sentence("field.must-be-urn-service-resource-read-write-such-as-urn"));
     if (principal.scopes && !principal.scopes.includes(each))
-      throw invalidValue("scope", "Must not exceed the scopes of the token that creates it.");
+      throw invalidValue("scope", sentence("field.must-not-exceed-the-scopes-of-the-token-that-creates"));
   }
   return formatScopes([...given]);
 }

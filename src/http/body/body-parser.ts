@@ -4,6 +4,7 @@
  * outside files, progress, and work per turn of the event loop.
  * @source docs/decisions/0756-request-bodies.md
  */
+
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyFileStream, type BusboyInstance } from "@fastify/busboy";
@@ -11,6 +12,7 @@ import type { Context } from "koa";
 import { koaBody } from "koa-body";
 import type { Clock } from "../../lib/clock.ts";
 import { CallerError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { openUploadStream } from "./upload-stream.ts";
 
 export const JSON_TYPE = "application/json";
@@ -208,7 +210,10 @@ function createPartReader(acceptFile: AcceptFile) {
       bytes.on("error", () => undefined);
       if (!name || name === "__proto__") throw malformedBody();
       if (!PLAIN_ENCODINGS.includes(encoding))
-        throw new CallerError("invalid-value", "Content-Transfer-Encoding must be 7bit, 8bit or binary.");
+        throw new CallerError(
+          "invalid-value",
+          sentence("request.content-transfer-encoding-must-be-7bit-8bit-or-binary"),
+        );
       if (fileName === undefined) {
         begin(bytes, "text");
         const chunks: Buffer[] = [];
@@ -241,20 +246,23 @@ function decodeUtf8(bytes: Buffer): string {
   try {
     return UTF8.decode(bytes);
   } catch {
-    throw new CallerError("invalid-value", "The body must be UTF-8.");
+    throw new CallerError("invalid-value", sentence("request.the-body-must-be-utf-8"));
   }
 }
 
 function malformedBody(): CallerError {
-  return new CallerError("invalid-value", "The body is malformed or truncated.");
+  return new CallerError("invalid-value", sentence("request.the-body-is-malformed-or-truncated"));
 }
 
 function tooManyParts(): CallerError {
-  return new CallerError("too-large", `The body must have at most ${MAX_PARTS} parts.`);
+  return new CallerError("too-large", sentence("upload.the-body-must-have-at-most-max-parts", { max: MAX_PARTS }));
 }
 
 function bodyTooLarge(): CallerError {
-  return new CallerError("too-large", `The body must have at most ${MAX_REQUEST_BODY_BYTES} bytes without its files.`);
+  return new CallerError(
+    "too-large",
+    sentence("upload.the-body-must-have-at-most-max-bytes-without-its", { max: MAX_REQUEST_BODY_BYTES }),
+  );
 }
 
 /** koa-body reports the cause of an error by HTTP status. */

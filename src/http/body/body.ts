@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
 import { CallerError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { compileDecoder, type Decoder } from "../../schema/decoder.ts";
 import type { Field, FileFieldData } from "../../schema/field.ts";
 import { parseUntrustedJson } from "../../schema/untrusted-json.ts";
@@ -59,7 +60,7 @@ export async function readBody(
   if (!hasBody(request)) return NO_BODY;
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity")
-    throw unsupportedMediaType("Content-Encoding is not supported for request bodies.");
+    throw unsupportedMediaType(sentence("request.content-encoding-is-not-supported-for-request-bodies"));
   switch (mediaTypeOf(request)) {
     case JSON_TYPE:
       return { kind: "json", value: parseUntrustedJson(await readUtf8Text(request, deps.clock)), uploads: [] };
@@ -68,9 +69,7 @@ export async function readBody(
     case MULTIPART_TYPE:
       return { kind: "multipart", ...(await readMultipart(request, plan.files, deps)) };
     default:
-      throw unsupportedMediaType(
-        "The content type must be application/json, application/x-www-form-urlencoded or multipart/form-data.",
-      );
+      throw unsupportedMediaType(sentence("request.the-content-type-must-be-application-json-application-x-www"));
   }
 }
 
@@ -95,6 +94,7 @@ export function mediaTypeOf({ headers }: IncomingMessage): string {
 
 async function readUtf8Text(request: IncomingMessage, clock: Clock): Promise<string> {
   const charset = /;\s*charset="?([^\s;"]+)/i.exec(request.headers["content-type"] ?? "")?.[1];
-  if (charset !== undefined && !/^utf-?8$/i.test(charset)) throw unsupportedMediaType("The charset must be UTF-8.");
+  if (charset !== undefined && !/^utf-?8$/i.test(charset))
+    throw unsupportedMediaType(sentence("request.the-charset-must-be-utf-8"));
   return readText(request, clock);
 }

@@ -1,5 +1,6 @@
 import qs from "qs";
 import { CallerError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 
 /** Maximum number of pairs of a form: twice the longest list of references. */
 const MAX_PAIRS = 10_000;
@@ -34,7 +35,7 @@ export function nestPairs(pairs: Iterable<readonly [name: string, value: string]
   plain.delete("__proto__");
   const nested = bracketed.size === 0 ? {} : nestValues(bracketed);
   for (const name of Object.keys(nested)) {
-    if (plain.has(name)) throw tooComplex("A parameter must not be both a string and an object.");
+    if (plain.has(name)) throw tooComplex(sentence("request.a-parameter-must-not-be-both-a-string-and-an"));
   }
   return { ...Object.fromEntries(plain), ...nested };
 }
@@ -56,7 +57,8 @@ function groupByName(pairs: Iterable<readonly [name: string, value: string]>): V
   let objects = 0;
   for (const [raw, value] of pairs) {
     count += 1;
-    if (count > MAX_PAIRS) throw tooComplex(`At most ${MAX_PAIRS} parameters are allowed.`);
+    if (count > MAX_PAIRS)
+      throw tooComplex(sentence("request.at-most-limit-parameters-are-allowed", { limit: MAX_PAIRS }));
     const given = raw.includes("[][") ? numbered(raw) : raw;
     const name = given.endsWith("[]") ? given.slice(0, -2) : given;
     const group = name.includes("[") ? values.bracketed : values.plain;
@@ -65,7 +67,10 @@ function groupByName(pairs: Iterable<readonly [name: string, value: string]>): V
     else if (existing !== undefined) group.set(name, [existing, value]);
     else {
       if (group === values.bracketed) objects += name.split("[").length;
-      if (objects > MAX_OBJECTS) throw tooComplex(`At most ${MAX_OBJECTS} nested objects and lists are allowed.`);
+      if (objects > MAX_OBJECTS)
+        throw tooComplex(
+          sentence("request.at-most-limit-nested-objects-and-lists-are-allowed", { limit: MAX_OBJECTS }),
+        );
       group.set(name, name === given ? value : [value]);
     }
   }
@@ -104,7 +109,7 @@ function withLists(value: unknown): unknown {
 }
 
 function tooDeep(): CallerError {
-  return tooComplex(`Parameter names may be nested at most ${MAX_DEPTH} levels deep.`);
+  return tooComplex(sentence("request.parameter-names-may-be-nested-at-most-limit-levels-deep", { limit: MAX_DEPTH }));
 }
 
 function tooComplex(message: string): CallerError {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Transform } from "node:stream";
 import type { Clock } from "../../lib/clock.ts";
 import { CallerError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 
 /** Interval in which progress is checked. */
 const PROGRESS_WINDOW_MS = 30_000;
@@ -28,7 +29,7 @@ export async function* readUpload(request: IncomingMessage, clock: Clock): Async
     }
   } catch (error) {
     if (error instanceof CallerError) throw error;
-    throw new CallerError("invalid-value", "The body is truncated.");
+    throw new CallerError("invalid-value", sentence("upload.the-body-is-truncated"));
   } finally {
     watch.end();
     // Not awaited: a pending read would block it.
@@ -60,7 +61,7 @@ export function openUploadStream(request: IncomingMessage, clock: Clock): Upload
   });
   const fail = (error: CallerError): void => void stream.destroy(error);
   const destroy = (): void => {
-    if (!request.readableEnded) fail(new CallerError("invalid-value", "The body is truncated."));
+    if (!request.readableEnded) fail(new CallerError("invalid-value", sentence("upload.the-body-is-truncated")));
   };
   // The client is gone; the error is irrelevant.
   stream.on("error", () => undefined);
@@ -90,7 +91,7 @@ function watchProgress(clock: Clock): { tooSlow: Promise<never>; addBytes(bytes:
   tooSlow.catch(() => undefined);
   const checkProgress = (): void => {
     if (bytes < MIN_BYTES_PER_WINDOW) {
-      timeOut(new CallerError("invalid-value", "The upload timed out: the body arrives too slowly."));
+      timeOut(new CallerError("invalid-value", sentence("upload.the-upload-timed-out-the-body-arrives-too-slowly")));
       return;
     }
     bytes = 0;

@@ -95,7 +95,8 @@ function single(query: Query, name: string, { field, op, read }: FilterRule): Fi
 function anyOf(query: Query, name: string, { field, op, read }: FilterRule): FieldFilter {
   const texts = textsOf(query[name], name);
   if (texts.length === 1) return { field, op, value: texts[0] === "" ? null : read(texts[0] as string, name) };
-  if (texts.length > MAX_FILTER_VALUES) throw invalidValue(name, `Must have at most ${MAX_FILTER_VALUES} values.`);
+  if (texts.length > MAX_FILTER_VALUES)
+    throw invalidValue(name, sentence("field.must-have-at-most-limit-values", { limit: MAX_FILTER_VALUES }));
   return { field, op: "in", value: [...new Set(texts.map((text) => read(text, name)))] };
 }
 
@@ -103,7 +104,7 @@ function textsOf(value: unknown, name: string): string[] {
   const list = typeof value === "string" && value.startsWith("[") ? jsonList(value, name) : value;
   const texts = Array.isArray(list) ? list : [list];
   if (texts.length === 0 || !texts.every((text) => typeof text === "string")) {
-    throw invalidValue(name, "Must be a string or a list of strings.");
+    throw invalidValue(name, sentence("field.must-be-a-string-or-a-list-of-strings"));
   }
   return texts;
 }
@@ -112,7 +113,7 @@ function jsonList(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw invalidValue(name, "Must be a JSON list if it begins with [.");
+    throw invalidValue(name, sentence("field.must-be-a-json-list-if-it-begins-with"));
   }
 }
 
@@ -152,7 +153,7 @@ function textReader(fits: (text: string) => boolean): FilterRule["read"] {
 /** An id; `null` matches rows without one. */
 function idOf(text: string, name: string): string | null {
   if (text === "null") return null;
-  if (!isUuid(text)) throw invalidValue(name, "Must be a UUID, or null for rows without one.");
+  if (!isUuid(text)) throw invalidValue(name, sentence("field.must-be-a-uuid-or-null-for-rows-without-one"));
   return text.toLowerCase();
 }
 

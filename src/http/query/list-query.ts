@@ -88,7 +88,10 @@ function sortOf(query: Query, sortable: ReadonlySet<string>): string | null {
   const descending = text.startsWith("-");
   const field = camelCase(descending ? text.slice(1) : text);
   if (!sortable.has(field)) {
-    throw invalidValue("sort", `Must be one of ${[...sortable].join(", ")}, with a leading - for descending order.`);
+    throw invalidValue(
+      "sort",
+      sentence("field.must-be-one-of-fields-with-a-leading-for-descending", { fields: [...sortable].join(", ") }),
+    );
   }
   return descending ? `-${field}` : field;
 }

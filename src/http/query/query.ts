@@ -60,6 +60,6 @@ export function idListParameter(query: Query, name: string): string[] | null {
   const value = Object.hasOwn(query, name) ? query[name] : undefined;
   if (value === undefined) return null;
   const ids = Array.isArray(value) ? value : [value];
-  if (!ids.every(isUuid)) throw invalidValue(name, "Must be UUIDs.");
+  if (!ids.every(isUuid)) throw invalidValue(name, sentence("field.must-be-uuids"));
   return ids;
 }

@@ -52,13 +52,17 @@ export function compileSearchQuery(
   function tree(value: unknown, level: number, budget: { clauses: number }): SearchQuery {
     budget.clauses += 1;
     if (budget.clauses > MAX_CLAUSES)
-      throw invalidValue("q", `Must have at most ${MAX_CLAUSES} strings and groups; remove some.`);
-    if (level > MAX_DEPTH) throw invalidValue("q", `Groups must be nested at most ${MAX_DEPTH - 1} deep.`);
+      throw invalidValue(
+        "q",
+        sentence("field.must-have-at-most-limit-strings-and-groups-remove-some", { limit: MAX_CLAUSES }),
+      );
+    if (level > MAX_DEPTH)
+      throw invalidValue("q", sentence("field.groups-must-be-nested-at-most-limit-deep", { limit: MAX_DEPTH - 1 }));
     if (typeof value === "string") return leaf(value);
     const [[kind, clauses] = ["", null], ...more] =
       typeof value === "object" && value !== null ? Object.entries(value) : [];
     if ((kind !== "and" && kind !== "or") || more.length > 0 || !Array.isArray(clauses) || clauses.length === 0) {
-      throw invalidValue("q", 'Must be {"and":[…]} or {"or":[…]} of strings.');
+      throw invalidValue("q", sentence("field.must-be-and-or-or-of-strings"));
     }
     const searches = clauses.map((part) => tree(part, level + 1, budget));
     return kind === "and" ? { all: searches } : { any: searches };
@@ -83,6 +87,6 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw invalidValue("q", "Must be JSON if it begins with {.");
+    throw invalidValue("q", sentence("field.must-be-json-if-it-begins-with"));
   }
 }

@@ -35,7 +35,7 @@ function boundsOf(query: Query): FieldFilter[] {
     const text = textParameter(query, name);
     if (!text) return [];
     const at = parseQueryTimestamp(text);
-    if (at === null) throw invalidValue(name, "Must be a timestamp such as 2026-03-01T08:00:00Z.");
+    if (at === null) throw invalidValue(name, sentence("field.must-be-a-timestamp-such-as-2026-03-01t08-00"));
     return [{ field: "createdAt", op, value: at }];
   });
 }

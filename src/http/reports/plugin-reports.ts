@@ -24,7 +24,7 @@ const MAX_VALUE_LENGTH = 1_000;
 function pluginReportParameters({ parameters }: PluginReport, query: Query): Record<string, string> {
   const given = query.parameters ?? {};
   if (typeof given !== "object" || given === null || Array.isArray(given))
-    throw invalidValue("parameters", "Must be given as parameters[name]=value.");
+    throw invalidValue("parameters", sentence("field.must-be-given-as-parameters-name-value"));
   for (const [name, value] of Object.entries(given)) {
     if (!parameters.some((parameter) => parameter.name === name))
       throw invalidValue(
@@ -32,7 +32,10 @@ function pluginReportParameters({ parameters }: PluginReport, query: Query): Rec
         sentence("field.the-report-does-not-have-this-parameter-see-the-list-of-reports"),
       );
     if (typeof value !== "string" || value.length > MAX_VALUE_LENGTH)
-      throw invalidValue(`parameters.${name}`, `Must be a text of at most ${MAX_VALUE_LENGTH} characters.`);
+      throw invalidValue(
+        `parameters.${name}`,
+        sentence("field.must-be-a-text-of-at-most-limit-characters", { limit: MAX_VALUE_LENGTH }),
+      );
   }
   const values = given as Record<string, string>;
   const missing = parameters.find(({ name, required }) => required && !values[name]);

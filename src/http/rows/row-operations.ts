@@ -228,7 +228,7 @@ function requireSameId({ idName }: ServedPath, { body, params }: ApiRequest): vo
   const { id } = body;
   if (id === undefined) return;
   if (typeof id !== "string" || id.toLowerCase() !== params[idName]) {
-    throw invalidValue("id", "Must equal the id in the path.");
+    throw invalidValue("id", sentence("field.must-equal-the-id-in-the-path"));
   }
 }
 

@@ -17,7 +17,7 @@ describe("errors", () => {
     for (const [error, name, type] of [
       [new CallerError("forbidden", "no"), "CallerError", "forbidden"],
       [new ConflictError("taken", "name"), "ConflictError", "conflict"],
-      [new LimitError(5, "/users"), "LimitError", "limit-exceeded"],
+      [new LimitError("Limit of 5 /users reached.", 5), "LimitError", "limit-exceeded"],
       [new UpstreamError("storage-full", "full"), "UpstreamError", "storage-full"],
       [new BugError("wrong"), "BugError", "bug"],
     ] as const) {
@@ -44,7 +44,7 @@ describe("errors", () => {
     expect(invalidValue("ttl").message).toBe("Field ttl is not valid.");
     expect(invalidValue("ttl", "At most 255.").message).toBe("Field ttl is not valid. At most 255.");
     expect(new ConflictError("taken", "name").field).toBe("name");
-    expect(new LimitError(5, "/users").message).toBe("Limit of 5 /users reached.");
+    expect(new LimitError("Limit of 5 /users reached.", 5).message).toBe("Limit of 5 /users reached.");
   });
 
   it("collect all invalid fields under the first one's type", () => {

@@ -1,5 +1,9 @@
-import { CallerError, type ErrorReason, type FieldError, UpstreamError } from "../../../lib/errors.ts";
+import { CallerError, type ErrorReason, type ErrorType, type FieldError, UpstreamError } from "../../../lib/errors.ts";
+import type { SentenceReference } from "../../../lib/sentences/reference.ts";
 import type { Translator } from "./translator.ts";
+
+/** Types whose general words say less than the API's sentence, if it has one. */
+const EXPLAINED: readonly ErrorType[] = ["conflict", "invalid-value", "limit-exceeded", "too-large", "upstream"];
 
 /** What went wrong and what to do, in words; the API's own sentence where it says more. */
 export function errorText(error: unknown, translator: Translator): string {
@@ -14,6 +18,8 @@ export function errorText(error: unknown, translator: Translator): string {
   if (faults.length > 0) {
     return faults.map((fault) => fieldErrorMessage(fault.field ?? "", fault, translator)).join(" ");
   }
+  const sentence = error.context.sentence ?? error.faults[0]?.sentence;
+  if (sentence && EXPLAINED.includes(error.type)) return translator.say(error.message, sentence as SentenceReference);
   const known = name("error", error.type);
   return known === error.type ? error.message || t("error.internal") : known;
 }

@@ -64,6 +64,23 @@ describe("the explanation of an invalid field", () => {
   });
 });
 
+describe("the explanation of a conflict", () => {
+  it("is the server's sentence in the user's language, and else in general words", () => {
+    const message = "The incident has already ended.";
+    const fault = { field: null, type: "conflict" as const, message };
+    const sentence = { code: "conflict.the-incident-has-already-ended", params: {} };
+    const catalogue = { ...de, [`sentence.${sentence.code}`]: "Das Ereignis ist bereits beendet." };
+    const translator = createTranslator("de", compileCatalogue(catalogue));
+    expect(errorText(new CallerError("conflict", message, [{ ...fault, sentence }]), translator)).toBe(
+      "Das Ereignis ist bereits beendet.",
+    );
+    expect(errorText(new CallerError("upstream", message, [], { sentence }), translator)).toBe(
+      "Das Ereignis ist bereits beendet.",
+    );
+    expect(errorText(new CallerError("conflict", message, [fault]), translator)).toBe(de["error.conflict"]);
+  });
+});
+
 describe("the text of a refused password", () => {
   it.each<[ErrorReason, string]>([
     [
