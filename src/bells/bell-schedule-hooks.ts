@@ -146,17 +146,16 @@ function validateException(
   if (wrongSpan) return [fieldError(wrongSpan.field, wrongSpan.message)];
   const errors: FieldError[] = [];
   const other = parts.findIndex((each, index) => index < at && dateSpansOverlap(each, part));
-  if (other >= 0) errors.push(fieldError("startDate", `Must not overlap exception ${other}.`));
+  if (other >= 0) errors.push(fieldError("startDate", sentence("field.must-not-overlap-exception-other", { other })));
   if (part.ringListId === null && part.ringListChanges.length > 0)
-    errors.push(fieldError("ringListChanges", "Must be empty for an exception without a ring list."));
+    errors.push(fieldError("ringListChanges", sentence("field.must-be-empty-for-an-exception-without-a-ring-list")));
   part.ringListChanges.forEach((text, index) => {
     if (parseRingListChange(text) === null) errors.push(fieldError(`ringListChanges[${index}]`, CHANGE_SYNTAX_MESSAGE));
   });
   return errors;
 }
 
-const CHANGE_SYNTAX_MESSAGE =
-  "Must be one of: delay 60, earlier 30, end 12:30:00, mute 08:00:00 11:00:00, move <ring of the list> 08:05:00.";
+const CHANGE_SYNTAX_MESSAGE = sentence("field.must-be-one-of-delay-60-earlier-30-end-12-30-00-mute-08");
 
 function normalizeChange(text: string): string {
   const change = parseRingListChange(text);

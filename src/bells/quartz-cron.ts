@@ -1,4 +1,5 @@
 import { Cron } from "croner";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** Fields of a Quartz cron expression in order, with their ranges. */
 const FIELDS = [
@@ -32,11 +33,13 @@ export interface QuartzCron {
  */
 export function parseQuartzCron(expression: string): QuartzCron | string {
   const fields = expression.trim().toUpperCase().split(/\s+/);
-  if (fields.length < 6 || fields.length > 7) return "A cron expression must have six fields, or seven with a year.";
-  if (!/^\d{1,2}$/.test(fields[0] ?? "")) return "The seconds field must be a single value from 0 to 59.";
+  if (fields.length < 6 || fields.length > 7)
+    return sentence("error.a-cron-expression-must-have-six-fields-or-seven-with-a-year");
+  if (!/^\d{1,2}$/.test(fields[0] ?? ""))
+    return sentence("error.the-seconds-field-must-be-a-single-value-from-0-to-59");
   const isOpen = (at: number): boolean => fields[at] === "?" || fields[at] === "*";
   if (!isOpen(DAYS_OF_MONTH) && !isOpen(DAYS_OF_WEEK)) {
-    return "One of day-of-month and day-of-week must be a question mark.";
+    return sentence("error.one-of-day-of-month-and-day-of-week-must-be-a-question-mark");
   }
   const translated: string[] = [];
   for (const [at, field] of fields.entries()) {
@@ -56,7 +59,7 @@ export function parseQuartzCron(expression: string): QuartzCron | string {
     });
     return { days, times };
   } catch {
-    return "Invalid cron expression.";
+    return sentence("error.invalid-cron-expression");
   }
 }
 

@@ -13,6 +13,7 @@ import {
   NetworkUnreachableError,
   noRouteError,
 } from "../lib/network-route.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { PacedTask } from "./pacer.ts";
 import { encodeRtpPacket, initialRtpState, PACKET_BYTES } from "./rtp.ts";
 import { createSrtpEncryptor } from "./srtp.ts";
@@ -105,7 +106,9 @@ async function connectMulticastByRoute(spec: RtpDestination): Promise<RtpPath> {
   const problem = isLocal ? "it leads to this machine only" : linkProblem(path.address);
   if (problem === null) return path;
   path.socket.close();
-  throw new NetworkUnreachableError(`No network route to ${spec.group}: ${problem}.`, { group: spec.group });
+  throw new NetworkUnreachableError(sentence("error.no-network-route-to-host-problem", { host: spec.group, problem }), {
+    group: spec.group,
+  });
 }
 
 /** `from`: IPv4 address or IPv6 scope of an interface; null: as the system's routes lead. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type FieldError, invalidValue, requiredValue, validationError } from "../../lib/errors.ts";
 import { interpolateAll, parseVariables, type Variables } from "../../lib/interpolation.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type messageTemplates from "../../resources/messages/message-templates.ts";
 import { CUSTOMIZABLE_FIELDS } from "../../resources/messages/template-customization.ts";
 import notifications from "../../resources/notifications/notifications.ts";
@@ -155,7 +156,10 @@ function fillPlaceholders(message: Record<string, unknown>, customVars: unknown,
     const filled = interpolateAll(text, isMarkup ? escapeVariables(variables) : variables, unfilled);
     const tooLong = filled.length > most && [...filled].length > most;
     if (tooLong && !cuts) {
-      throw invalidValue("customVars", `The values make ${field} longer than ${most} characters.`);
+      throw invalidValue(
+        "customVars",
+        sentence("field.the-values-make-field-longer-than-most-characters", { field, most }),
+      );
     }
     message[field] = tooLong ? [...filled].slice(0, most).join("") : filled;
   }
@@ -164,6 +168,8 @@ function fillPlaceholders(message: Record<string, unknown>, customVars: unknown,
 
 function noRecipients(): Error {
   const field = RECIPIENT_FIELDS[0];
-  const message = `A message must have recipients: at least one of ${RECIPIENT_FIELDS.join(", ")}.`;
+  const message = sentence("error.a-message-must-have-recipients-at-least-one-of-fields", {
+    fields: RECIPIENT_FIELDS.join(", "),
+  });
   return validationError([{ field, type: "required", message }]);
 }

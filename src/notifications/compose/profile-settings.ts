@@ -1,5 +1,6 @@
 import { type FieldError, invalidValue } from "../../lib/errors.ts";
 import { isJsonObject } from "../../lib/json.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { Field } from "../../schema/field.ts";
 import { compileValidator } from "../../schema/validator.ts";
 
@@ -59,9 +60,11 @@ export function mergeExtensionSettings(
 ): ProfileSetting[] {
   const settings = new Map((profile ?? []).map((setting) => [setting.id.toLowerCase(), setting]));
   if (overrides === null || overrides === undefined) return [...settings.values()];
-  if (!isJsonObject(overrides)) throw invalidValue(OVERRIDES, "Must be an object keyed by extension id.");
+  if (!isJsonObject(overrides))
+    throw invalidValue(OVERRIDES, sentence("field.must-be-an-object-keyed-by-extension-id"));
   for (const [given, value] of Object.entries(overrides)) {
-    if (!isJsonObject(value)) throw invalidValue(OVERRIDES, "The settings of an extension must be an object.");
+    if (!isJsonObject(value))
+      throw invalidValue(OVERRIDES, sentence("field.the-settings-of-an-extension-must-be-an-object"));
     const id = given.toLowerCase();
     const before = settings.get(id);
     settings.set(id, { id, disabled: before?.disabled ?? false, value: { ...before?.value, ...value } });
