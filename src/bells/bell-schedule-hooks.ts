@@ -79,10 +79,10 @@ function parseCycle(input: unknown): BellScheduleEntry[] {
 function assertEntriesWithinCycle({ numWeeks, ...row }: BellScheduleRow, given: boolean): void {
   const at = cycleEntriesOf(row).findIndex(({ entryNum }) => entryNum >= 7 * numWeeks);
   if (at < 0) return;
-  const range = `The days of ${numWeeks} week(s) are 0 to ${7 * numWeeks - 1}.`;
+  const range = sentence("field.the-days-of-weeks-week-s-are-0-to-last", { weeks: numWeeks, last: 7 * numWeeks - 1 });
   throw given
     ? invalidValue(`${ENTRIES}[${at}].entryNum`, range)
-    : invalidValue("numWeeks", `Must not be less than the cycle needs. ${range}`);
+    : invalidValue("numWeeks", sentence("field.must-not-be-less-than-the-cycle-needs-range", { range }));
 }
 
 /** Sorts the exceptions by date and rejects overlaps. Throws CallerError with one entry per invalid exception. */

@@ -3,14 +3,19 @@ import { sentence } from "../lib/sentences/sentences.ts";
 
 /** Fields of a Quartz cron expression in order, with their ranges. */
 const FIELDS = [
-  { name: "seconds", min: 0, max: 59 },
-  { name: "minutes", min: 0, max: 59 },
-  { name: "hours", min: 0, max: 23 },
-  { name: "days of month", min: 1, max: 31 },
-  { name: "months", min: 1, max: 12, names: "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC" },
+  { invalid: "field.the-seconds-are-not-valid", min: 0, max: 59 },
+  { invalid: "field.the-minutes-are-not-valid", min: 0, max: 59 },
+  { invalid: "field.the-hours-are-not-valid", min: 0, max: 23 },
+  { invalid: "field.the-days-of-month-are-not-valid", min: 1, max: 31 },
+  {
+    invalid: "field.the-months-are-not-valid",
+    min: 1,
+    max: 12,
+    names: "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC",
+  },
   // Quartz: Sunday is 1; croner: Sunday is 0.
-  { name: "days of week", min: 1, max: 7, names: "SUN MON TUE WED THU FRI SAT" },
-  { name: "years", min: 1970, max: 2099 },
+  { invalid: "field.the-days-of-week-are-not-valid", min: 1, max: 7, names: "SUN MON TUE WED THU FRI SAT" },
+  { invalid: "field.the-years-are-not-valid", min: 1970, max: 2099 },
 ] as const;
 
 type FieldSpec = (typeof FIELDS)[number];
@@ -45,7 +50,7 @@ export function parseQuartzCron(expression: string): QuartzCron | string {
   for (const [at, field] of fields.entries()) {
     const spec = FIELDS[at] as FieldSpec;
     const parts = field.split(",").map((part) => translateField(part, spec, at));
-    if (parts.some((word) => word === null)) return `The ${spec.name} are not valid: ${field}.`;
+    if (parts.some((word) => word === null)) return sentence(spec.invalid, { given: field });
     translated.push(parts.join(","));
   }
   const [second = 0, minutes = [], hours = []] = [

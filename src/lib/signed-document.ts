@@ -45,8 +45,14 @@ function assertKind(value: unknown, kind: SignedDocumentKind): unknown {
   const { kind: signedFor, ...rest } = (isObject ? value : {}) as Record<string, unknown>;
   if (signedFor === undefined && UNNAMED_KINDS.has(kind)) return value;
   if (signedFor === kind) return rest;
-  const found = typeof signedFor === "string" ? `for ${signedFor.slice(0, 40)}` : "without saying what for";
-  throw invalidDocument(`The document is signed ${found}; it must be signed for ${kind}.`);
+  throw invalidDocument(
+    typeof signedFor === "string"
+      ? sentence("error.the-document-is-signed-for-found-it-must-be-signed-for-wanted", {
+          found: signedFor.slice(0, 40),
+          wanted: kind,
+        })
+      : sentence("error.the-document-is-signed-without-saying-what-for-it-must-be-signed-for-wanted", { wanted: kind }),
+  );
 }
 
 /** A public key in the form of the settings: base64 of its 32 bytes. @source RFC 8410 for the prefix */

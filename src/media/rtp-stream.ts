@@ -103,10 +103,10 @@ async function connectMulticastByRoute(spec: RtpDestination): Promise<RtpPath> {
     return connectFrom(first, spec);
   });
   const isLocal = path.address.startsWith("127.") || path.address === "::1";
-  const problem = isLocal ? "it leads to this machine only" : linkProblem(path.address);
+  const problem = isLocal ? sentence("error.it-leads-to-this-machine-only") : linkProblem(path.address);
   if (problem === null) return path;
   path.socket.close();
-  throw new NetworkUnreachableError(sentence("error.no-network-route-to-host-problem", { host: spec.group, problem }), {
+  throw new NetworkUnreachableError(sentence("library.no-network-route-because", { host: spec.group, problem }), {
     group: spec.group,
   });
 }

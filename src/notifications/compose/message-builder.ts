@@ -102,7 +102,7 @@ function rejectLockedFields(values: Partial<NotificationRow>, given: ReadonlySet
     if (!given.has(field) || !CUSTOMIZABLE.has(field)) continue;
     const flag = template[`${field}Customizable` as keyof TemplateRow];
     if (flag !== true && !isEquivalent(values[field], template[field])) {
-      const message = `Field ${field} is not valid. The template does not allow senders to change it.`;
+      const message = `Field ${field} is not valid. ${sentence("field.the-template-does-not-allow-senders-to-change-it")}`;
       faults.push({ field, type: "invalid-value", message });
     }
   }
@@ -140,7 +140,11 @@ function refuseUnfilled(names: readonly string[]): void {
   if (names.length === 0) return;
   const faults = names.slice(0, MAX_UNFILLED).map((name): FieldError => {
     const field = `customVars.${name}`;
-    return { field, type: "required", message: `Field ${field} is required: the template uses it in a text.` };
+    return {
+      field,
+      type: "required",
+      message: sentence("error.field-field-is-required-the-template-uses-it-in-a-text", { field }),
+    };
   });
   throw validationError(faults);
 }

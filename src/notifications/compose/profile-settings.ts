@@ -32,7 +32,11 @@ export function compileProfileSchema(fields: Readonly<Record<string, Field>>): P
   const validate = (value: Readonly<Record<string, unknown>>): FieldError[] => {
     const unknown = Object.keys(value).filter((name) => !Object.hasOwn(fields, name));
     const errors = unknown.map((field): FieldError => {
-      return { field, type: "invalid-value", message: `Field ${field} is not valid. The setting does not exist.` };
+      return {
+        field,
+        type: "invalid-value",
+        message: `Field ${field} is not valid. ${sentence("field.the-setting-does-not-exist")}`,
+      };
     });
     return [...errors, ...checker.validate(value, "create").faults];
   };

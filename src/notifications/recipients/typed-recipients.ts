@@ -22,7 +22,7 @@ export const RECIPIENT_TYPES = Object.keys(FIELD_OF) as readonly (keyof typeof F
  * that the template's stay. Throws required for an entry without id or type, invalid-value otherwise, naming the entry.
  */
 export function groupRecipientsByField(given: unknown): Partial<Record<RecipientField, string[]>> {
-  if (!Array.isArray(given)) throw invalidValue("recipients", "Must be a list of {id, type}.");
+  if (!Array.isArray(given)) throw invalidValue("recipients", sentence("field.must-be-a-list-of-id-type"));
   const sorted: Partial<Record<RecipientField, string[]>> = {};
   for (const [at, entry] of given.entries()) {
     const { id, type } = readEntry(entry, `recipients[${at}]`);

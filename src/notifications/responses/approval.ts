@@ -25,7 +25,9 @@ export function findAwaitingApproval(
   if (row.approval === null) throw new ConflictError(sentence("error.the-message-does-not-require-approval"));
   if (row.approval !== "waiting" || cancellationReason(row, now)) {
     throw new ConflictError(
-      `The message was decided already: it was ${row.approval === "approved" ? "" : "not "}sent.`,
+      row.approval === "approved"
+        ? sentence("error.the-message-was-decided-already-it-was-sent")
+        : sentence("error.the-message-was-decided-already-it-was-not-sent"),
     );
   }
   const { scenarioNotificationId } = row;

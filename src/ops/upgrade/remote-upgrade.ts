@@ -126,11 +126,7 @@ export function createRemoteUpgrade(deps: RemoteUpgradeDeps): EndpointCommandHan
 }
 
 const notVersionedInstallError = (): ConflictError =>
-  new ConflictError(
-    "Remote upgrades are not possible: this appliance is not installed in versions. Install the program as " +
-      "/opt/carillon-versions/versions/<version> with the link current and run the service from there (see " +
-      "systemd/carillon.service), or install the version at the machine.",
-  );
+  new ConflictError(sentence("error.remote-upgrades-are-not-possible"));
 const noOfferedUpgradeError = (): ConflictError =>
   new ConflictError(sentence("error.no-version-is-available-provide-one-with-carillon-upgrade-offer-file"));
 const noInstallerError = (): UpstreamError =>

@@ -220,7 +220,10 @@ async function hashFile(path: string): Promise<string> {
 
 /** The file may be in a home folder that the daemon's user can't enter. */
 function unreadableFileError(file: string, { code }: NodeJS.ErrnoException): CallerError {
-  const reason = code === "ENOENT" ? "file not found" : `no permission for the daemon's user (${code})`;
+  const reason =
+    code === "ENOENT"
+      ? sentence("error.file-not-found")
+      : sentence("error.no-permission-for-the-daemon-s-user-code", { code: String(code) });
   return new CallerError("invalid-value", sentence("error.can-t-read-file-reason", { file, reason }));
 }
 
