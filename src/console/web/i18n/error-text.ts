@@ -1,4 +1,5 @@
-import { CallerError, type ErrorReason, type FieldError, UpstreamError } from "../../../lib/errors.ts";
+import { CallerError, type ErrorReason, type ErrorType, type FieldError, UpstreamError } from "../../../lib/errors.ts";
+import type { SentenceReference } from "../../../lib/sentences/reference.ts";
 import type { Translator } from "./translator.ts";
 
 /** What went wrong and what to do, in words; the API's own sentence where it says more. */
@@ -14,8 +15,18 @@ export function errorText(error: unknown, translator: Translator): string {
   if (faults.length > 0) {
     return faults.map((fault) => fieldErrorMessage(fault.field ?? "", fault, translator)).join(" ");
   }
+  const sentence = sentenceOf(error);
+  if (sentence !== undefined && EXPLAINED_TYPES.has(error.type)) return translator.say(error.message, sentence);
   const known = name("error", error.type);
   return known === error.type ? error.message || t("error.internal") : known;
+}
+
+/** Types whose sentence says more than the words for all errors of the type. */
+const EXPLAINED_TYPES: ReadonlySet<ErrorType> = new Set(["conflict", "invalid-value", "limit-exceeded", "upstream"]);
+
+/** The message of an error without a field as a sentence of the catalogue. */
+function sentenceOf({ context, faults }: CallerError): SentenceReference | undefined {
+  return (context.sentence as SentenceReference | undefined) ?? faults.find(({ field }) => field === null)?.sentence;
 }
 
 /** Whether somebody lacks a right, so that trying again is of no use. */

@@ -64,6 +64,27 @@ describe("the explanation of an invalid field", () => {
   });
 });
 
+describe("the explanation of an error without a field", () => {
+  const message = "The incident has ended.";
+  const sentence = { code: "error.the-incident-has-ended", params: {} };
+  const catalogue = { ...de, "sentence.error.the-incident-has-ended": "Das Ereignis ist beendet." };
+  const translator = createTranslator("de", compileCatalogue(catalogue));
+
+  it("is the server's sentence in the user's language", () => {
+    const conflict = new CallerError("conflict", message, [{ field: null, type: "conflict", message, sentence }]);
+    const refused = new CallerError("invalid-value", message, [], { sentence });
+    for (const error of [conflict, refused]) {
+      expect(errorText(error, translator)).toBe("Das Ereignis ist beendet.");
+      expect(errorText(error, english)).toBe(message);
+    }
+  });
+
+  it("is the words for its type without a sentence", () => {
+    const fault = { field: null, type: "conflict" as const, message };
+    expect(errorText(new CallerError("conflict", message, [fault]), translator)).toBe(de["error.conflict"]);
+  });
+});
+
 describe("the text of a refused password", () => {
   it.each<[ErrorReason, string]>([
     [
