@@ -161,7 +161,8 @@ async function serveConsole() {
       host: "127.0.0.1",
       port: CONSOLE_PORT,
       strictPort: true,
-      proxy: { "/api": proxy, "/x": proxy, "/help": proxy },
+      // Sources of the console lie in a folder of the same name: they are vite's.
+      proxy: { "^/api/(?!.*\\.tsx?(?:\\?|$))": proxy, "^/(?:x|help)(?:/|\\?|$)": proxy },
     },
   });
   await server.listen();

@@ -53,6 +53,14 @@ describe("npm run dev", () => {
     expect(source.body).toContain("features/");
   });
 
+  it("serves the modules of a folder named as the API, and the API", async () => {
+    const source = await ask("/api/client.ts");
+    expect(source.headers["content-type"]).toMatch(/javascript/);
+    expect((await ask("/api/client.ts?t=1")).headers["content-type"]).toMatch(/javascript/);
+    expect(JSON.parse((await ask("/api/setup")).body)).toMatchObject({ needed: false });
+    expect((await ask("/help")).status).toBe(200);
+  });
+
   it("lets the administrator it names log in and see the demo school", async () => {
     const answer = await ask("/api/login", { "content-type": "application/json", origin: url }, login);
     expect(answer.status, log).toBe(204);

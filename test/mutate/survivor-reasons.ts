@@ -11,10 +11,6 @@ export const SURVIVOR_REASONS: Readonly<Record<string, string>> = {
     "equivalent: no two domains have the same path",
   "src/permissions/scope-cache.ts: one.namePath < other.namePath ? -1 : 1 -> 2":
     "equivalent: a comparison counts by its sign",
-  "src/bells/ticker.ts: ringCache.delete(pk); -> ;":
-    "no test reuses the key of a deleted ring while the ticker still caches it",
   "src/bells/ticker.ts: evict(replaced); -> ;":
     "no test reuses the key of a ring that a write replaced during its preparation",
-  "src/bells/ticker.ts: retryAtByKey.size > 0 || hasFailed -> &&":
-    "no test measures the pause after a failure that only one of the two records",
 };

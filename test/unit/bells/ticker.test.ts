@@ -146,6 +146,21 @@ describe("a write to a schedule", () => {
     ]);
   });
 
+  it("prepares a new ring as what it is, also at the moment and with the key of a removed one", async () => {
+    scene = await openTicker(["08:01:00"]);
+    await scene.clock.advance(40_000);
+    scene.ringLists = [{ id: "l", entries: [] }];
+    await scene.written();
+    await scene.clock.advance(1_000);
+    scene.ringLists = [{ id: "l", entries: [entryAt("08:01:00", "nothing to send!")] }];
+    await scene.written();
+    await scene.clock.advance(MINUTE);
+    expect(scene.told.map((line) => line.split(" at ")[0])).toEqual([
+      ...["prepare 08:01:00", "withdraw 08:01:00", "prepare 08:01:00"],
+    ]);
+    expect(scene.states()[0]).toBe("08:01:00 skipped");
+  });
+
   it("moves all rings, also prepared ones, to another time zone", async () => {
     scene = await openTicker(["08:01:00", "09:05:00"]);
     await scene.clock.advance(40_000);
@@ -214,6 +229,22 @@ describe("a failing ring", () => {
     for (let second = 0; second < 60; second++) await scene.clock.advance(1_000);
     expect(begun().map((line) => line.slice(0, 14))).toEqual(["begin 08:01:00", "begin 08:01:10", "begin 08:02:00"]);
     expect(scene.told.filter((line) => line.startsWith("prepare 08:01:00")).length).toBeLessThan(40);
+  });
+
+  it("waits between its attempts instead of looking each millisecond", async () => {
+    scene = await openTicker(["08:01:00"]);
+    scene.broken.add("08:01:00");
+    await scene.clock.advance(31_000);
+    const { after } = scene.clock;
+    let timers = 0;
+    Object.assign(scene.clock, {
+      after: (...given: Parameters<typeof after>) => {
+        timers++;
+        return after.apply(scene.clock, given);
+      },
+    });
+    await scene.clock.advance(10_000);
+    expect(timers).toBeLessThan(1_000);
   });
 
   it("is missed if it cannot be prepared in time", async () => {

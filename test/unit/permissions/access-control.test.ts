@@ -393,6 +393,21 @@ describe("administrators", () => {
   });
 });
 
+describe("a required second factor", () => {
+  it("is that of the members of a group that requires it, as long as both last", async () => {
+    const { access, store, system } = fixture;
+    const { id } = await fixture.user("Member");
+    const isRequired = (): boolean => access.requiresSecondFactor(store.get(users, id)?.pk ?? 0);
+    expect(isRequired()).toBe(false);
+    const group = await store.create(securityGroups, { name: "Senders", secondFactorRequired: true }, system);
+    expect(isRequired()).toBe(false);
+    await store.create(securityGroupMembers, { securityGroupId: group.id, userId: id }, system);
+    expect(isRequired()).toBe(true);
+    await store.update(securityGroups, group.id, { secondFactorRequired: false }, system);
+    expect(isRequired()).toBe(false);
+  });
+});
+
 describe("users", () => {
   it("can be locked only by callers with at least their rights", async () => {
     const editor = await fixture.user("Editor", "put /users/*");
