@@ -45,7 +45,7 @@ export function createIdempotencyStore(db: Database.Database, secrets: Secrets, 
       if (!row) return null;
       if (row.request_hash !== requestHash)
         throw new ConflictError(
-          sentence("error.this-idempotency-key-was-already-used-for-a-different-request"),
+          sentence("conflict.this-idempotency-key-was-already-used-for-a-different-request"),
           "Idempotency-Key",
         );
       return {

@@ -156,7 +156,7 @@ function findUser(store: Store, user: unknown): RowOf<typeof users> {
   const byAddress = "SELECT id FROM users WHERE email = ? COLLATE NOCASE";
   const id = isUuid(user) ? user : store.one<{ id: string }>(byAddress, user)?.id;
   const found = id === undefined ? null : store.get(users, id);
-  if (!found) throw invalidValue("user", sentence("field.user-not-found"));
+  if (!found) throw invalidValue("user", sentence("request.user-not-found"));
   return found;
 }
 
