@@ -143,7 +143,7 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
       if (!mails.isAvailable()) throw new ConflictError(sentence("account-message.no-mail-server"));
       if (user.email === null || user.type !== "regular" || !keepsPassword(user))
         throw new ConflictError(sentence("account-mail.no-password-here"));
-      if (isAccountLocked(user.lock, clock.now())) throw new ConflictError(sentence("account-mail.locked"));
+      if (isAccountLocked(user.lock, clock.now())) throw new ConflictError(sentence("login.the-account-is-locked"));
       await store.write((tx) =>
         tx.addAuditEvent({ op: "password-reset-requested", resource: users.name, rowId: user.id }, by),
       );

@@ -79,10 +79,10 @@ function parseCycle(input: unknown): BellScheduleEntry[] {
 function assertEntriesWithinCycle({ numWeeks, ...row }: BellScheduleRow, given: boolean): void {
   const at = cycleEntriesOf(row).findIndex(({ entryNum }) => entryNum >= 7 * numWeeks);
   if (at < 0) return;
-  const range = `The days of ${numWeeks} week(s) are 0 to ${7 * numWeeks - 1}.`;
+  const range = sentence("field.the-days-of-weeks-week-s-are-0-to-last", { weeks: numWeeks, last: 7 * numWeeks - 1 });
   throw given
     ? invalidValue(`${ENTRIES}[${at}].entryNum`, range)
-    : invalidValue("numWeeks", `Must not be less than the cycle needs. ${range}`);
+    : invalidValue("numWeeks", sentence("field.must-not-be-less-than-the-cycle-needs-range", { range }));
 }
 
 /** Sorts the exceptions by date and rejects overlaps. Throws CallerError with one entry per invalid exception. */
@@ -146,17 +146,16 @@ function validateException(
   if (wrongSpan) return [fieldError(wrongSpan.field, wrongSpan.message)];
   const errors: FieldError[] = [];
   const other = parts.findIndex((each, index) => index < at && dateSpansOverlap(each, part));
-  if (other >= 0) errors.push(fieldError("startDate", `Must not overlap exception ${other}.`));
+  if (other >= 0) errors.push(fieldError("startDate", sentence("field.must-not-overlap-exception-other", { other })));
   if (part.ringListId === null && part.ringListChanges.length > 0)
-    errors.push(fieldError("ringListChanges", "Must be empty for an exception without a ring list."));
+    errors.push(fieldError("ringListChanges", sentence("field.must-be-empty-for-an-exception-without-a-ring-list")));
   part.ringListChanges.forEach((text, index) => {
     if (parseRingListChange(text) === null) errors.push(fieldError(`ringListChanges[${index}]`, CHANGE_SYNTAX_MESSAGE));
   });
   return errors;
 }
 
-const CHANGE_SYNTAX_MESSAGE =
-  "Must be one of: delay 60, earlier 30, end 12:30:00, mute 08:00:00 11:00:00, move <ring of the list> 08:05:00.";
+const CHANGE_SYNTAX_MESSAGE = sentence("field.must-be-one-of-delay-60-earlier-30-end-12-30-00-mute-08");
 
 function normalizeChange(text: string): string {
   const change = parseRingListChange(text);

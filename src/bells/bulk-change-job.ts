@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { createTimeSlice } from "../lib/time-slice.ts";
 import type { BellScheduleException } from "../resources/bells/bell-fields.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
@@ -94,7 +95,7 @@ export async function revertBulkChange<R extends BulkChangeResource>(
     const row = tx.get(resource, id);
     if (row) check?.(row);
     if (tx.one("SELECT 1 FROM bell_change_steps WHERE change_id = ?", id))
-      throw new ConflictError("The change is still being applied. Retry after it has finished.");
+      throw new ConflictError(sentence("error.the-change-is-still-being-applied-retry-after-it-has-finished"));
     const first = applyChunk(tx, { id, changed, ids, from: 0, by }, clock);
     if (first === ids.length) remove(tx);
     else saveRemainingSteps(tx, { id, resource: resource.name, back: true }, ids.slice(first));

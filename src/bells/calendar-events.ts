@@ -44,7 +44,7 @@ const LENGTH_PER_STEP = 20_000;
  */
 export function* readCalendarEvents(text: string): Generator<CalendarEvent | null> {
   const body = text.replace(/^\uFEFF/, "").trim();
-  if (body === "") throw new CalendarSyntaxError("Must not be empty.");
+  if (body === "") throw new CalendarSyntaxError(sentence("field.must-not-be-empty"));
   const open: string[] = [];
   let number = 0;
   let event: string[] = [];
@@ -78,7 +78,7 @@ export function* readCalendarEvents(text: string): Generator<CalendarEvent | nul
   if (!hasCalendar || open.length > 0) throw new CalendarSyntaxError(INVALID);
 }
 
-const INVALID = "Must be an iCalendar text (RFC 5545).";
+const INVALID = sentence("field.must-be-an-icalendar-text-rfc-5545");
 
 /** A line that begins with a space or tab continues the one before. */
 function* unfoldedLines(text: string): Generator<string | null> {

@@ -45,7 +45,7 @@ export function createCalendarReader({
     ...{ clock, spawn, requestTimeoutMs: REQUEST_TIMEOUT_MS, idleTimeoutMs: IDLE_TIMEOUT_MS, maxQueued: MAX_QUEUED },
     endedError: (isClosed) =>
       isClosed
-        ? new UpstreamError("upstream", "The appliance is shutting down.")
+        ? new UpstreamError("upstream", sentence("login.the-appliance-is-shutting-down"))
         : calendarError(sentence("calendar.too-much", { seconds: REQUEST_TIMEOUT_MS / 1_000 })),
   });
   return {

@@ -155,7 +155,9 @@ export function createCalendarSubscriptions(deps: CalendarSubscriptionsDeps): Ca
     const waiting = changes.map((each) => (isHeld ? each : { ...each, change: nearPart(each) }));
     const pending = await comparer.describe(waiting, row);
     if (confirmed && confirmed.pendingId !== null && confirmed.pendingId !== pending?.id)
-      throw new ConflictError("The calendar has changed since. Check the changes that wait now, then confirm them.");
+      throw new ConflictError(
+        sentence("error.the-calendar-has-changed-since-check-the-changes-that-wait-now-then-confirm-them"),
+      );
     const pendingSince = pending === null ? null : pending.id === row.pendingId ? row.pendingSince : clock.now();
     const waitedMs = clock.now() - (pendingSince ?? clock.now());
     const isOverdue = !isHeld && row.autoConfirmMinutes !== null && waitedMs >= row.autoConfirmMinutes * 60_000;
@@ -275,7 +277,7 @@ export function createCalendarSubscriptions(deps: CalendarSubscriptionsDeps): Ca
         assertSchedulesEditable(row.bellScheduleIds, store, by);
         const version = store.one<{ text: string }>(SELECT_VERSION, id);
         if (!version || row.pendingId === null)
-          throw new ConflictError("No changes of this calendar wait for confirmation.");
+          throw new ConflictError(sentence("error.no-changes-of-this-calendar-wait-for-confirmation"));
         return applyVersion(row, version.text, {}, { pendingId, by });
       }),
     healthReasons() {

@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { formatDayNumber, parseDayNumber } from "./local-time.ts";
 
 /** Adds `days` (may be negative) to a calendar day `YYYY-MM-DD`. */
@@ -27,8 +28,12 @@ export function validateDateSpan({ startDate, endDate }: DateSpan): { field: key
     const day = field === "startDate" ? startDate : endDate;
     return day < FIRST_DAY || day > LAST_DAY;
   });
-  if (far) return { field: far, message: `Must be a day from ${FIRST_DAY} to ${LAST_DAY}.` };
-  return endDate < startDate ? { field: "endDate", message: "Must not be before startDate." } : null;
+  if (far)
+    return {
+      field: far,
+      message: sentence("field.must-be-a-day-from-first-to-last", { first: FIRST_DAY, last: LAST_DAY }),
+    };
+  return endDate < startDate ? { field: "endDate", message: sentence("field.must-not-be-before-startdate") } : null;
 }
 
 /** Throws CallerError if the end precedes the start or a day is out of range. */

@@ -47,7 +47,9 @@ export function dayChangeRevertEdit(dayChangeId: string): ExceptionEdit {
   return (schedule) => {
     const back = revertDayChange(scheduleExceptionsOf(schedule), dayChangeId);
     if (back === "covered")
-      throw new ConflictError("A later change of these days overlaps this one. Revert the later change first.");
+      throw new ConflictError(
+        sentence("error.a-later-change-of-these-days-overlaps-this-one-revert-the-later-change-first"),
+      );
     return back;
   };
 }
@@ -92,7 +94,8 @@ function parseMove({ entryId, until }: DayChangeRow, reader: StoreReader, by: Ac
   );
   const lists = held.flatMap(({ id }) => reader.get(ringLists, id, by.scope) ?? []);
   const own = lists.find(({ entries }) => (entries as RingListEntry[]).some(({ id }) => id === entryId));
-  if (!own) throw invalidValue("entryId", `The ring ${entryId} was not found in any ring list.`);
+  if (!own)
+    throw invalidValue("entryId", sentence("field.the-ring-ring-was-not-found-in-any-ring-list", { ring: entryId }));
   const text = formatRingListChange({ kind: "move", entryId, second: parseSecondOfDay(until) ?? 0 });
   return (_day: string, ringListId: string): string | null => (ringListId === own.id ? text : null);
 }

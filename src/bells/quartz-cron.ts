@@ -1,15 +1,21 @@
 import { Cron } from "croner";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** Fields of a Quartz cron expression in order, with their ranges. */
 const FIELDS = [
-  { name: "seconds", min: 0, max: 59 },
-  { name: "minutes", min: 0, max: 59 },
-  { name: "hours", min: 0, max: 23 },
-  { name: "days of month", min: 1, max: 31 },
-  { name: "months", min: 1, max: 12, names: "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC" },
+  { invalid: "field.the-seconds-are-not-valid", min: 0, max: 59 },
+  { invalid: "field.the-minutes-are-not-valid", min: 0, max: 59 },
+  { invalid: "field.the-hours-are-not-valid", min: 0, max: 23 },
+  { invalid: "field.the-days-of-month-are-not-valid", min: 1, max: 31 },
+  {
+    invalid: "field.the-months-are-not-valid",
+    min: 1,
+    max: 12,
+    names: "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC",
+  },
   // Quartz: Sunday is 1; croner: Sunday is 0.
-  { name: "days of week", min: 1, max: 7, names: "SUN MON TUE WED THU FRI SAT" },
-  { name: "years", min: 1970, max: 2099 },
+  { invalid: "field.the-days-of-week-are-not-valid", min: 1, max: 7, names: "SUN MON TUE WED THU FRI SAT" },
+  { invalid: "field.the-years-are-not-valid", min: 1970, max: 2099 },
 ] as const;
 
 type FieldSpec = (typeof FIELDS)[number];
@@ -32,17 +38,19 @@ export interface QuartzCron {
  */
 export function parseQuartzCron(expression: string): QuartzCron | string {
   const fields = expression.trim().toUpperCase().split(/\s+/);
-  if (fields.length < 6 || fields.length > 7) return "A cron expression must have six fields, or seven with a year.";
-  if (!/^\d{1,2}$/.test(fields[0] ?? "")) return "The seconds field must be a single value from 0 to 59.";
+  if (fields.length < 6 || fields.length > 7)
+    return sentence("error.a-cron-expression-must-have-six-fields-or-seven-with-a-year");
+  if (!/^\d{1,2}$/.test(fields[0] ?? ""))
+    return sentence("error.the-seconds-field-must-be-a-single-value-from-0-to-59");
   const isOpen = (at: number): boolean => fields[at] === "?" || fields[at] === "*";
   if (!isOpen(DAYS_OF_MONTH) && !isOpen(DAYS_OF_WEEK)) {
-    return "One of day-of-month and day-of-week must be a question mark.";
+    return sentence("error.one-of-day-of-month-and-day-of-week-must-be-a-question-mark");
   }
   const translated: string[] = [];
   for (const [at, field] of fields.entries()) {
     const spec = FIELDS[at] as FieldSpec;
     const parts = field.split(",").map((part) => translateField(part, spec, at));
-    if (parts.some((word) => word === null)) return `The ${spec.name} are not valid: ${field}.`;
+    if (parts.some((word) => word === null)) return sentence(spec.invalid, { given: field });
     translated.push(parts.join(","));
   }
   const [second = 0, minutes = [], hours = []] = [
@@ -56,7 +64,7 @@ export function parseQuartzCron(expression: string): QuartzCron | string {
     });
     return { days, times };
   } catch {
-    return "Invalid cron expression.";
+    return sentence("error.invalid-cron-expression");
   }
 }
 

@@ -76,7 +76,7 @@ export interface RuleTime {
   isUtc: boolean;
 }
 
-const INVALID_RULE = "Invalid recurrence rule; must follow RFC 5545.";
+const INVALID_RULE = sentence("error.invalid-recurrence-rule-must-follow-rfc-5545");
 
 function parseRfc5545Rule(text: string, zones: RuleZones | null): Recurrence | string {
   if (text.length > MAX_TEXT_LENGTH) return sentence("recurrence.max-characters", { limit: MAX_TEXT_LENGTH });

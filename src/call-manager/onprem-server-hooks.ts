@@ -47,7 +47,9 @@ function recordCtiUnsupported(server: Server, tx: Transaction, by: ActorContext)
   const endpoint = tx.get(endpoints, server.endpointId);
   const cluster = tx.get(callmgrClusters, server.cucmClusterId);
   if (!endpoint || !cluster) return;
-  const message = `CTI (JTAPI) is not supported: phones of ${cluster.name} are activated over HTTP.`;
+  const message = sentence("error.cti-jtapi-is-not-supported-phones-of-cluster-are-activated-over-http", {
+    cluster: cluster.name,
+  });
   const about = { type: "log-message", severity: "warn", value: { message, callmgrClusterId: cluster.id } };
   const system: ActorContext = { ...by, actor: { ...by.actor, kind: "system" } };
   tx.create(endpointActivities, { extensionId: endpoint.extensionId, endpointId: endpoint.id, ...about }, system);

@@ -244,7 +244,7 @@ export function createPhoneCache(deps: PhoneCacheDeps): PhoneCache {
     },
     update(cluster, kind) {
       if (!clustersGatheredBy(store, endpointId()).some(({ id }) => id === cluster.id))
-        throw new ConflictError("Another appliance reads the phones of this cluster.");
+        throw new ConflictError(sentence("error.another-appliance-reads-the-phones-of-this-cluster"));
       requestReading(cluster.id, kind);
       return { ...stateOf(cluster.id).state };
     },

@@ -1,3 +1,4 @@
+import { sentence } from "../lib/sentences/sentences.ts";
 import { domainIdsOf } from "../permissions/domain-membership.ts";
 import { type Domain, type DomainTree, isWithinAny, readDomainTree } from "../permissions/domain-tree.ts";
 import { findAvailableDomains, readUserRights } from "../permissions/rights.ts";
@@ -17,11 +18,11 @@ const MAX_DEPTH = 8;
 const MAX_IDS = 2_000;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 
-const OUTSIDE = "The row is outside the domains of this appliance.";
-const REFERS_OUTSIDE = "The row refers to a row outside the domains of this appliance.";
-const TOKEN = "Tokens made at an appliance are valid only there.";
-const SUPER_USER = "Accounts of super users can only be changed in the cloud.";
-const TOO_MANY_IDS = `The row refers to more than ${MAX_IDS} rows.`;
+const OUTSIDE = sentence("error.the-row-is-outside-the-domains-of-this-appliance");
+const REFERS_OUTSIDE = sentence("error.the-row-refers-to-a-row-outside-the-domains-of-this-appliance");
+const TOKEN = sentence("error.tokens-made-at-an-appliance-are-valid-only-there");
+const SUPER_USER = sentence("error.accounts-of-super-users-can-only-be-changed-in-the-cloud");
+const TOO_MANY_IDS = sentence("error.the-row-refers-to-more-than-limit-rows", { limit: MAX_IDS });
 
 /**
  * What the cloud believes of an appliance. No appliance makes tokens or changes accounts of super users; one that is bound

@@ -2,6 +2,7 @@ import type { LoginCredentials } from "../auth/login.ts";
 import type { Principal } from "../auth/principal.ts";
 import { setBounded } from "../lib/bounded-map.ts";
 import { CallerError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { CloudCredential } from "../sync/protocol/control-messages.ts";
 
 export interface CloudCredentialDeps {
@@ -41,13 +42,11 @@ export function createCloudCredentials({ prove, isFromCloud, hub }: CloudCredent
       if (accessToken !== null && isFromCloud(tokenId)) return { token: accessToken };
       const proof = await proofs.get(tokenId);
       if (proof) return { proof };
-      const how =
-        accessToken === null
-          ? "Log out and log in again with your password while the appliance is connected"
-          : "Use a token that was created in the cloud";
       throw new CallerError(
         "forbidden",
-        `This change is made in the cloud, which does not know this ${accessToken === null ? "log-in" : "token"}. ${how}, or make the change at ${hub()}.`,
+        accessToken === null
+          ? sentence("error.this-change-is-made-in-the-cloud-which-does-not-know-this-log-in", { hub: hub() })
+          : sentence("error.this-change-is-made-in-the-cloud-which-does-not-know-this-token", { hub: hub() }),
       );
     },
     renew({ tokenId }, proof) {

@@ -1,4 +1,5 @@
 import { ConflictError, forbidden, notFound } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import users from "../resources/people/users.ts";
 import { type Catalogue, canonicalPath, methodsOf, visibilityReferences } from "../schema/catalogue.ts";
 import type { Field } from "../schema/field.ts";
@@ -85,7 +86,8 @@ export async function acceptSiteValue(
 ): Promise<void> {
   const shown = viewConflict(lost, by.scope, deps);
   if (!shown) throw notFound();
-  if (!shown.usable) throw new ConflictError("The site's value can no longer be applied; repeat the change.");
+  if (!shown.usable)
+    throw new ConflictError(sentence("error.the-site-s-value-can-no-longer-be-applied-repeat-the-change"));
   const { store, catalogue } = deps;
   const resource = catalogue.byName(lost.type);
   const row = store.get(resource, lost.id) as Row | null;

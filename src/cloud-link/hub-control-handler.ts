@@ -1,6 +1,7 @@
 import type { FailoverGroups } from "../failover/failover-groups.ts";
 import { parseHeartbeat } from "../failover/heartbeat.ts";
 import { CallerError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { EnrolmentService } from "../sync/identity/enrolment-service.ts";
 import type { ControlRequest, HubControlMessage, SiteControlMessage } from "../sync/protocol/control-messages.ts";
 import type { RowBody } from "../sync/storage/transaction-program.ts";
@@ -65,7 +66,7 @@ export function createHubControlHandler({
     if (message.t !== "ask") return;
     const asked = open.get(by) ?? 0;
     if (asked >= MAX_OPEN_REQUESTS) {
-      by.sendControl({ t: "answer", ref: message.ref, refused: "Too many concurrent requests." });
+      by.sendControl({ t: "answer", ref: message.ref, refused: sentence("error.too-many-concurrent-requests") });
       return;
     }
     open.set(by, asked + 1);
@@ -75,7 +76,9 @@ export function createHubControlHandler({
         (error: unknown) => {
           if (!(error instanceof CallerError)) onFault(error);
           const refused =
-            error instanceof CallerError ? error.message : "The request failed in the cloud; the outcome is unknown.";
+            error instanceof CallerError
+              ? error.message
+              : sentence("error.the-request-failed-in-the-cloud-the-outcome-is-unknown");
           by.sendControl({ t: "answer", ref: message.ref, refused });
         },
       )

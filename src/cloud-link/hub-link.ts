@@ -9,6 +9,7 @@ import type { Events } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { createSemaphore } from "../lib/semaphore.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { DeliveryProviders } from "../notifications/engine/delivery-providers.ts";
 import type { NotificationService } from "../notifications/notification-service.ts";
 import type { HeldAuditNotes } from "../ops/audit-notes.ts";
@@ -330,7 +331,8 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
     },
     accept(request, socket, head) {
       // A refused appliance retries within a second; one that was disconnected backs off.
-      if (!acceptor || !isDatabaseReachable()) throw new UpstreamError("starting", "The cloud is starting.");
+      if (!acceptor || !isDatabaseReachable())
+        throw new UpstreamError("starting", sentence("error.the-cloud-is-starting"));
       acceptor.accept(request, socket, head);
     },
     createEnrolmentCode(binding) {

@@ -87,11 +87,11 @@ export function createLinkAdminService(deps: LinkAdminServiceDeps): LinkAdminSer
 
   const requireHub = (): HubLink => {
     if (hub) return hub;
-    throw new ConflictError("Not available on an appliance; use the cloud of the organisation.");
+    throw new ConflictError(sentence("error.not-available-on-an-appliance-use-the-cloud-of-the-organisation"));
   };
   const requireSite = (): SiteLink => {
     if (site) return site;
-    throw new ConflictError("Not available on the cloud: it cannot be enrolled.");
+    throw new ConflictError(sentence("error.not-available-on-the-cloud-it-cannot-be-enrolled"));
   };
   /** An edit has the same uid on both sides. */
   const requireConflict = (id: string, scope: AccessScope): EditConflict => {
@@ -123,7 +123,7 @@ export function createLinkAdminService(deps: LinkAdminServiceDeps): LinkAdminSer
       return made;
     },
     async leave() {
-      if (!requireSite().report().hub) throw new ConflictError("The appliance is not linked.");
+      if (!requireSite().report().hub) throw new ConflictError(sentence("error.the-appliance-is-not-linked"));
       await requireSite().leave();
       clock.defer(deps.restart);
     },
@@ -182,7 +182,10 @@ export function createLinkAdminService(deps: LinkAdminServiceDeps): LinkAdminSer
 
   function isAppliance(id: string): boolean {
     if (id === endpointId())
-      throw new CallerError("invalid-value", "The endpoint must be an appliance; it is the cloud itself.");
+      throw new CallerError(
+        "invalid-value",
+        sentence("error.the-endpoint-must-be-an-appliance-it-is-the-cloud-itself"),
+      );
     return store.get(endpoints, id)?.extensionId === ONPREM_EXTENSION_ID;
   }
 }

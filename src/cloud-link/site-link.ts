@@ -227,7 +227,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
   const readReport = (): InitialSyncReport | null => runner.readSync(readInitialSyncReport);
   const requireProof = (): InitialSyncProof => {
     if (proof && readReport()?.state === "differs") return proof;
-    throw new ConflictError("No rows of the first sync differ.");
+    throw new ConflictError(sentence("error.no-rows-of-the-first-sync-differ"));
   };
 
   /** Called before interrupted work is resumed: its results are recorded, too. */
@@ -496,9 +496,13 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       await enrolAppliance(dataDir, { hub, code, endpoint }, async (asked) => {
         enrolled = await requestEnrolment(hub, currentIdentity ? asked : { ...asked, mode }, route);
         if (!currentIdentity && mode === "adopt" && enrolled.mayAdopt === false)
-          throw new ConflictError("The organisation already has appliances; use mode `join` with a new code.");
+          throw new ConflictError(
+            sentence("error.the-organisation-already-has-appliances-use-mode-join-with-a-new-code"),
+          );
         if (!currentIdentity || currentIdentity.authority === enrolled.authority) return enrolled;
-        throw new ConflictError("The appliance is linked to another cloud; it must leave that one first.");
+        throw new ConflictError(
+          sentence("error.the-appliance-is-linked-to-another-cloud-it-must-leave-that-one-first"),
+        );
       });
       if (!enrolled) throw new BugError("enrolment finished without a response");
       await completeEnrolment(enrolled, mode, currentIdentity !== null);

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Principal } from "../auth/principal.ts";
 import type { Clock } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { ChangedRow } from "../webhooks/change-feed/change-broadcaster.ts";
 import type { ChangeFeed, ChangeSubscription } from "../webhooks/change-feed/change-feed.ts";
 
@@ -61,7 +62,7 @@ export function createLiveFeed(feed: ChangeFeed, clock: Pick<Clock, "now">): Liv
           socket.ping();
           send(socket, JSON.stringify({ seq, now: clock.now() }));
         },
-        onEnd: () => socket.close(CLOSE.sessionEnded, "The session has ended."),
+        onEnd: () => socket.close(CLOSE.sessionEnded, sentence("error.the-session-has-ended")),
       },
       since,
     );

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../lib/clock.ts";
 import { forbidden, invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { createStreamingResampler, LIVE_VOICE_RATES_HZ } from "../media/resample.ts";
 import type { LivePageHandle, LivePageState, NotificationService } from "../notifications/notification-service.ts";
 import type { ActorContext } from "../store/store.ts";
@@ -118,14 +119,14 @@ function tell(socket: WebSocket, message: object): void {
 function openingOf(text: string, { scope }: ActorContext): Opening {
   const { notification, rateHz } = objectOf(text);
   if (typeof rateHz !== "number" || !LIVE_VOICE_RATES_HZ.includes(rateHz)) {
-    throw invalidValue("rateHz", `Must be one of ${LIVE_VOICE_RATES_HZ.join(", ")}.`);
+    throw invalidValue("rateHz", sentence("field.must-be-one-of-values", { values: LIVE_VOICE_RATES_HZ.join(", ") }));
   }
   if (typeof notification !== "object" || notification === null || Array.isArray(notification)) {
-    throw invalidValue("notification", "Must be an object like the body of POST /notifications.");
+    throw invalidValue("notification", sentence("field.must-be-an-object-like-the-body-of-post-notifications"));
   }
   const message = notification as Record<string, unknown>;
   if (message.audio !== undefined)
-    throw invalidValue("notification.audio", "Must not be given: a live page has no recording.");
+    throw invalidValue("notification.audio", sentence("field.must-not-be-given-a-live-page-has-no-recording"));
   // Permission to speak to devices includes neither messages to people nor emergencies.
   const isMore = message.priority === "critical" || Object.keys(message).some((name) => !SPOKEN_MEMBERS.has(name));
   if (isMore && !scope.allows("post", "/notifications")) throw forbidden();
@@ -139,7 +140,7 @@ function objectOf(text: string): Record<string, unknown> {
   } catch {
     // Reported below.
   }
-  throw invalidValue("notification", "The first message must be a JSON object.");
+  throw invalidValue("notification", sentence("field.the-first-message-must-be-a-json-object"));
 }
 
 /** An odd last byte is dropped. */

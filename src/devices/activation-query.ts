@@ -75,7 +75,7 @@ async function inAdHocGroup(
 ): Promise<DevicePredicate> {
   const group = compileAdHocGroup({ reader, sees: () => false }, { ...input, baseDeviceGroupIds: [] });
   const priority = isParameterGiven(input.priority) ? Number(input.priority) : null;
-  if (Number.isNaN(priority)) throw invalidValue("activationGroup", "`priority` must be a number.");
+  if (Number.isNaN(priority)) throw invalidValue("activationGroup", sentence("field.priority-must-be-a-number"));
   if (priority === null || anyRank) return (device) => group.contains(device);
   const id = typeof input.id === "string" ? input.id.toLowerCase() : "";
   const age = reader.one<{ pk: number }>("SELECT pk FROM activation_groups WHERE id = ?", id)?.pk ?? Infinity;

@@ -1,5 +1,6 @@
 import { RE2JS } from "re2js";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { AttributeRule } from "../plugin-api/index.ts";
 
 /** A device type that a plugin serves: the identifiers that match the pattern, and the rules for their attributes. */
@@ -49,8 +50,13 @@ function validateAttribute(
   value: string,
   matches: (p: string, t: string) => boolean,
 ): string | null {
-  if ("values" in rule) return rule.values.includes(value) ? null : `Must be one of ${rule.values.join(", ")}.`;
+  if ("values" in rule)
+    return rule.values.includes(value)
+      ? null
+      : sentence("field.must-be-one-of-values", { values: rule.values.join(", ") });
   if ("pattern" in rule) return matches(rule.pattern, value) ? null : `Must be ${rule.words}.`;
   const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
-  return number >= rule.from && number <= rule.to ? null : `Must be a whole number from ${rule.from} to ${rule.to}.`;
+  return number >= rule.from && number <= rule.to
+    ? null
+    : sentence("field.must-be-a-whole-number-from-from-to-to", { from: rule.from, to: rule.to });
 }

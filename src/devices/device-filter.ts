@@ -92,7 +92,10 @@ function assertPatternCost(filters: readonly DeviceFilter[]): void {
     effort += estimatePatternCost(filter.value);
     if (effort <= MAX_PATTERN_COST) effort += compilePattern(filter, index + 1).programSize();
     if (effort > MAX_PATTERN_COST)
-      throw filterError(index + 1, "The patterns of the group exceed the total cost limit; use shorter patterns.");
+      throw filterError(
+        index + 1,
+        sentence("field.the-patterns-of-the-group-exceed-the-total-cost-limit-use-shorter-patterns"),
+      );
   }
 }
 
@@ -108,17 +111,26 @@ function estimatePatternCost(pattern: string): number {
 
 function parseFilter(input: unknown, number: number): DeviceFilter {
   if (typeof input !== "object" || input === null || Array.isArray(input))
-    throw filterError(number, "Must be an object.");
+    throw filterError(number, sentence("field.must-be-an-object"));
   const given = input as Record<string, unknown>;
   const { attribute, comparison, value, complement, caseSensitive = given["case-sensitive"] } = given;
   if (typeof attribute !== "string" || attribute.length === 0 || attribute.length > MAX_ATTRIBUTE_LENGTH) {
-    throw filterError(number, `The attribute must be a string of 1 to ${MAX_ATTRIBUTE_LENGTH} characters.`);
+    throw filterError(
+      number,
+      sentence("field.the-attribute-must-be-a-string-of-1-to-limit-characters", { limit: MAX_ATTRIBUTE_LENGTH }),
+    );
   }
   if (!FILTER_COMPARISONS.includes(comparison as FilterComparison)) {
-    throw filterError(number, `The comparison must be one of ${FILTER_COMPARISONS.join(", ")}.`);
+    throw filterError(
+      number,
+      sentence("field.the-comparison-must-be-one-of-values", { values: FILTER_COMPARISONS.join(", ") }),
+    );
   }
   if (typeof value !== "string" || value.length > MAX_VALUE_LENGTH) {
-    throw filterError(number, `The value must be a string of at most ${MAX_VALUE_LENGTH} characters.`);
+    throw filterError(
+      number,
+      sentence("field.the-value-must-be-a-string-of-at-most-limit-characters", { limit: MAX_VALUE_LENGTH }),
+    );
   }
   const filter = {
     attribute,
@@ -135,11 +147,11 @@ function parseFlag(value: unknown, number: number, name: string): boolean {
   if (value === undefined || value === null) return false;
   if (typeof value === "boolean") return value;
   if (typeof value === "string") return value === "true";
-  throw filterError(number, `${name} must be true or false.`);
+  throw filterError(number, sentence("field.name-must-be-true-or-false", { name }));
 }
 
 function filterError(number: number, detail: string): Error {
-  return invalidValue("filters", `Filter ${number}: ${detail}`);
+  return invalidValue("filters", sentence("field.filter-number-problem", { number, problem: detail }));
 }
 
 /** Cache of compiled patterns, shared by filters with the same pattern. */
@@ -228,12 +240,15 @@ function cachedPatternTest(
 
 function compilePattern(filter: DeviceFilter, number: number): RE2JS {
   if ([...filter.value].length > MAX_PATTERN_LENGTH) {
-    throw filterError(number, `A pattern must have at most ${MAX_PATTERN_LENGTH} characters.`);
+    throw filterError(
+      number,
+      sentence("field.a-pattern-must-have-at-most-limit-characters", { limit: MAX_PATTERN_LENGTH }),
+    );
   }
   try {
     return RE2JS.compile(filter.value, filter.caseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
   } catch (error) {
-    throw filterError(number, `Invalid pattern (${(error as Error).message}).`);
+    throw filterError(number, sentence("field.invalid-pattern-problem", { problem: (error as Error).message }));
   }
 }
 

@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type deviceGroups from "../resources/devices/device-groups.ts";
 import devices from "../resources/devices/devices.ts";
 import type { PresentContext, ResourceHooks, StoreReader, VisibilityCondition } from "../store/store.ts";
@@ -46,7 +47,7 @@ function rejectCycle(reader: StoreReader, pk: number, id: string, baseIds: reado
   if (found || baseIds.includes(id)) {
     throw invalidValue(
       "baseDeviceGroupIds",
-      "Must not form a cycle: a group must not be based on itself, directly or indirectly.",
+      sentence("field.must-not-form-a-cycle-a-group-must-not-be-based-on-itself-directly"),
     );
   }
 }

@@ -66,7 +66,11 @@ export function isDeviceRegistered(attributes: unknown): boolean | null {
 function unservedError({ type, deviceIdentifier }: Device, claims: readonly DeviceTypeClaim[]): CallerError {
   const patterns = claims.filter((claim) => claim.type === type).map(({ identifier }) => identifier);
   if (patterns.length === 0) return invalidValue("type", sentence("field.no-plugin-serves-the-type-type", { type }));
-  const message = `No plugin serves ${type} with the identifier ${deviceIdentifier}; it must match ${patterns.join(" or ")}.`;
+  const message = sentence("error.no-plugin-serves-type-with-the-identifier-identifier-it-must-match-patterns", {
+    type,
+    identifier: deviceIdentifier,
+    patterns: patterns.join(" or "),
+  });
   return invalidValue("deviceIdentifier", message);
 }
 

@@ -59,9 +59,10 @@ function compileLicenceFilter(name: string, given: unknown): DevicePredicate | n
   if (given === null || given === undefined) return null;
   const { filterType, filters = [], logicalExpression } = given as Record<string, unknown>;
   if (typeof given !== "object" || !Array.isArray(filters))
-    throw invalidValue("config", `${name}.filters must be a list.`);
+    throw invalidValue("config", sentence("field.name-filters-must-be-a-list", { name }));
   const flat: unknown[] = filters.flat();
-  if (flat.length > MAX_FILTERS) throw invalidValue("config", `${name} must have at most ${MAX_FILTERS} filters.`);
+  if (flat.length > MAX_FILTERS)
+    throw invalidValue("config", sentence("field.name-must-have-at-most-limit-filters", { name, limit: MAX_FILTERS }));
   if (flat.length === 0 && filterType !== "REJECT") return null;
   const nested = filters.some(Array.isArray)
     ? nestedFiltersToExpression(filters, filterType as FilterType | undefined)

@@ -1,4 +1,5 @@
 import { type ErrorReason, invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** An expression over filters by their 1-based numbers. */
 export type LogicalExpression =
@@ -23,9 +24,13 @@ interface Token {
  */
 export function parseLogicalExpression(text: string, filterCount: number): LogicalExpression {
   if (text.length > MAX_LENGTH)
-    throw expressionError("too-long", { max: MAX_LENGTH }, `Must have at most ${MAX_LENGTH} characters.`);
+    throw expressionError(
+      "too-long",
+      { max: MAX_LENGTH },
+      sentence("field.must-have-at-most-limit-characters", { limit: MAX_LENGTH }),
+    );
   const tokens = tokenize(text);
-  if (tokens.length === 0) throw expressionError("empty", {}, "Must not be empty.");
+  if (tokens.length === 0) throw expressionError("empty", {}, sentence("field.must-not-be-empty"));
   // Clients count differently; only those that count from 0 write a 0.
   const first = tokens.some(({ text }) => /^0+$/.test(text)) ? 0 : 1;
   return parseTokens(tokens, { first, count: filterCount });

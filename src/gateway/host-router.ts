@@ -7,6 +7,7 @@ import { rejectUpgrade, type WebSocketUpgradeListener } from "../http/websocket-
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { parseHostHeader } from "../wiring/api-server.ts";
 import type { TenantSupervisor } from "./process-supervisor.ts";
 import { openUpstreamConnection, pipeBidirectionally } from "./upstream-connection.ts";
@@ -31,11 +32,13 @@ const IDLE_TIMEOUT_MS = 30_000;
 /** Methods that some resource of a tenant's server supports. */
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-const unknownHostError = (): CallerError => new CallerError("wrong-host", "No organisation has this host name.");
-const startingError = (): UpstreamError => new UpstreamError("starting", "The organisation's server is starting.");
+const unknownHostError = (): CallerError =>
+  new CallerError("wrong-host", sentence("error.no-organisation-has-this-host-name"));
+const startingError = (): UpstreamError =>
+  new UpstreamError("starting", sentence("error.the-organisation-s-server-is-starting"));
 const connectNotAllowedError = (): CallerError => new MethodNotAllowedError(METHODS);
 const connectionLostError = (): UpstreamError =>
-  new UpstreamError("upstream", "The organisation's server closed the connection.");
+  new UpstreamError("upstream", sentence("error.the-organisation-s-server-closed-the-connection"));
 
 export function createHostRouter(find: FindTenantSupervisor, clock: Clock): HostRouter {
   /** Upstream connections are separate for each client connection, so requests of two clients never share one. */

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import { type NodeProgress, parseProgressLine } from "../wiring/cloud-node/node-status.ts";
 import type { BackendMessage, GatewayMessage } from "./backend-protocol.ts";
@@ -104,7 +105,7 @@ export function startTenantProcess(deps: TenantProcessDeps): TenantProcess {
     hasEnded = true;
     pingTimer.cancel();
     killTimer?.cancel();
-    const error = new UpstreamError("starting", "The organisation's process ended.");
+    const error = new UpstreamError("starting", sentence("error.the-organisation-s-process-ended"));
     for (const each of pendingAnnouncements.values()) each.failed(error);
     deps.onEnd(lastErrorLine === "" ? cause : `${cause}: ${lastErrorLine}`);
   };
@@ -114,7 +115,8 @@ export function startTenantProcess(deps: TenantProcessDeps): TenantProcess {
     pid: child.pid,
     announceClient(port, address) {
       return new Promise((resolve, reject) => {
-        if (!child.connected) return reject(new UpstreamError("starting", "The organisation's process ended."));
+        if (!child.connected)
+          return reject(new UpstreamError("starting", sentence("error.the-organisation-s-process-ended")));
         const settled = (): unknown => pendingAnnouncements.delete(port);
         pendingAnnouncements.set(port, {
           known: () => settled() && resolve(),
@@ -124,7 +126,7 @@ export function startTenantProcess(deps: TenantProcessDeps): TenantProcess {
       });
     },
     releaseClient(port) {
-      pendingAnnouncements.get(port)?.failed(new UpstreamError("starting", "The connection ended."));
+      pendingAnnouncements.get(port)?.failed(new UpstreamError("starting", sentence("error.the-connection-ended")));
       send({ gone: port });
     },
     stop() {

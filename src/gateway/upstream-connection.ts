@@ -2,6 +2,7 @@ import { connect, type Socket } from "node:net";
 import { pipeline } from "node:stream";
 import { MAX_CLOUD_CONNECTIONS } from "../http/http-server.ts";
 import { UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { TenantSupervisor } from "./process-supervisor.ts";
 
 /**
@@ -10,10 +11,10 @@ import type { TenantSupervisor } from "./process-supervisor.ts";
  */
 export async function openUpstreamConnection(supervisor: TenantSupervisor, client: string): Promise<Socket> {
   const target = supervisor.target();
-  if (!target) throw new UpstreamError("starting", "The organisation's process is not running.");
+  if (!target) throw new UpstreamError("starting", sentence("error.the-organisation-s-process-is-not-running"));
   // One tenant must not use up the connections of the others.
   if (supervisor.connections >= MAX_CLOUD_CONNECTIONS)
-    throw new UpstreamError("starting", "The organisation has too many connections.");
+    throw new UpstreamError("starting", sentence("error.the-organisation-has-too-many-connections"));
   const { at, process } = target;
   const socket = connect({ ...at, allowHalfOpen: true, noDelay: true });
   supervisor.connections += 1;
@@ -24,7 +25,14 @@ export async function openUpstreamConnection(supervisor: TenantSupervisor, clien
   });
   await new Promise<void>((resolve, reject) => {
     socket.on("error", (error) =>
-      reject(new UpstreamError("starting", "The organisation's process does not accept connections.", {}, error)),
+      reject(
+        new UpstreamError(
+          "starting",
+          sentence("error.the-organisation-s-process-does-not-accept-connections"),
+          {},
+          error,
+        ),
+      ),
     );
     socket.once("connect", resolve);
   });

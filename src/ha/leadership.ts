@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { sleep } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { isLockTimeout, type PostgresConnection } from "./postgres-connection.ts";
 import { LEADER_LOCK_CLASS } from "./postgres-schema.ts";
 
@@ -110,7 +111,7 @@ export function createLeadership({ connection, organisation, node, clock }: Lead
       const sql =
         "UPDATE carillon_organisations SET history = gen_random_uuid() WHERE id = $1 AND term = $2 RETURNING history";
       const [begun] = await connection.query<{ history: string }>(sql, [organisation, term]);
-      if (!begun) throw new UpstreamError("starting", "Another node is the leader of the organisation.");
+      if (!begun) throw new UpstreamError("starting", sentence("error.another-node-is-the-leader-of-the-organisation"));
       history = begun.history;
     },
     release() {

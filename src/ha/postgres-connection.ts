@@ -1,6 +1,7 @@
 import type { ClientConfig, Client as PgClient, QueryResultRow } from "pg";
 import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { createSerialQueue } from "../lib/serial-queue.ts";
 
 /** A connection to PostgreSQL that reconnects. */
@@ -145,7 +146,7 @@ export function isPostgresConnectionError(error: unknown): boolean {
 async function rejectReadReplica(client: PgClient): Promise<void> {
   const { rows } = await client.query<{ follows: boolean }>("SELECT pg_is_in_recovery() AS follows");
   if (rows[0]?.follows)
-    throw new UpstreamError("starting", "The database is a read replica; it must be promoted first.");
+    throw new UpstreamError("starting", sentence("error.the-database-is-a-read-replica-it-must-be-promoted-first"));
 }
 
 /** @source PostgreSQL 15, Appendix A: lock_not_available */
@@ -155,5 +156,10 @@ export function isLockTimeout(error: unknown): boolean {
 
 function unreachableError(cause: unknown): UpstreamError {
   const { code } = (cause ?? {}) as { code?: string };
-  return new UpstreamError("starting", "The organisation's database cannot be reached.", { code: code ?? null }, cause);
+  return new UpstreamError(
+    "starting",
+    sentence("error.the-organisation-s-database-cannot-be-reached"),
+    { code: code ?? null },
+    cause,
+  );
 }

@@ -1,5 +1,6 @@
 import { UpstreamError } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { LogPage, RowImage, SharedLog, WriteLock } from "../store/shared-log.ts";
 import { HUB_FILE_REQUESTS } from "../sync/files/file-requests.ts";
 import type { Leadership } from "./leadership.ts";
@@ -94,7 +95,7 @@ export function createPostgresRowLog(deps: PostgresRowLogDeps): SharedLog {
       );
       if (!head || leadership.term === null || Number(head.term) !== leadership.term) {
         if (leadership.term !== null) leadership.markSuperseded();
-        throw new UpstreamError("starting", "Another node is the leader of the organisation.");
+        throw new UpstreamError("starting", sentence("error.another-node-is-the-leader-of-the-organisation"));
       }
       const at = Number(head.seq);
       // The database lost committed rows or was replaced; the next start decides what to do.
@@ -102,7 +103,7 @@ export function createPostgresRowLog(deps: PostgresRowLogDeps): SharedLog {
         leadership.markSuperseded();
         throw new UpstreamError(
           "starting",
-          "Database identity mismatch: this node last wrote to a different database.",
+          sentence("error.database-identity-mismatch-this-node-last-wrote-to-a-different-database"),
         );
       }
       const news = after < at ? await readRowsAfter(writer, after) : [];
@@ -112,7 +113,7 @@ export function createPostgresRowLog(deps: PostgresRowLogDeps): SharedLog {
       // A failed transaction blocks the connection until it is rolled back.
       await release();
       throw isLockTimeout(error)
-        ? new UpstreamError("starting", "The organisation's database is busy.", {}, error)
+        ? new UpstreamError("starting", sentence("error.the-organisation-s-database-is-busy"), {}, error)
         : error;
     }
   }
@@ -124,7 +125,8 @@ export function createPostgresRowLog(deps: PostgresRowLogDeps): SharedLog {
       for (const some of insertBatches(rows)) {
         await files.putLocal(referencedFiles(some));
         // On a new connection each batch would be committed separately.
-        if (!isSame()) throw new UpstreamError("starting", "The organisation's database cannot be reached.");
+        if (!isSame())
+          throw new UpstreamError("starting", sentence("error.the-organisation-s-database-cannot-be-reached"));
         await insert(some, at);
         at += some.length;
       }
@@ -177,7 +179,7 @@ export function createPostgresRowLog(deps: PostgresRowLogDeps): SharedLog {
     if (head && Number(head.seq) <= base) throw cause;
     throw new UpstreamError(
       "outcome-unknown",
-      "The outcome is unknown; read the resource again before retrying.",
+      sentence("error.the-outcome-is-unknown-read-the-resource-again-before-retrying"),
       {},
       cause,
     );

@@ -2,6 +2,7 @@ import { userInfo } from "node:os";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { SharedLog } from "../store/shared-log.ts";
 import { createLeadership, type Leadership } from "./leadership.ts";
 import { createPostgresBlobStore, type PostgresBlobStore } from "./postgres-blob-store.ts";
@@ -176,7 +177,8 @@ function createQueries(
         sql,
         [organisation],
       );
-      if (!found) throw new UpstreamError("starting", "The organisation no longer exists in the database.");
+      if (!found)
+        throw new UpstreamError("starting", sentence("error.the-organisation-no-longer-exists-in-the-database"));
       return { seq: Number(found.seq), floor: Number(found.floor), version: found.version, history: found.history };
     },
     async countRows() {

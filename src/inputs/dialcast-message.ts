@@ -1,3 +1,4 @@
+import { sentence } from "../lib/sentences/sentences.ts";
 import { ownRecipients, RECIPIENTS_DELETED } from "../notifications/compose/own-recipients.ts";
 import deviceGroups from "../resources/devices/device-groups.ts";
 import type dialcastDialingConfigurations from "../resources/inputs/dialcast-dialing-configurations.ts";
@@ -27,7 +28,7 @@ export function dialcastMessage({ row, groups }: DialcastMatch, reader: StoreRea
     const name = substituteGroups(row.recipientNamePattern, groups);
     const group = findIdByName(deviceGroups, name, reader);
     const list = findIdByName(distributionLists, name, reader);
-    if (!group && !list) return "No device group or distribution list with the dialled name was found.";
+    if (!group && !list) return sentence("error.no-device-group-or-distribution-list-with-the-dialled-name-was-found");
     if (group) recipients.deviceGroupIds.push(group);
     if (list) recipients.distributionListIds.push(list);
   }

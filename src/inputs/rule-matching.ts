@@ -1,4 +1,5 @@
 import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { ownRecipients, RECIPIENTS_DELETED, type RecipientOwner } from "../notifications/compose/own-recipients.ts";
 import type { CallReport } from "../plugin-api/index.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
@@ -154,7 +155,7 @@ async function dialcastActions(input: InputRow, call: CallReport, deps: RuleMatc
     actions.push({
       ...baseAction(row, dialcastDialingConfigurations.name),
       source: "dial-cast",
-      message: isLocked ? "The PIN entered does not match." : dialcastMessage(given, deps.store),
+      message: isLocked ? sentence("error.the-pin-entered-does-not-match") : dialcastMessage(given, deps.store),
       scenarioIds: isLocked || row.type === "NOTIFICATION" ? [] : row.scenarioIds,
     });
   }

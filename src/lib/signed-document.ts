@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { CallerError } from "./errors.ts";
+import { sentence } from "./sentences/sentences.ts";
 
 /** What a document is signed for: one key may sign several kinds. It is the member `kind` of the payload. */
 export type SignedDocumentKind = "upgrade" | "time-zones" | "licence" | "ring-plan";
@@ -24,17 +25,17 @@ export function verifySignedDocument(text: string, keys: readonly string[], kind
     const document = JSON.parse(text) as Record<"payload" | "signature", unknown>;
     [payload, signature] = [bytesOf(document.payload), bytesOf(document.signature)];
   } catch {
-    throw invalidDocument("The document must be JSON with a base64 payload and signature.");
+    throw invalidDocument(sentence("error.the-document-must-be-json-with-a-base64-payload-and-signature"));
   }
   if (keys.length === 0)
-    throw invalidDocument("No trusted key is configured: add the vendor's public key to the settings.");
+    throw invalidDocument(sentence("error.no-trusted-key-is-configured-add-the-vendor-s-public-key-to-the-settings"));
   if (!keys.some((key) => verify(null, payload, publicKey(key), signature)))
-    throw invalidDocument("The document is not signed with a trusted key.");
+    throw invalidDocument(sentence("error.the-document-is-not-signed-with-a-trusted-key"));
   let value: unknown;
   try {
     value = JSON.parse(payload.toString("utf8"));
   } catch {
-    throw invalidDocument("The payload of the document must be JSON.");
+    throw invalidDocument(sentence("error.the-payload-of-the-document-must-be-json"));
   }
   return assertKind(value, kind);
 }
@@ -44,8 +45,14 @@ function assertKind(value: unknown, kind: SignedDocumentKind): unknown {
   const { kind: signedFor, ...rest } = (isObject ? value : {}) as Record<string, unknown>;
   if (signedFor === undefined && UNNAMED_KINDS.has(kind)) return value;
   if (signedFor === kind) return rest;
-  const found = typeof signedFor === "string" ? `for ${signedFor.slice(0, 40)}` : "without saying what for";
-  throw invalidDocument(`The document is signed ${found}; it must be signed for ${kind}.`);
+  throw invalidDocument(
+    typeof signedFor === "string"
+      ? sentence("error.the-document-is-signed-for-found-it-must-be-signed-for-wanted", {
+          found: signedFor.slice(0, 40),
+          wanted: kind,
+        })
+      : sentence("error.the-document-is-signed-without-saying-what-for-it-must-be-signed-for-wanted", { wanted: kind }),
+  );
 }
 
 /** A public key in the form of the settings: base64 of its 32 bytes. @source RFC 8410 for the prefix */
@@ -56,7 +63,7 @@ function publicKey(base64: string): KeyObject {
 
 function bytesOf(value: unknown): Buffer {
   if (typeof value !== "string" || !/^[A-Za-z0-9+/]+={0,2}$/.test(value))
-    throw invalidDocument("The document must be JSON with a base64 payload and signature.");
+    throw invalidDocument(sentence("error.the-document-must-be-json-with-a-base64-payload-and-signature"));
   return Buffer.from(value, "base64");
 }
 

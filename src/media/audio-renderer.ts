@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { BugError, UpstreamError, validationError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import type { RenderReply, RenderRequest } from "./audio-renderer-messages.ts";
 import type { Codec } from "./codecs.ts";
@@ -188,5 +189,5 @@ export function audioSpecHash({ recording, announcement, ...layout }: AudioSpec)
 }
 
 function unavailableError(cause?: unknown): UpstreamError {
-  return new UpstreamError("upstream", "The audio thread is not available.", {}, cause);
+  return new UpstreamError("upstream", sentence("error.the-audio-thread-is-not-available"), {}, cause);
 }

@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 import { BugError, UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** Target of a stream. */
 export interface MulticastAddress {
@@ -73,7 +74,8 @@ export function createMulticastAddressPool(deps: MulticastAddressPoolDeps): Mult
   return {
     allocate(emergency) {
       const address = (emergency && allocateFrom(cursors.emergency)) || allocateFrom(cursors.routine);
-      if (!address) throw new UpstreamError("upstream", "All multicast addresses are in use.", { emergency });
+      if (!address)
+        throw new UpstreamError("upstream", sentence("error.all-multicast-addresses-are-in-use"), { emergency });
       return address;
     },
     claim(address) {

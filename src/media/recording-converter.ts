@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 import { createSemaphore } from "../lib/semaphore.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { WIDEBAND_RATE_HZ } from "./samples.ts";
 
 /** Converts recordings in other formats to WAV. */
@@ -83,18 +84,24 @@ function runConverter(program: string, args: readonly string[], contentType: str
       CONVERSION_TIMEOUT_MS,
       () => {
         child.kill("SIGKILL");
-        reject(new UpstreamError("upstream", "Converting the recording timed out."));
+        reject(new UpstreamError("upstream", sentence("error.converting-the-recording-timed-out")));
       },
       { background: true },
     );
     child.on("error", () => {
       timer.cancel();
-      reject(refuse(`The file is ${contentType}, which this appliance cannot convert without ffmpeg; send audio/wav.`));
+      reject(
+        refuse(
+          sentence("error.the-file-is-type-which-this-appliance-cannot-convert-without-ffmpeg-send-audio-wav", {
+            type: contentType,
+          }),
+        ),
+      );
     });
     child.on("close", (code) => {
       timer.cancel();
       if (code === 0) resolve();
-      else reject(refuse(`The file looks like ${contentType} but could not be decoded.`));
+      else reject(refuse(sentence("error.the-file-looks-like-type-but-could-not-be-decoded", { type: contentType })));
     });
   });
 }

@@ -1,4 +1,5 @@
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { inspectWav, sampleReader, type WavInfo } from "./wav.ts";
 
 /** Number of windows checked in a recording, spread evenly: some ms of work whatever its length. */
@@ -25,7 +26,7 @@ export function inspectRecording(bytes: Uint8Array, field = "audio"): WavInfo {
   const percent = Math.round(share * 100);
   throw invalidValue(
     field,
-    `The recording is overdriven: ${percent} % of it is clipped. Record it again at a lower level or further from the microphone.`,
+    sentence("field.the-recording-is-overdriven-percent-of-it-is-clipped-record-it-again-at-a", { percent }),
   );
 }
 

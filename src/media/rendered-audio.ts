@@ -47,7 +47,8 @@ export interface RenderedAudio {
 /** The payload of rendered audio in a codec. Rejects with UpstreamError when this codec is not available. */
 export async function payloadForCodec(renderedAudio: RenderedAudio, codec: Codec): Promise<Uint8Array> {
   if (codec === "PCMU") return renderedAudio.payload;
-  if (!renderedAudio.rendition) throw new UpstreamError("upstream", `The audio is not available in ${codec}.`);
+  if (!renderedAudio.rendition)
+    throw new UpstreamError("upstream", sentence("error.the-audio-is-not-available-in-codec", { codec }));
   return renderedAudio.rendition(codec);
 }
 

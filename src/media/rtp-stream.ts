@@ -13,6 +13,7 @@ import {
   NetworkUnreachableError,
   noRouteError,
 } from "../lib/network-route.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { PacedTask } from "./pacer.ts";
 import { encodeRtpPacket, initialRtpState, PACKET_BYTES } from "./rtp.ts";
 import { createSrtpEncryptor } from "./srtp.ts";
@@ -102,10 +103,12 @@ async function connectMulticastByRoute(spec: RtpDestination): Promise<RtpPath> {
     return connectFrom(first, spec);
   });
   const isLocal = path.address.startsWith("127.") || path.address === "::1";
-  const problem = isLocal ? "it leads to this machine only" : linkProblem(path.address);
+  const problem = isLocal ? sentence("error.it-leads-to-this-machine-only") : linkProblem(path.address);
   if (problem === null) return path;
   path.socket.close();
-  throw new NetworkUnreachableError(`No network route to ${spec.group}: ${problem}.`, { group: spec.group });
+  throw new NetworkUnreachableError(sentence("library.no-network-route-because", { host: spec.group, problem }), {
+    group: spec.group,
+  });
 }
 
 /** `from`: IPv4 address or IPv6 scope of an interface; null: as the system's routes lead. */

@@ -3,6 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { BugError, UpstreamError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { NetworkUnreachableError } from "../lib/network-route.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import { PACKET_BYTES } from "./rtp.ts";
 import { resumeStream } from "./stream-resume.ts";
@@ -195,7 +196,7 @@ export class Streamer {
         cause = error;
       });
       worker.on("exit", () => {
-        const error = new UpstreamError("upstream", "The streamer's thread failed.", {}, cause);
+        const error = new UpstreamError("upstream", sentence("error.the-streamer-s-thread-failed"), {}, cause);
         reject(error);
         if (this.#worker === worker) this.#threadFailed(error, ready);
       });
@@ -274,7 +275,9 @@ export class Streamer {
     if (!stream) return;
     const error = isUnreachable
       ? new NetworkUnreachableError(message, { streamId })
-      : new UpstreamError("upstream", `The stream could not be opened: ${message}`, { streamId });
+      : new UpstreamError("upstream", sentence("error.the-stream-could-not-be-opened-problem", { problem: message }), {
+          streamId,
+        });
     stream.opening?.reject(error);
     if (!stream.opening)
       this.#deps.log.error({ event: "streamer.resume_failed", err: error }, "Stream could not be resumed.");
@@ -315,5 +318,5 @@ export class Streamer {
 }
 
 function notRunningError(): UpstreamError {
-  return new UpstreamError("upstream", "The streamer is not running.");
+  return new UpstreamError("upstream", sentence("error.the-streamer-is-not-running"));
 }

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** A voice of the speech engine. */
 export interface SpeechVoice {
@@ -82,17 +83,19 @@ function runProgram(
       child.kill("SIGKILL");
       reject(new UpstreamError("upstream", message, { program }, cause));
     };
-    const timer = clock.after(timeoutMs, () => fail("The speech engine timed out."), { background: true });
-    child.on("error", (error) => fail("No speech engine is installed on this appliance.", error));
+    const timer = clock.after(timeoutMs, () => fail(sentence("error.the-speech-engine-timed-out")), {
+      background: true,
+    });
+    child.on("error", (error) => fail(sentence("error.no-speech-engine-is-installed-on-this-appliance"), error));
     child.stdout.on("data", (piece: Buffer) => {
       size += piece.length;
       pieces.push(piece);
-      if (size > MAX_WAV_BYTES) fail("The text is too long to be spoken.");
+      if (size > MAX_WAV_BYTES) fail(sentence("error.the-text-is-too-long-to-be-spoken"));
     });
     child.on("close", (code) => {
       timer.cancel();
       if (code === 0) resolve(Buffer.concat(pieces));
-      else fail(`The speech engine failed (${code ?? "killed"}).`);
+      else fail(sentence("error.the-speech-engine-failed-code", { code: code ?? "killed" }));
     });
     // A process that exits early stops reading; its exit code reports that.
     child.stdin.on("error", () => undefined);
@@ -131,7 +134,7 @@ function parseGender(text: string): SpeechVoice["gender"] {
 /** A WAV header written to a pipe claims an endless length. */
 function withCorrectedLengths(wav: Buffer): Uint8Array {
   if (wav.length <= WAV_HEADER_BYTES || wav.toString("latin1", 36, 40) !== "data") {
-    throw new UpstreamError("upstream", "The speech engine returned no audio.");
+    throw new UpstreamError("upstream", sentence("error.the-speech-engine-returned-no-audio"));
   }
   wav.writeUInt32LE(wav.length - 8, 4);
   wav.writeUInt32LE(wav.length - WAV_HEADER_BYTES, 40);

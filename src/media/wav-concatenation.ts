@@ -1,4 +1,5 @@
 import { UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { inspectWav } from "./wav.ts";
 
 /**
@@ -14,7 +15,7 @@ export function concatenateWavs(files: readonly Uint8Array[], gapMs: number): Ui
   const pieces = files.map((file, at) => {
     const { rateHz, channels, bits, float, offset, frames } = inspectWav(file);
     if (rateHz !== head.rateHz || channels !== head.channels || bits !== head.bits || float !== head.float)
-      throw new UpstreamError("upstream", "The spoken parts have different audio formats.");
+      throw new UpstreamError("upstream", sentence("error.the-spoken-parts-have-different-audio-formats"));
     const sound = file.subarray(offset, offset + frames * frameBytes);
     return at === 0 ? [sound] : [gap, sound];
   });

@@ -1,5 +1,6 @@
 import { endianness } from "node:os";
 import { type CallerError, invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { RECORDING_RATE_RANGE_HZ, resample, type SampleSource } from "./resample.ts";
 import { SAMPLE_RATE_HZ } from "./samples.ts";
 
@@ -34,9 +35,9 @@ export function inspectWav(bytes: Uint8Array, field = "audio"): WavInfo {
   const chunks = readChunks(bytes, refuse);
   const format = readFormat(chunks.format, refuse);
   const frames = Math.floor(chunks.data.byteLength / ((format.channels * format.bits) / 8));
-  if (frames === 0) throw refuse("The WAV file must hold audio samples.");
+  if (frames === 0) throw refuse(sentence("field.the-wav-file-must-hold-audio-samples"));
   const durationMs = (frames * 1000) / format.rateHz;
-  if (durationMs > MAX_DURATION_MS) throw refuse("The recording must not be longer than 10 minutes.");
+  if (durationMs > MAX_DURATION_MS) throw refuse(sentence("field.the-recording-must-not-be-longer-than-10-minutes"));
   return { ...format, offset: chunks.data.byteOffset - bytes.byteOffset, frames, durationMs };
 }
 
@@ -76,14 +77,18 @@ type CreateError = (detail: string) => CallerError;
 function readChunks(bytes: Uint8Array, refuse: CreateError): { format: DataView; data: DataView } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < 12 || tagAt(bytes, 0) !== "RIFF" || tagAt(bytes, 8) !== "WAVE")
-    throw refuse("Must be a WAV file.");
+    throw refuse(sentence("field.must-be-a-wav-file"));
   let format: DataView | undefined;
   for (let at = 12; at + 8 <= bytes.length; ) {
     const tag = tagAt(bytes, at);
     const size = view.getUint32(at + 4, true);
     if (size > bytes.length - at - 8) {
       throw refuse(
-        `The WAV file is truncated: "${tag}" announces ${size} bytes, but only ${bytes.length - at - 8} follow.`,
+        sentence("field.the-wav-file-is-truncated-tag-announces-size-bytes-but-only-given-follow", {
+          tag,
+          size,
+          given: bytes.length - at - 8,
+        }),
       );
     }
     const content = new DataView(bytes.buffer, bytes.byteOffset + at + 8, size);
@@ -91,25 +96,27 @@ function readChunks(bytes: Uint8Array, refuse: CreateError): { format: DataView;
     if (tag === "data" && format) return { format, data: content };
     at += 8 + size + (size % 2);
   }
-  throw refuse(`The WAV file must have a ${format ? "data" : "fmt"} chunk.`);
+  throw refuse(sentence("field.the-wav-file-must-have-a-chunk-chunk", { chunk: format ? "data" : "fmt" }));
 }
 
 function readFormat(view: DataView, refuse: CreateError): Pick<WavInfo, "rateHz" | "channels" | "bits" | "float"> {
-  if (view.byteLength < 16) throw refuse("The format chunk of the WAV file is truncated.");
+  if (view.byteLength < 16) throw refuse(sentence("field.the-format-chunk-of-the-wav-file-is-truncated"));
   const tag = view.getUint16(0, true);
   const kind = tag === TAG_EXTENSIBLE && view.byteLength >= 26 ? view.getUint16(24, true) : tag;
   const channels = view.getUint16(2, true);
   const rateHz = view.getUint32(4, true);
   const bits = view.getUint16(14, true);
-  if (kind !== TAG_PCM && kind !== TAG_FLOAT) throw refuse(`The WAV file must be PCM (format is ${kind}).`);
-  if (channels !== 1 && channels !== 2) throw refuse(`The WAV file must have 1 or 2 channels (has ${channels}).`);
+  if (kind !== TAG_PCM && kind !== TAG_FLOAT)
+    throw refuse(sentence("field.the-wav-file-must-be-pcm-format-is-kind", { kind }));
+  if (channels !== 1 && channels !== 2)
+    throw refuse(sentence("field.the-wav-file-must-have-1-or-2-channels-has-channels", { channels }));
   if (rateHz < RECORDING_RATE_RANGE_HZ.least || rateHz > RECORDING_RATE_RANGE_HZ.most)
-    throw refuse(`The sample rate must be between 8000 and 96000 Hz (is ${rateHz}).`);
+    throw refuse(sentence("field.the-sample-rate-must-be-between-8000-and-96000-hz-is-rate", { rate: rateHz }));
   if ((bits !== 8 && bits !== 16 && bits !== 24 && bits !== 32) || (kind === TAG_FLOAT && bits !== 32)) {
-    throw refuse(`Samples of ${bits} bits (format ${kind}) are not supported.`);
+    throw refuse(sentence("field.samples-of-bits-bits-format-kind-are-not-supported", { bits, kind }));
   }
   if (view.getUint16(12, true) !== (channels * bits) / 8)
-    throw refuse("The format chunk of the WAV file contradicts itself.");
+    throw refuse(sentence("field.the-format-chunk-of-the-wav-file-contradicts-itself"));
   return { rateHz, channels, bits, float: kind === TAG_FLOAT };
 }
 

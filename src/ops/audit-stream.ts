@@ -209,7 +209,7 @@ function createSyslogSink(deps: AuditStreamDeps, rewind: (number: number) => voi
     made.resume();
     made.setTimeout(
       CONNECT_TIMEOUT_MS,
-      () => !isOpen && made.destroy(new UpstreamError("upstream", "the connection timed out")),
+      () => !isOpen && made.destroy(new UpstreamError("upstream", sentence("error.the-connection-timed-out"))),
     );
     made.once("secureConnect", () => {
       isOpen = true;
@@ -244,7 +244,8 @@ function createSyslogSink(deps: AuditStreamDeps, rewind: (number: number) => voi
       ];
       const bytes = Buffer.concat(entries.map((entry) => syslogFrame(entry, hostName)));
       return new Promise((resolve, reject) => {
-        if (!socket || !isOpen) return reject(new UpstreamError("upstream", "the connection is closed"));
+        if (!socket || !isOpen)
+          return reject(new UpstreamError("upstream", sentence("error.the-connection-is-closed")));
         return socket.write(bytes, (error) => (error ? reject(error) : resolve()));
       });
     },

@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import type { ENDPOINT_COMMAND_TYPES } from "../resources/devices/endpoint-activity-types.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -80,7 +81,7 @@ export function createEndpointCommands(deps: EndpointCommandDeps): { start(): Pr
     const type = activity.type as EndpointCommandType;
     const handler = handlers[type];
     if (!handler && type !== "restart")
-      return finish(activity, "fail", { reason: "Command not supported by this appliance." });
+      return finish(activity, "fail", { reason: sentence("error.command-not-supported-by-this-appliance") });
     try {
       if (!handler) return await restart(activity);
       await finish(activity, "success", await handler(activity, shutdown.signal));

@@ -149,7 +149,7 @@ function violationsOf(
 /** Parses a verified licence. Throws CallerError that names the invalid field. */
 function parseGrant(value: unknown): LicenceGrant {
   const invalidError = (field: string): CallerError =>
-    new CallerError("invalid-value", `The licence is invalid: ${field}.`);
+    new CallerError("invalid-value", sentence("error.the-licence-is-invalid-field", { field }));
   if (typeof value !== "object" || value === null) throw invalidError("content");
   const { id, holder, expiresAt = null, limits = {} } = value as Record<string, unknown>;
   if (typeof id !== "string" || id === "") throw invalidError("id");

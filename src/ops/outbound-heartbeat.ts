@@ -62,5 +62,5 @@ const REQUEST_TIMEOUT_MS = 5_000;
 /** A GET request that must succeed within five seconds. */
 export async function sendHeartbeatRequest(url: string): Promise<void> {
   const { ok, status } = await fetch(url, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS), redirect: "error" });
-  if (!ok) throw new UpstreamError("upstream", `The heartbeat URL responded with ${status}.`);
+  if (!ok) throw new UpstreamError("upstream", sentence("error.the-heartbeat-url-responded-with-status", { status }));
 }

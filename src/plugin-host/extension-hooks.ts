@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ConflictError, UpstreamError } from "../lib/errors.ts";
 import type { SentenceReader } from "../lib/sentences/registry.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type extensions from "../resources/devices/extensions.ts";
 import { extensionFeature } from "../resources/devices/features.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
@@ -64,9 +65,11 @@ function withReasonSentence(status: Record<string, unknown>, sentences: Sentence
 
 function rejectRemoval(row: Extension | null): void {
   if (row?.id === ONPREM_EXTENSION_ID)
-    throw new ConflictError("This extension cannot be deleted: it represents the appliances.");
+    throw new ConflictError(sentence("error.this-extension-cannot-be-deleted-it-represents-the-appliances"));
   if (row?.plugin)
-    throw new ConflictError("This extension cannot be deleted because it belongs to a plugin. Disable it instead.");
+    throw new ConflictError(
+      sentence("error.this-extension-cannot-be-deleted-because-it-belongs-to-a-plugin-disable-it-instead"),
+    );
 }
 
 /** Without the plugin it is not known where its secrets go: none is kept beside changed values. */
@@ -86,6 +89,9 @@ function storeConfig(
 ): void {
   const config = plugins.config(plugin);
   if (!config)
-    throw new UpstreamError("starting", `Plugin ${plugin} is not loaded, so its configuration cannot be validated.`);
+    throw new UpstreamError(
+      "starting",
+      sentence("error.plugin-plugin-is-not-loaded-so-its-configuration-cannot-be-validated", { plugin }),
+    );
   if (after) after.config = config.toStored(after.config, before?.config);
 }

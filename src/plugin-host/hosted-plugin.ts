@@ -223,7 +223,9 @@ export class HostedPlugin {
     const restarting = this.#pending.then(() => {
       const wanted = this.#resolveRunConfig(row);
       if (typeof wanted === "string")
-        throw new ConflictError(`Plugin ${this.manifest.name} cannot be started: ${wanted}`);
+        throw new ConflictError(
+          sentence("error.plugin-plugin-cannot-be-started-reason", { plugin: this.manifest.name, reason: wanted }),
+        );
       return this.#run(wanted, RESTART_REQUESTED_REASON);
     });
     this.#pending = restarting.catch(() => {});

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { PluginSentences } from "../lib/sentences/registry.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import type { ConfigFields, PluginManifest } from "../plugin-api/index.ts";
 import { findClaimConflict } from "./claims.ts";
@@ -53,7 +54,7 @@ export function findPlugins(
   for (const { name, own, foreign } of found) {
     const { manifest: read, errors } = readManifest(readText(new URL("plugin.json", own)), name);
     if (!read || installed.some((plugin) => plugin.manifest.name === name)) {
-      refused.push({ name, reasons: errors ?? ["A built-in plugin of this name already exists."] });
+      refused.push({ name, reasons: errors ?? [sentence("error.a-built-in-plugin-of-this-name-already-exists")] });
       continue;
     }
     const manifest = foreign ? { ...read, enabledByDefault: false } : read;
@@ -62,7 +63,16 @@ export function findPlugins(
       installed.map((plugin) => plugin.manifest),
     );
     if (conflict) {
-      refused.push({ name, reasons: [`${conflict.holder} already claims ${conflict.type} ${conflict.identifier}.`] });
+      refused.push({
+        name,
+        reasons: [
+          sentence("error.holder-already-claims-type-identifier", {
+            holder: conflict.holder,
+            type: conflict.type,
+            identifier: conflict.identifier,
+          }),
+        ],
+      });
       continue;
     }
     const { sentences, errors: sentenceErrors } = readPluginSentences(own);

@@ -1,5 +1,6 @@
 import { BugError, UpstreamError } from "../lib/errors.ts";
 import { guardedFetch } from "../lib/guarded-fetch.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { createSsrfGuard } from "../lib/ssrf-guard.ts";
 import type {
   DialResult,
@@ -145,7 +146,7 @@ async function openPort(
   if (signal.aborted) {
     // The plugin stopped while the port was opening.
     await port.close();
-    throw new UpstreamError("upstream", "the plugin is stopping");
+    throw new UpstreamError("upstream", sentence("error.the-plugin-is-stopping"));
   }
   made.undo.push(() => port.close());
   const announce = (): void => {

@@ -231,13 +231,13 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
     async handleRequest(name, request) {
       const answer = (await plugins.get(name)?.handleRequest(request)) ?? null;
       const isOn = answer === null && plugins.has(name) && !store.get(extensions, extensionIdOf(name))?.disabled;
-      if (isOn) throw new UpstreamError("starting", `Plugin ${name} is not running.`);
+      if (isOn) throw new UpstreamError("starting", sentence("error.plugin-plugin-is-not-running", { plugin: name }));
       return answer;
     },
     async restart(extensionId, restartedBy) {
       const row = store.get(extensions, extensionId);
       const plugin = row?.plugin ? plugins.get(row.plugin) : undefined;
-      if (!row || !plugin) throw new ConflictError("This extension has no plugin.");
+      if (!row || !plugin) throw new ConflictError(sentence("error.this-extension-has-no-plugin"));
       await plugin.restart(row);
       await recordPluginRestart(plugin.manifest, restartedBy.actor, deps);
     },

@@ -3,6 +3,7 @@ import { type AddressInfo, isIP } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
 import { externalAddresses } from "../lib/network-route.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { PluginRequest, PluginRequestHandler, PluginResponse } from "../plugin-api/index.ts";
 import type { PluginPortSettings } from "./plugin-protocol.ts";
 
@@ -42,7 +43,16 @@ export function openPluginPort(
   server.maxConnections = MAX_CONNECTIONS;
   return new Promise((resolve, reject) => {
     server.once("error", (error) => {
-      reject(new UpstreamError("upstream", `port ${setting.host}:${setting.port} cannot be opened: ${error.message}`));
+      reject(
+        new UpstreamError(
+          "upstream",
+          sentence("error.port-host-port-cannot-be-opened-problem", {
+            host: setting.host,
+            port: setting.port,
+            problem: error.message,
+          }),
+        ),
+      );
     });
     server.listen({ host: setting.host, port: setting.port, backlog: BACKLOG }, () => {
       const { port } = server.address() as AddressInfo;

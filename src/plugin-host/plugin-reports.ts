@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { PluginReport, PluginReportCell, PluginReportRequest } from "../plugin-api/index.ts";
 import { createPendingRequests, type PendingRequestLimits } from "./pending-requests.ts";
 import type { PluginReportResult, ToPlugin } from "./plugin-protocol.ts";
@@ -14,9 +15,9 @@ const LIMITS: PendingRequestLimits<PluginReportResult> = {
   timeoutMs: 15_000,
   // Each may hold 10,000 lines.
   maxPending: 4,
-  timedOut: { problem: "The report was not ready within 15 s. Try again, or ask for less." },
-  dropped: { problem: "The plugin of the report is not running. Check its extension." },
-  overloaded: { problem: "Too many reports of this plugin are being read. Try again later." },
+  timedOut: { problem: sentence("error.the-report-was-not-ready-within-15-s-try-again-or-ask-for-less") },
+  dropped: { problem: sentence("error.the-plugin-of-the-report-is-not-running-check-its-extension") },
+  overloaded: { problem: sentence("error.too-many-reports-of-this-plugin-are-being-read-try-again-later") },
 };
 
 /** The reports that a running plugin offers, and the requests for their lines. */
@@ -64,7 +65,9 @@ export function createPluginReports(clock: Clock, send: (message: ToPlugin) => v
       const lines = received.get(id) ?? [];
       if (problem !== null) pending.resolve(id, { problem: redact(problem).slice(0, MAX_REASON_LENGTH) });
       else if (lines.length > MAX_LINES)
-        pending.resolve(id, { problem: `The report has more than ${MAX_LINES} lines. Ask for less.` });
+        pending.resolve(id, {
+          problem: sentence("error.the-report-has-more-than-limit-lines-ask-for-less", { limit: MAX_LINES }),
+        });
       else pending.resolve(id, { lines });
     },
     clear() {

@@ -56,7 +56,7 @@ export function createPluginRuntime(
 
   /** Undoes registrations in reverse order; errors are reported and do not stop the others. */
   async function shutDown(): Promise<void> {
-    stopping.abort(new UpstreamError("upstream", "the plugin is stopping"));
+    stopping.abort(new UpstreamError("upstream", sentence("error.the-plugin-is-stopping")));
     for (const undo of registrations.undo.splice(0).reverse()) await guard(undo);
     Object.assign(registrations, emptyRegistrations());
     outcomes.flush();

@@ -1,10 +1,11 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { HostMethod } from "./plugin-protocol.ts";
 
 /** Timeout of a host call. @source docs/decisions/0018-plugin-api.md, Lifecycle */
 const CALL_TIMEOUT_MS = 5_000;
-const STOPPING_REASON = "the plugin is stopping";
+const STOPPING_REASON = sentence("error.the-plugin-is-stopping");
 
 /** A plugin's pending host calls. */
 export interface HostRpcClient {
@@ -44,7 +45,7 @@ export function createHostRpcClient(
         if (closed) return reject(new UpstreamError("upstream", STOPPING_REASON));
         const id = nextId++;
         const timer = clock.after(CALL_TIMEOUT_MS, () =>
-          refuseWith(id, `${method}: no answer within ${CALL_TIMEOUT_MS / 1000} s`),
+          refuseWith(id, sentence("error.method-no-answer-within-limit-s", { method, limit: CALL_TIMEOUT_MS / 1000 })),
         );
         waiting.set(id, { resolve, reject, timer });
         send(id, method, args);

@@ -39,7 +39,7 @@ export function compileDecoder(fields: Readonly<Record<string, Field>>): Decoder
   const fromForm = compileMembers(fields, formConverter, true);
   return {
     json(body) {
-      if (!isObject(body)) throw new CallerError("invalid-value", "The body must be a JSON object.");
+      if (!isObject(body)) throw new CallerError("invalid-value", sentence("error.the-body-must-be-a-json-object"));
       return fromJson(body, "");
     },
     form: (body) => fromForm(body, ""),

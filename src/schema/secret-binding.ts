@@ -1,4 +1,5 @@
 import type { FieldError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Field } from "./field.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -24,7 +25,13 @@ export function secretsOfOtherTargets(
     const changed = (spec.boundTo ?? []).filter((path) => leadsElsewhere(path, before, after));
     if (changed.length === 0) return [];
     const names = changed.map((path) => path.split(".")[0]).join(", ");
-    return [{ field, type: "required" as const, message: `Field ${field} must be given again with a new ${names}.` }];
+    return [
+      {
+        field,
+        type: "required" as const,
+        message: sentence("error.field-field-must-be-given-again-with-a-new-names", { field, names }),
+      },
+    ];
   });
 }
 

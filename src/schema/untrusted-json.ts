@@ -1,4 +1,5 @@
 import { CallerError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** Maximum nesting depth of JSON in requests: arrays and objects together. */
 export const MAX_JSON_DEPTH = 32;
@@ -23,7 +24,7 @@ export function parseUntrustedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw tooComplexJson("The body is not valid JSON.");
+    throw tooComplexJson(sentence("error.the-body-is-not-valid-json"));
   }
 }
 
@@ -35,13 +36,16 @@ function checkShape(text: string): void {
     if (code === QUOTE) at = endOfString(text, at);
     else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       level += 1;
-      if (level > MAX_JSON_DEPTH) throw tooComplexJson(`JSON may be nested at most ${MAX_JSON_DEPTH} levels deep.`);
+      if (level > MAX_JSON_DEPTH)
+        throw tooComplexJson(sentence("error.json-may-be-nested-at-most-limit-levels-deep", { limit: MAX_JSON_DEPTH }));
       members[level] = 0;
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) level = Math.max(0, level - 1);
     else if (code === COLON) {
       members[level] = (members[level] ?? 0) + 1;
       if ((members[level] ?? 0) > MAX_OBJECT_MEMBERS)
-        throw tooComplexJson(`A JSON object may have at most ${MAX_OBJECT_MEMBERS} members.`);
+        throw tooComplexJson(
+          sentence("error.a-json-object-may-have-at-most-limit-members", { limit: MAX_OBJECT_MEMBERS }),
+        );
     }
   }
 }

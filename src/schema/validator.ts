@@ -243,8 +243,11 @@ function objectType(field: ObjectField): z.ZodType {
 }
 
 function jsonType(maxBytes: number): z.ZodType {
-  return z.unknown().refine((value) => {
-    const text = JSON.stringify(value);
-    return text !== undefined && Buffer.byteLength(text) <= maxBytes;
-  }, `Must have at most ${maxBytes} bytes of JSON.`);
+  return z.unknown().refine(
+    (value) => {
+      const text = JSON.stringify(value);
+      return text !== undefined && Buffer.byteLength(text) <= maxBytes;
+    },
+    sentence("field.must-have-at-most-limit-bytes-of-json", { limit: maxBytes }),
+  );
 }

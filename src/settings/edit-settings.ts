@@ -2,6 +2,7 @@ import { chownSync, readFileSync, statSync } from "node:fs";
 import { isSeq, parseDocument } from "yaml";
 import { replaceFile } from "../lib/durable-file.ts";
 import { UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { parseSettings } from "./load-settings.ts";
 
 /**
@@ -13,7 +14,12 @@ export function addToSettingsList(path: string, setting: readonly string[], valu
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new UpstreamError("upstream", `The settings file ${path} can't be read.`, { path }, error);
+    throw new UpstreamError(
+      "upstream",
+      sentence("error.the-settings-file-path-can-t-be-read", { path }),
+      { path },
+      error,
+    );
   }
   parseSettings(text);
   const document = parseDocument(text);

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
 import type { core } from "zod";
 import { CallerError, type FieldError, UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { defaultSettings, type Settings, settingsSchema } from "./schema.ts";
 
 /**
@@ -69,7 +70,10 @@ function toPlain(document: ReturnType<typeof parseDocument>): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    throw new CallerError("invalid-value", error instanceof Error ? error.message : "The YAML cannot be parsed.");
+    throw new CallerError(
+      "invalid-value",
+      error instanceof Error ? error.message : sentence("error.the-yaml-cannot-be-parsed"),
+    );
   }
 }
 

@@ -184,7 +184,11 @@ function createNoteCheck(
     findMismatch(row: Entry): string | null {
       if (checkpoint?.number === row.pk && checkpoint.hash !== row.hash) return sentence("audit.checkpoint");
       const other = byNumber.get(row.pk)?.find((note) => note.hash !== row.hash);
-      return other ? `The entry does not match the end of the audit that was kept ${describeNote(other)}.` : null;
+      return other
+        ? sentence("error.the-entry-does-not-match-the-end-of-the-audit-that-was-kept-note", {
+            note: describeNote(other),
+          })
+        : null;
     },
     findTruncation(lastNumber: number): string | null {
       if (newest && newest.number > lastNumber)

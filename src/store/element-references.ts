@@ -1,4 +1,5 @@
 import { type FieldError, validationError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { tableName } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { ActorContext, StoreReader } from "./store.ts";
@@ -70,6 +71,6 @@ function referenceNotFound(field: string, id: string): FieldError {
   return {
     field,
     type: "invalid-value",
-    message: `Field ${field} is not valid. No resource with the id ${id} was found.`,
+    message: `Field ${field} is not valid. ${sentence("field.no-resource-with-the-id-id-was-found", { id })}`,
   };
 }

@@ -5,6 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { syncFolder } from "../lib/durable-file.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { StoredFile } from "../schema/field.ts";
 import { UploadedFile } from "../schema/uploaded-file.ts";
 import { detectFileType } from "./file-type.ts";
@@ -68,7 +69,10 @@ export function createFileStore(
         if (!types.includes("*/*") && !types.includes(kind.contentType)) {
           throw new CallerError(
             "unsupported-media-type",
-            `The file type ${kind.contentType} is not allowed; must be one of ${types.join(", ")}.`,
+            sentence("error.the-file-type-type-is-not-allowed-must-be-one-of-types", {
+              type: kind.contentType,
+              types: types.join(", "),
+            }),
           );
         }
         const name = sanitizeFileName(fileName);
@@ -89,7 +93,7 @@ export function createFileStore(
         return upload;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
-        throw new UpstreamError("storage-full", "The disk is full.", {}, error);
+        throw new UpstreamError("storage-full", sentence("error.the-disk-is-full"), {}, error);
       } finally {
         await rm(arriving, { force: true });
       }
@@ -136,7 +140,11 @@ async function writeTemporaryFile(
     for await (const chunk of bytes) {
       if (size < HEAD_BYTES) head.push(chunk.subarray(0, HEAD_BYTES - size));
       size += chunk.length;
-      if (size > maxBytes) throw new CallerError("too-large", `The file must not be larger than ${maxBytes} bytes.`);
+      if (size > maxBytes)
+        throw new CallerError(
+          "too-large",
+          sentence("error.the-file-must-not-be-larger-than-limit-bytes", { limit: maxBytes }),
+        );
       hash.update(chunk);
       await file.write(chunk);
     }

@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { IdempotencyClaim, IdempotencyStore, Secrets } from "./store.ts";
 
 /** Retention of idempotency keys: 24 hours. @source docs/decisions/0002-errors.md */
@@ -43,7 +44,10 @@ export function createIdempotencyStore(db: Database.Database, secrets: Secrets, 
         | undefined;
       if (!row) return null;
       if (row.request_hash !== requestHash)
-        throw new ConflictError("This Idempotency-Key was already used for a different request.", "Idempotency-Key");
+        throw new ConflictError(
+          sentence("conflict.this-idempotency-key-was-already-used-for-a-different-request"),
+          "Idempotency-Key",
+        );
       return {
         response: row.response === null ? null : secrets.open(row.response),
         createdRow: row.resource === null ? null : { resource: row.resource, id: row.row_id },

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 
 /** Where a page starts: sort value and id of the row just outside it, and the direction. */
 export interface PageStart {
@@ -42,7 +43,7 @@ export function createPageTokens(key: Buffer): PageTokens {
       } catch {
         // A malformed token is refused like a forged one.
       }
-      throw invalidValue("start", "Invalid page token: must be `next` or `previous` of this list.");
+      throw invalidValue("start", sentence("field.invalid-page-token-must-be-next-or-previous-of-this-list"));
     },
   };
 }

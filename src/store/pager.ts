@@ -1,5 +1,6 @@
 import { and, type SQL, sql } from "drizzle-orm";
 import { invalidValue } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
 import { filterCondition, filterKey, filterValues } from "./filter-condition.ts";
 import type { PageStart, PageTokens } from "./page-token.ts";
@@ -149,7 +150,7 @@ function parseSortOrder(resource: AnyResource, requested: string | undefined, sh
   const column = shape.layout.columnOf(field);
   const sortable =
     column && !column.target && !["internal", "json", "list", "object", "file", "secret"].includes(column.spec.kind);
-  if (!column || !sortable) throw invalidValue("sort", "Sorting by this field is not supported.");
+  if (!column || !sortable) throw invalidValue("sort", sentence("field.sorting-by-this-field-is-not-supported"));
   const emptyValue = column.type === "TEXT" ? "" : -9e15;
   return {
     field,

@@ -1,4 +1,5 @@
 import { type FieldError, validationError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { AnyRow } from "./row-shape.ts";
 import type { RowStatements } from "./row-statements.ts";
 import type { ActorContext, SqlValue, StoreReader } from "./store.ts";
@@ -120,5 +121,5 @@ function errorsOfAbsent(field: string, value: unknown): FieldError[] {
   const isNothing = value === null || value === undefined || (Array.isArray(value) && value.length === 0);
   return isNothing
     ? []
-    : [invalidFieldError(field, "Must be empty: references to this kind of resource are not supported.")];
+    : [invalidFieldError(field, sentence("field.must-be-empty-references-to-this-kind-of-resource-are-not-supported"))];
 }

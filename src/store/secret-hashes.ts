@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { invalidValue } from "../lib/errors.ts";
 import { hashWithArgon2, isArgon2Hash, verifyArgon2 } from "../lib/password-hash.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { SecretField } from "../schema/field.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Secrets } from "./store.ts";
@@ -36,9 +37,9 @@ export async function hashGivenSecrets(
 }
 
 function errorOf(text: unknown, { format, max }: SecretField): string | null {
-  if (typeof text !== "string") return "Must be a string.";
-  if (format === "pin") return PIN.test(text) ? null : "Must be 4 to 12 digits.";
-  return [...text].length > max ? `Must have at most ${max} characters.` : null;
+  if (typeof text !== "string") return sentence("field.must-be-a-string");
+  if (format === "pin") return PIN.test(text) ? null : sentence("field.must-be-4-to-12-digits");
+  return [...text].length > max ? sentence("field.must-have-at-most-limit-characters", { limit: max }) : null;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type Database from "better-sqlite3";
 import { BugError, ConflictError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { AnyRow } from "./row-shape.ts";
 import type { ActorContext, StagedBatch, StoreReader, Sync, Transaction } from "./store.ts";
@@ -71,7 +72,7 @@ export function createStagedBatches(deps: StagedBatchDeps): StagedBatches {
   }
 
   async function open(id: string, resources: readonly AnyResource[]): Promise<StagedBatch> {
-    if (hidden) throw new ConflictError("Another upload or import is already running.");
+    if (hidden) throw new ConflictError(sentence("error.another-upload-or-import-is-already-running"));
     const ranges = new Map<string, OpenRange>();
     hidden = ranges;
     try {

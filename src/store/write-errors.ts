@@ -1,4 +1,5 @@
 import { CallerError, ConflictError, type FieldError, validationError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { collectionName } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { ActorContext } from "./store.ts";
@@ -12,7 +13,7 @@ export function guardUnique<T>(layout: TableLayout, write: () => T): T {
     if ((error as { code?: string }).code !== "SQLITE_CONSTRAINT_UNIQUE") throw error;
     const column = /\.(\w+)$/.exec((error as Error).message)?.[1];
     const field = layout.columns.find((candidate) => candidate.name === column)?.field ?? column ?? "id";
-    throw new ConflictError(`Field ${field} is already in use.`, field);
+    throw new ConflictError(sentence("error.field-field-is-already-in-use", { field }), field);
   }
 }
 
@@ -22,7 +23,7 @@ export function guardStagedReferences(remove: () => unknown): void {
     remove();
   } catch (error) {
     if ((error as { code?: string }).code !== "SQLITE_CONSTRAINT_FOREIGNKEY") throw error;
-    throw new ConflictError("An upload that is still running refers to this row. Try again when it has finished.");
+    throw new ConflictError(sentence("error.an-upload-that-is-still-running-refers-to-this-row-try-again-when-it"));
   }
 }
 
@@ -38,12 +39,12 @@ export function invalidFieldError(field: string, detail: string): FieldError {
 
 /** The same message for a missing row and for one that the caller may not see. */
 export function referenceNotFoundError(field: string, id: string): FieldError {
-  return invalidFieldError(field, `No resource with the id ${id} was found.`);
+  return invalidFieldError(field, sentence("field.no-resource-with-the-id-id-was-found", { id }));
 }
 
 /** Includes the number of rows only if the caller sees all rows of the resource. */
 export function inUseError(from: AnyResource, holders: number, by: ActorContext): CallerError {
   const users =
     by.scope.domainVisibility.visible(from) === "all" ? `${holders} of ${collectionName(from)}` : collectionName(from);
-  return new CallerError("conflict", `Must not be deleted: still used by ${users}.`);
+  return new CallerError("conflict", sentence("field.must-not-be-deleted-still-used-by-users", { users }));
 }

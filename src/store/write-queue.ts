@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { DiskReserve } from "./disk-reserve.ts";
 import type { Replica } from "./replica.ts";
 import type { WalCheckpointer } from "./wal-checkpoint.ts";
@@ -86,7 +87,7 @@ export class WriteQueue {
     lane: "emergency" | "normal",
     durability: Durability = "immediate",
   ): Promise<T> {
-    if (this.#closed) return Promise.reject(new UpstreamError("starting", "The database is closed."));
+    if (this.#closed) return Promise.reject(new UpstreamError("starting", sentence("error.the-database-is-closed")));
     if (this.#fatal) return Promise.reject(outcomeUnknown());
     return new Promise((resolve, reject) => {
       let value: T;
@@ -282,7 +283,8 @@ export class WriteQueue {
       onFatal(error);
       return;
     }
-    const reported = code === "SQLITE_FULL" ? new UpstreamError("storage-full", "The disk is full.", {}, error) : error;
+    const reported =
+      code === "SQLITE_FULL" ? new UpstreamError("storage-full", sentence("error.the-disk-is-full"), {}, error) : error;
     for (const job of jobs) job.failed("error" in job ? job.error : reported);
   }
 }
@@ -295,7 +297,7 @@ function isDiskError(error: unknown): boolean {
 function outcomeUnknown(cause?: unknown): UpstreamError {
   return new UpstreamError(
     "outcome-unknown",
-    "Disk error: the outcome of the change is unknown. Re-read the resource after the restart before retrying.",
+    sentence("error.disk-error-the-outcome-of-the-change-is-unknown-re-read-the-resource-after"),
     {},
     cause,
   );

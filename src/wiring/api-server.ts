@@ -11,6 +11,7 @@ import {
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { externalAddresses } from "../lib/network-route.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { HealthSource } from "../ops/health/health.ts";
 import {
   authorityPath,
@@ -148,7 +149,11 @@ export function redirectToHttps(
     response.end(method === "HEAD" ? undefined : text);
     return;
   }
-  const body = JSON.stringify({ status: 426, type: "upgrade-required", message: `Use https at port ${to.port}.` });
+  const body = JSON.stringify({
+    status: 426,
+    type: "upgrade-required",
+    message: sentence("error.use-https-at-port-port", { port: to.port }),
+  });
   response.writeHead(426, { "Content-Type": "application/json", Upgrade: "TLS/1.2", Connection: "close" });
   response.end(body);
 }

@@ -14,6 +14,7 @@ import { CallerError, invalidValue, requiredValue, UpstreamError } from "../lib/
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
 import { productVersion } from "../lib/product-version.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { DeliveryProviders } from "../notifications/engine/delivery-providers.ts";
 import type { NotificationService } from "../notifications/notification-service.ts";
 import type { HealthSource } from "../ops/health/health.ts";
@@ -133,7 +134,7 @@ export function createCloudLink(deps: CloudLinkDeps): CloudLink {
       "link.enrol": async ({ hub, code, mode = "join", authority }) => {
         if (typeof hub !== "string") throw requiredValue("hub");
         if (typeof code !== "string") throw requiredValue("code");
-        if (mode !== "adopt" && mode !== "join") throw invalidValue("mode", "Must be adopt or join.");
+        if (mode !== "adopt" && mode !== "join") throw invalidValue("mode", sentence("field.must-be-adopt-or-join"));
         const enrolled = await site.enrol({
           hub,
           code,
@@ -146,7 +147,7 @@ export function createCloudLink(deps: CloudLinkDeps): CloudLink {
       /** `{action: "retry" | "accept"}` -> `{rows}`: how many rows were sent again. */
       "link.initial-sync": async ({ action }) => {
         if (action === "retry") return { rows: await site.retryInitialSync() };
-        if (action !== "accept") throw invalidValue("action", "Must be retry or accept.");
+        if (action !== "accept") throw invalidValue("action", sentence("field.must-be-retry-or-accept"));
         await site.acceptInitialSync();
         return { rows: 0 };
       },

@@ -90,7 +90,7 @@ export function createControlCommands({
     "token.revoke": async ({ tokenId }) => {
       const row = isUuid(tokenId) ? store.get(userTokens, tokenId) : null;
       const holder = row && store.get(users, row.userId);
-      if (!row || !holder) throw new CallerError("not-found", "Token not found.");
+      if (!row || !holder) throw new CallerError("not-found", sentence("error.token-not-found"));
       await store.remove(userTokens, row.id, by);
       return summarizeToken(row, holder);
     },
@@ -121,7 +121,7 @@ export function createControlCommands({
       const found = findUser(store, user);
       await store.write((tx) => {
         if (removeSecondFactors(tx, found.id, by) === 0) {
-          throw new CallerError("not-found", "The user has no second factor at this installation.");
+          throw new CallerError("not-found", sentence("error.the-user-has-no-second-factor-at-this-installation"));
         }
         revokeUserSessions(tx, found.id, by);
       });
@@ -156,7 +156,7 @@ function findUser(store: Store, user: unknown): RowOf<typeof users> {
   const byAddress = "SELECT id FROM users WHERE email = ? COLLATE NOCASE";
   const id = isUuid(user) ? user : store.one<{ id: string }>(byAddress, user)?.id;
   const found = id === undefined ? null : store.get(users, id);
-  if (!found) throw invalidValue("user", "User not found.");
+  if (!found) throw invalidValue("user", sentence("request.user-not-found"));
   return found;
 }
 

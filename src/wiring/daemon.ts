@@ -33,6 +33,7 @@ import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { externalAddresses } from "../lib/network-route.ts";
 import { productVersion } from "../lib/product-version.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { createSsrfGuard } from "../lib/ssrf-guard.ts";
 import { createTextToSpeechEngine } from "../media/text-to-speech.ts";
 import { createSpeechSynthesizer } from "../notifications/compose/speech-synthesis.ts";
@@ -641,6 +642,6 @@ function buildInfo(): BuildInfo {
 
 function requireListenAddress(text: string): ListenAddress {
   const address = parseListenAddress(text);
-  if (!address) throw invalidValue("listen", "Must be HOST:PORT, such as 127.0.0.1:8080 or [::]:8080.");
+  if (!address) throw invalidValue("listen", sentence("field.must-be-host-port-such-as-127-0-0-1-8080-or-8080"));
   return address;
 }

@@ -6,6 +6,7 @@ import type { AccessControl } from "../auth/principal.ts";
 import type { FirstRun } from "../http/dependencies.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, ConflictError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Store, StoreReader } from "../store/store.ts";
 import { openApplianceDataOffline } from "./appliance-data.ts";
 import { seedInitialData, writeAdministrator } from "./init.ts";
@@ -78,9 +79,12 @@ function isEmptyFolder(dataDir: string): boolean {
 }
 
 function wrongSetupCodeError(): CallerError {
-  return new CallerError("unauthorized", "Wrong code. The code is in the file setup-code of the data directory.");
+  return new CallerError(
+    "unauthorized",
+    sentence("error.wrong-code-the-code-is-in-the-file-setup-code-of-the-data-directory"),
+  );
 }
 
 function alreadySetUpError(): ConflictError {
-  return new ConflictError("This appliance already has an administrator: log in.");
+  return new ConflictError(sentence("error.this-appliance-already-has-an-administrator-log-in"));
 }

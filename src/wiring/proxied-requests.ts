@@ -4,6 +4,7 @@ import type { AccessControl } from "../auth/principal.ts";
 import type { HubLinkDeps } from "../cloud-link/hub-link.ts";
 import type { LogInProofs } from "../cloud-link/log-in-proofs.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { SITE_WRITABLE_RESOURCES } from "../sync/protocol/site-edit-permissions.ts";
@@ -45,12 +46,20 @@ export function createProxiedRequestHandler({
   return async ({ endpoint, domainIds }, { credential, method, target, headers, body }) => {
     // The normalized path, as the router sees it: without dot segments.
     const { pathname, search } = new URL(target, "http://localhost");
-    if (!isCloudOwned(method, pathname)) throw new CallerError("forbidden", "Appliances must not proxy this request.");
+    if (!isCloudOwned(method, pathname))
+      throw new CallerError("forbidden", sentence("error.appliances-must-not-proxy-this-request"));
     if (!credential)
-      throw new CallerError("unauthorized", "The appliance must be upgraded to make changes in the cloud.");
+      throw new CallerError(
+        "unauthorized",
+        sentence("error.the-appliance-must-be-upgraded-to-make-changes-in-the-cloud"),
+      );
     const proven = "proof" in credential ? proofs.verify(credential.proof, endpoint) : null;
     const caller = "token" in credential ? access.authenticate(credential.token) : proven;
-    if (!caller) throw new CallerError("unauthorized", "The cloud does not accept this log-in any more; log in again.");
+    if (!caller)
+      throw new CallerError(
+        "unauthorized",
+        sentence("error.the-cloud-does-not-accept-this-log-in-any-more-log-in-again"),
+      );
     // Before the request: a password that changes meanwhile ends this proof, too.
     const renewed = proven ? { proof: proofs.issue(proven.userId, endpoint, proven.loggedInAt) } : {};
     const { token, end } = access.issueTemporaryToken(caller, { domainIds });
@@ -66,7 +75,7 @@ export function createProxiedRequestHandler({
         payload: Buffer.from(body, "base64"),
       });
       if (response.rawPayload.length > MAX_RESPONSE_BYTES)
-        throw new UpstreamError("upstream", "The response is too large.");
+        throw new UpstreamError("upstream", sentence("error.the-response-is-too-large"));
       const responseHeaders = Object.fromEntries(
         Object.entries(response.headers).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
       );

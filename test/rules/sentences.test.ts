@@ -22,7 +22,7 @@ const pluginsWithSentences = [...pluginFiles].flatMap(([path, text]) => {
   return [{ name, sources, english: JSON.parse(text) as Messages, german: JSON.parse(translated) as Messages }];
 });
 
-/** Messages of libraries, which are read from the texts of their errors and written by none of our sources. */
+/** Messages of libraries and of modules that cannot load the catalogue, which are read from the texts of their errors. */
 const LIBRARY = "library.";
 
 /** Codes of a catalogue that no source names as a literal. */

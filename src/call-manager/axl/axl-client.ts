@@ -17,7 +17,14 @@ export class TooManyRowsError extends ClusterError {
   readonly suggested: number;
 
   constructor(host: string, rows: number, suggested: number) {
-    super("rows", `${host} refused to send ${rows} rows at once; it suggests fewer than ${suggested}.`);
+    super(
+      "rows",
+      sentence("error.host-refused-to-send-rows-rows-at-once-it-suggests-fewer-than-suggested", {
+        host,
+        rows,
+        suggested,
+      }),
+    );
     this.suggested = suggested;
   }
 }

@@ -1,6 +1,7 @@
 import type { Timer } from "../../lib/clock.ts";
 import { invalidValue } from "../../lib/errors.ts";
 import type { Events } from "../../lib/events.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { VoiceCalls } from "../../notifications/engine/voice-calls.ts";
 import type { AudioCodec, DialledCall, DialResult, VoiceTarget } from "../../plugin-api/index.ts";
 import type { DialcastMatch } from "../dialcast-message.ts";
@@ -108,7 +109,7 @@ export function createPhoneCalls(given: PhoneCallsDeps): PhoneCalls {
     },
     async connect(plugin, callId, target) {
       const open = calls.get(keyOf(plugin, callId));
-      if (!open) throw invalidValue("callId", "The call is not known or has ended.");
+      if (!open) throw invalidValue("callId", sentence("field.the-call-is-not-known-or-has-ended"));
       await open.session.connect(target);
       if (open.isConnected || open.session.isOver || !target) return;
       open.isConnected = true;
@@ -139,11 +140,18 @@ function parseDialledCall(given: unknown): DialledCall {
   const { callId, calledNumber, callingNumber, source, isAuthenticated } = (given ?? {}) as Record<string, unknown>;
   const isText = (value: unknown, max: number): value is string => typeof value === "string" && value.length <= max;
   if (!isText(callId, MAX_TEXT) || callId === "")
-    throw invalidValue("callId", `Must be a string of 1 to ${MAX_TEXT} characters.`);
+    throw invalidValue("callId", sentence("field.must-be-a-string-of-1-to-limit-characters", { limit: MAX_TEXT }));
   if (!isText(calledNumber, MAX_NUMBER) || calledNumber === "")
-    throw invalidValue("calledNumber", `Must be a string of 1 to ${MAX_NUMBER} characters.`);
+    throw invalidValue(
+      "calledNumber",
+      sentence("field.must-be-a-string-of-1-to-limit-characters", { limit: MAX_NUMBER }),
+    );
   if (!isText(callingNumber, MAX_NUMBER))
-    throw invalidValue("callingNumber", `Must be a string of at most ${MAX_NUMBER} characters.`);
-  if (!isText(source, MAX_TEXT)) throw invalidValue("source", `Must be a string of at most ${MAX_TEXT} characters.`);
+    throw invalidValue(
+      "callingNumber",
+      sentence("field.must-be-a-string-of-at-most-limit-characters", { limit: MAX_NUMBER }),
+    );
+  if (!isText(source, MAX_TEXT))
+    throw invalidValue("source", sentence("field.must-be-a-string-of-at-most-limit-characters", { limit: MAX_TEXT }));
   return { callId, calledNumber, callingNumber, source, isAuthenticated: isAuthenticated === true };
 }

@@ -150,7 +150,7 @@ export async function prepareAudio(message: AudibleMessage, deps: AudioRendering
 
 function messageOf(error: unknown): string {
   if (error instanceof CallerError || error instanceof UpstreamError) return error.message;
-  return "The audio could not be made.";
+  return sentence("error.the-audio-could-not-be-made");
 }
 
 /** The audio that a prepared message is sent with, rendered again on a cache miss; null when nothing is audible. */

@@ -25,17 +25,13 @@ export function inheritContext(
   const given = message.values.incidentId ?? null;
   if (before) {
     if (given !== null && given !== before.incidentId) {
-      throw invalidValue("incidentId", "Must be the incident of the message that this one follows up.");
+      throw invalidValue("incidentId", sentence("field.must-be-the-incident-of-the-message-that-this-one-follows-up"));
     }
     return { drill: before.drill, incidentId: before.incidentId, parentNotificationId: before.id };
   }
   const incident = incidentId ? reader.get(incidents, incidentId) : findIncident(given, reader, by);
   if (!incident) return {};
-  requireSameDrill(
-    message,
-    incident,
-    "A message of a drill incident must be a drill, and one of a live incident must be live.",
-  );
+  requireSameDrill(message, incident, sentence("error.a-message-of-a-drill-incident-must-be-a-drill-and-one-of-a"));
   return { drill: incident.drill, incidentId: incident.id };
 }
 
@@ -50,7 +46,7 @@ function findFollowedNotification(
   if (!row || row.draft) {
     throw invalidValue("followUpForNotificationId", sentence("field.the-notification-does-not-exist-or-was-not-sent"));
   }
-  requireSameDrill(message, row, "The follow-up of a drill must be a drill, and that of a live message must be live.");
+  requireSameDrill(message, row, sentence("error.the-follow-up-of-a-drill-must-be-a-drill-and-that-of-a"));
   return row;
 }
 
@@ -58,7 +54,7 @@ function findIncident(id: string | null, reader: StoreReader, by: ActorContext):
   if (id === null) return null;
   const incident = reader.get(incidents, id, by.scope);
   if (!incident) throw invalidValue("incidentId", sentence("field.incident-not-found"));
-  if (incident.endedAt !== null) throw new ConflictError("The incident has ended.", "incidentId");
+  if (incident.endedAt !== null) throw new ConflictError(sentence("error.the-incident-has-ended"), "incidentId");
   return incident;
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type FieldError, invalidValue, requiredValue, validationError } from "../../lib/errors.ts";
 import { interpolateAll, parseVariables, type Variables } from "../../lib/interpolation.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type messageTemplates from "../../resources/messages/message-templates.ts";
 import { CUSTOMIZABLE_FIELDS } from "../../resources/messages/template-customization.ts";
 import notifications from "../../resources/notifications/notifications.ts";
@@ -101,7 +102,7 @@ function rejectLockedFields(values: Partial<NotificationRow>, given: ReadonlySet
     if (!given.has(field) || !CUSTOMIZABLE.has(field)) continue;
     const flag = template[`${field}Customizable` as keyof TemplateRow];
     if (flag !== true && !isEquivalent(values[field], template[field])) {
-      const message = `Field ${field} is not valid. The template does not allow senders to change it.`;
+      const message = `Field ${field} is not valid. ${sentence("field.the-template-does-not-allow-senders-to-change-it")}`;
       faults.push({ field, type: "invalid-value", message });
     }
   }
@@ -139,7 +140,11 @@ function refuseUnfilled(names: readonly string[]): void {
   if (names.length === 0) return;
   const faults = names.slice(0, MAX_UNFILLED).map((name): FieldError => {
     const field = `customVars.${name}`;
-    return { field, type: "required", message: `Field ${field} is required: the template uses it in a text.` };
+    return {
+      field,
+      type: "required",
+      message: sentence("error.field-field-is-required-the-template-uses-it-in-a-text", { field }),
+    };
   });
   throw validationError(faults);
 }
@@ -155,7 +160,10 @@ function fillPlaceholders(message: Record<string, unknown>, customVars: unknown,
     const filled = interpolateAll(text, isMarkup ? escapeVariables(variables) : variables, unfilled);
     const tooLong = filled.length > most && [...filled].length > most;
     if (tooLong && !cuts) {
-      throw invalidValue("customVars", `The values make ${field} longer than ${most} characters.`);
+      throw invalidValue(
+        "customVars",
+        sentence("field.the-values-make-field-longer-than-most-characters", { field, most }),
+      );
     }
     message[field] = tooLong ? [...filled].slice(0, most).join("") : filled;
   }
@@ -164,6 +172,8 @@ function fillPlaceholders(message: Record<string, unknown>, customVars: unknown,
 
 function noRecipients(): Error {
   const field = RECIPIENT_FIELDS[0];
-  const message = `A message must have recipients: at least one of ${RECIPIENT_FIELDS.join(", ")}.`;
+  const message = sentence("error.a-message-must-have-recipients-at-least-one-of-fields", {
+    fields: RECIPIENT_FIELDS.join(", "),
+  });
   return validationError([{ field, type: "required", message }]);
 }

@@ -1,6 +1,7 @@
 import { ConflictError, type FieldError, notFound, validationError } from "../../lib/errors.ts";
 import { isUuid } from "../../lib/ids.ts";
 import { isJsonObject } from "../../lib/json.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import deviceGroups from "../../resources/devices/device-groups.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/on-premises-extension.ts";
@@ -21,7 +22,7 @@ export function notificationProfileHooks(schemaOf: ProfileSchemaLookup): Resourc
   return {
     beforeWrite({ before, after }, tx) {
       if (!after) {
-        if (before?.default) throw new ConflictError("The default profile cannot be deleted.");
+        if (before?.default) throw new ConflictError(sentence("error.the-default-profile-cannot-be-deleted"));
         return;
       }
       if (JSON.stringify(after.settings) === JSON.stringify(before?.settings)) return;
@@ -56,23 +57,26 @@ function checkedSettings(
   schemaOf: ProfileSchemaLookup,
 ): ProfileSetting[] {
   const entries = isJsonObject(given) ? Object.entries(given).map(([id, entry]) => keyedEntry(id, entry)) : given;
-  if (!Array.isArray(entries)) throw validationError([invalidField("settings", "Must be a list, or an object by id.")]);
+  if (!Array.isArray(entries))
+    throw validationError([invalidField("settings", sentence("field.must-be-a-list-or-an-object-by-id"))]);
   const errors: FieldError[] = [];
   const found = new Map<string, ProfileSetting>();
   entries.forEach((entry: unknown, at) => {
     const name = entries === given ? `settings[${at}]` : `settings.${(entry as { id: string }).id.slice(0, 40)}`;
     if (!isJsonObject(entry)) {
-      errors.push(invalidField(name, "Must be an object."));
+      errors.push(invalidField(name, sentence("field.must-be-an-object")));
       return;
     }
     const { id, disabled = false, value = {} } = entry;
     const key = isUuid(id) ? id.toLowerCase() : "";
     if (key === "" || !reader.get(extensions, key))
-      errors.push(invalidField(`${name}.id`, "Must be the id of an extension."));
-    else if (found.has(key)) errors.push(invalidField(`${name}.id`, "An extension must have only one entry."));
-    if (typeof disabled !== "boolean") errors.push(invalidField(`${name}.disabled`, "Must be true or false."));
+      errors.push(invalidField(`${name}.id`, sentence("field.must-be-the-id-of-an-extension")));
+    else if (found.has(key))
+      errors.push(invalidField(`${name}.id`, sentence("field.an-extension-must-have-only-one-entry")));
+    if (typeof disabled !== "boolean")
+      errors.push(invalidField(`${name}.disabled`, sentence("field.must-be-true-or-false")));
     if (!isJsonObject(value ?? {})) {
-      errors.push(invalidField(`${name}.value`, "Must be an object."));
+      errors.push(invalidField(`${name}.value`, sentence("field.must-be-an-object")));
       return;
     }
     const setting = { id: key, disabled: disabled === true, value: (value ?? {}) as Record<string, unknown> };
@@ -84,7 +88,7 @@ function checkedSettings(
     }
     const group = key === ONPREM_EXTENSION_ID && isNew ? queuedFailureGroupOf(setting.value) : null;
     if (group !== null && !reader.get(deviceGroups, group))
-      errors.push(invalidField(`${name}.value.${QUEUED_FAILURE_GROUP}`, "Device group not found."));
+      errors.push(invalidField(`${name}.value.${QUEUED_FAILURE_GROUP}`, sentence("field.device-group-not-found")));
     found.set(key, setting);
   });
   if (errors.length > 0) throw validationError(errors);

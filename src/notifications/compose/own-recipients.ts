@@ -1,3 +1,4 @@
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { RECIPIENT_FIELDS } from "./message-builder.ts";
 
 /** A row that may name recipients itself, which replace all recipients of its template. */
@@ -7,8 +8,9 @@ export interface RecipientOwner extends Partial<Record<(typeof RECIPIENT_FIELDS)
 }
 
 /** Why a message of a row whose recipients were all deleted is not sent. */
-export const RECIPIENTS_DELETED =
-  "The recipients that were chosen here have been deleted, so it reaches no one. Choose others, or set lostReferences to 0 to use those of the template.";
+export const RECIPIENTS_DELETED = sentence(
+  "error.the-recipients-that-were-chosen-here-have-been-deleted-so-it-reaches-no-one",
+);
 
 /**
  * The recipients of a message by what its row names: all fields, or none to use those of the template. Null if all that it named

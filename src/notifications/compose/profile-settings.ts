@@ -1,5 +1,6 @@
 import { type FieldError, invalidValue } from "../../lib/errors.ts";
 import { isJsonObject } from "../../lib/json.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { Field } from "../../schema/field.ts";
 import { compileValidator } from "../../schema/validator.ts";
 
@@ -31,7 +32,11 @@ export function compileProfileSchema(fields: Readonly<Record<string, Field>>): P
   const validate = (value: Readonly<Record<string, unknown>>): FieldError[] => {
     const unknown = Object.keys(value).filter((name) => !Object.hasOwn(fields, name));
     const errors = unknown.map((field): FieldError => {
-      return { field, type: "invalid-value", message: `Field ${field} is not valid. The setting does not exist.` };
+      return {
+        field,
+        type: "invalid-value",
+        message: `Field ${field} is not valid. ${sentence("field.the-setting-does-not-exist")}`,
+      };
     });
     return [...errors, ...checker.validate(value, "create").faults];
   };
@@ -59,9 +64,11 @@ export function mergeExtensionSettings(
 ): ProfileSetting[] {
   const settings = new Map((profile ?? []).map((setting) => [setting.id.toLowerCase(), setting]));
   if (overrides === null || overrides === undefined) return [...settings.values()];
-  if (!isJsonObject(overrides)) throw invalidValue(OVERRIDES, "Must be an object keyed by extension id.");
+  if (!isJsonObject(overrides))
+    throw invalidValue(OVERRIDES, sentence("field.must-be-an-object-keyed-by-extension-id"));
   for (const [given, value] of Object.entries(overrides)) {
-    if (!isJsonObject(value)) throw invalidValue(OVERRIDES, "The settings of an extension must be an object.");
+    if (!isJsonObject(value))
+      throw invalidValue(OVERRIDES, sentence("field.the-settings-of-an-extension-must-be-an-object"));
     const id = given.toLowerCase();
     const before = settings.get(id);
     settings.set(id, { id, disabled: before?.disabled ?? false, value: { ...before?.value, ...value } });

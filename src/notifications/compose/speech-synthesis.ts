@@ -177,7 +177,10 @@ export function createSpeechSynthesizer(deps: {
       const wav = await requireSpeakable(message, options).speak();
       const { durationMs } = inspectWav(wav);
       if (durationMs > maxMs) {
-        const detail = `The speech takes ${Math.round(durationMs / 1_000)} s; it must not take more than ${maxMs / 1_000} s.`;
+        const detail = sentence("error.the-speech-takes-seconds-s-it-must-not-take-more-than-limit-s", {
+          seconds: Math.round(durationMs / 1_000),
+          limit: maxMs / 1_000,
+        });
         throw invalidValue("ttsType", detail);
       }
       const sound = hash("sha256", wav, "hex");
@@ -189,7 +192,7 @@ export function createSpeechSynthesizer(deps: {
   };
 }
 
-const NO_VOICE = "No speech engine is installed on this appliance.";
+const NO_VOICE = sentence("error.no-speech-engine-is-installed-on-this-appliance");
 
 function availableVoices(store: Store): VoiceRow[] {
   return store.find(ttsVoices, {}).filter(({ unavailable }) => unavailable !== true);

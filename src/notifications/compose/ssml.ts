@@ -1,5 +1,6 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 
 /** SSML for one voice, in the given language; null for that of the message's voice. */
 export interface SsmlSegment {
@@ -128,17 +129,22 @@ export function escapeMarkup(text: string): string {
 }
 
 function readSsml(source: string): Element {
-  if (/<!DOCTYPE|<!ENTITY/i.test(source)) throw invalidSsml("A document type is not allowed.");
+  if (/<!DOCTYPE|<!ENTITY/i.test(source)) throw invalidSsml(sentence("field.a-document-type-is-not-allowed"));
   const valid = XMLValidator.validate(source);
-  if (valid !== true) throw invalidSsml(`Must be well-formed XML: ${valid.err.msg} (line ${valid.err.line}).`);
+  if (valid !== true)
+    throw invalidSsml(
+      sentence("field.must-be-well-formed-xml-problem-line-line", { problem: valid.err.msg, line: valid.err.line }),
+    );
   const counted = { elements: 0, breakMs: 0 };
   const roots = nodesOf(PARSER.parse(source) as Parsed[], 0, counted);
   const [root, ...more] = roots.filter((node) => typeof node !== "string" || node.trim() !== "");
   if (!root || more.length > 0 || typeof root === "string" || root.name !== "speak") {
-    throw invalidSsml("Must be a single <speak> element.");
+    throw invalidSsml(sentence("field.must-be-a-single-speak-element"));
   }
   if (counted.breakMs > MAX_TOTAL_BREAK_MS)
-    throw invalidSsml(`The breaks must not take more than ${MAX_TOTAL_BREAK_MS / 1_000} s in total.`);
+    throw invalidSsml(
+      sentence("field.the-breaks-must-not-take-more-than-limit-s-in-total", { limit: MAX_TOTAL_BREAK_MS / 1_000 }),
+    );
   return root;
 }
 
@@ -148,13 +154,15 @@ interface Counted {
 }
 
 function nodesOf(parsed: readonly Parsed[], depth: number, counted: Counted): Node[] {
-  if (depth > MAX_DEPTH) throw invalidSsml(`Elements may be nested at most ${MAX_DEPTH} levels deep.`);
+  if (depth > MAX_DEPTH)
+    throw invalidSsml(sentence("field.elements-may-be-nested-at-most-limit-levels-deep", { limit: MAX_DEPTH }));
   return parsed.flatMap((entry): Node[] => {
     const [name = "", content] = Object.entries(entry).find(([key]) => key !== ":@") ?? [];
     if (name === "#text") return [decodeEntities(String(content))];
     if (name === "#cdata") return [(content as Parsed[]).map((each) => String(each["#text"])).join("")];
     if (name.startsWith("?")) return [];
-    if (++counted.elements > MAX_ELEMENTS) throw invalidSsml(`Must not have more than ${MAX_ELEMENTS} elements.`);
+    if (++counted.elements > MAX_ELEMENTS)
+      throw invalidSsml(sentence("field.must-not-have-more-than-limit-elements", { limit: MAX_ELEMENTS }));
     const attributes = attributesOf(name, (entry[":@"] ?? {}) as Readonly<Record<string, string>>, counted);
     return name === "mark" ? [] : [{ name, attributes, children: nodesOf(content as Parsed[], depth + 1, counted) }];
   });
@@ -166,16 +174,20 @@ function attributesOf(
   counted: Counted,
 ): Readonly<Record<string, string>> {
   const known = Object.hasOwn(ELEMENTS, element) ? ELEMENTS[element] : undefined;
-  if (element === "audio") throw invalidSsml("<audio> is not supported: attach the recording as the message's audio.");
-  if (!known) throw invalidSsml(`<${element}> is not supported; use ${Object.keys(ELEMENTS).join(", ")}.`);
+  if (element === "audio")
+    throw invalidSsml(sentence("field.audio-is-not-supported-attach-the-recording-as-the-message-s-audio"));
+  if (!known)
+    throw invalidSsml(
+      sentence("field.element-is-not-supported-use-elements", { element, elements: Object.keys(ELEMENTS).join(", ") }),
+    );
   const kept: Record<string, string> = {};
   for (const [name, raw] of Object.entries(given)) {
     // Namespaces of the markup do not affect the speech.
     if (/^xmlns(?::|$)|^xsi:/.test(name)) continue;
     const value = decodeEntities(raw);
     const pattern = Object.hasOwn(known, name) ? known[name] : undefined;
-    if (!pattern) throw invalidSsml(`<${element}> does not support ${name}.`);
-    if (!pattern.test(value)) throw invalidSsml(`${name} of <${element}> is not valid.`);
+    if (!pattern) throw invalidSsml(sentence("field.element-does-not-support-name", { element, name }));
+    if (!pattern.test(value)) throw invalidSsml(sentence("field.name-of-element-is-not-valid", { name, element }));
     kept[name] = value;
   }
   if (element === "break") counted.breakMs += breakMs(kept.time);
@@ -184,7 +196,8 @@ function attributesOf(
 
 function breakMs(time = "0s"): number {
   const ms = Number.parseFloat(time) * (time.endsWith("ms") ? 1 : 1_000);
-  if (ms > MAX_BREAK_MS) throw invalidSsml(`A break must not take more than ${MAX_BREAK_MS / 1_000} s.`);
+  if (ms > MAX_BREAK_MS)
+    throw invalidSsml(sentence("field.a-break-must-not-take-more-than-limit-s", { limit: MAX_BREAK_MS / 1_000 }));
   return ms;
 }
 
@@ -195,7 +208,7 @@ function decodeEntities(text: string): string {
     const code = hex ? Number.parseInt(hex, 16) : Number(decimal);
     const known = name === undefined ? undefined : NAMED[name];
     if (known !== undefined) return known;
-    if (!(code >= 9 && code <= 0x10ffff)) throw invalidSsml("Unknown entity.");
+    if (!(code >= 9 && code <= 0x10ffff)) throw invalidSsml(sentence("field.unknown-entity"));
     return String.fromCodePoint(code);
   });
 }

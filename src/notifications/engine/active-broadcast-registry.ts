@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import type { Events } from "../../lib/events.ts";
 import type { Log } from "../../lib/log.ts";
-import { sentenceLanguage } from "../../lib/sentences/sentences.ts";
+import { sentence, sentenceLanguage } from "../../lib/sentences/sentences.ts";
 import { declineLink, MAY_DECLINE_SQL } from "../../people/opt-outs.ts";
 import type { AudioTarget, DeliveryItem } from "../../plugin-api/index.ts";
 import type { ActorContext, Store, StoreReader } from "../../store/store.ts";
@@ -79,9 +79,13 @@ export function createActiveBroadcastRegistry(deps: ActiveBroadcastRegistryDeps)
     const other = broadcasts.get(senders.get(address) ?? "");
     if (other && other !== live && other.sound && !other.sound.over) {
       if (!isMoreUrgent(live, other)) {
-        throw new UpstreamError("upstream", "Another message of the same or higher priority uses this address.", {
-          address,
-        });
+        throw new UpstreamError(
+          "upstream",
+          sentence("error.another-message-of-the-same-or-higher-priority-uses-this-address"),
+          {
+            address,
+          },
+        );
       }
       other.sound.closeStream(target);
     }
@@ -131,7 +135,9 @@ export function createActiveBroadcastRegistry(deps: ActiveBroadcastRegistryDeps)
     async openStream(target, notificationId) {
       const live = broadcasts.get(notificationId);
       if (!live?.sound)
-        throw new UpstreamError("upstream", "The message has no audio at the moment.", { notificationId });
+        throw new UpstreamError("upstream", sentence("error.the-message-has-no-audio-at-the-moment"), {
+          notificationId,
+        });
       claimAddress(target, live);
       await live.openStream(target);
     },

@@ -1,4 +1,5 @@
 import { ConflictError, notFound } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import type { ActorContext } from "../../store/store.ts";
 import { composeAllClear } from "../compose/follow-ups.ts";
@@ -33,14 +34,17 @@ export function createAllClearSender(deps: AllClearDeps): NotificationService["s
   return async (notificationId, text, by, { source, alsoFor = [], again = false }) => {
     const before = store.get(notifications, notificationId, by.scope);
     if (!before) throw notFound();
-    if (before.draft) throw new ConflictError("A preview was not sent and cannot have an all-clear.");
+    if (before.draft) throw new ConflictError(sentence("error.a-preview-was-not-sent-and-cannot-have-an-all-clear"));
     if (before.approval !== null && before.approval !== "approved") {
-      throw new ConflictError("The message was not sent and cannot have an all-clear.");
+      throw new ConflictError(sentence("error.the-message-was-not-sent-and-cannot-have-an-all-clear"));
     }
     const over = [before.id, ...alsoFor.filter((id) => id !== before.id)];
     const ids = JSON.stringify(over);
     if (!again && (over.some((id) => inProgress.has(id)) || store.one(ALL_CLEAR_SENT_SQL, ids, ids))) {
-      throw new ConflictError("The all-clear has been sent already. Use `again` to send it once more.", "again");
+      throw new ConflictError(
+        sentence("error.the-all-clear-has-been-sent-already-use-again-to-send-it-once-more"),
+        "again",
+      );
     }
     for (const id of over) inProgress.add(id);
     try {

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { CODECS, type Codec } from "../../media/codecs.ts";
 import { payloadForCodec, type RenderedAudio } from "../../media/rendered-audio.ts";
 import type { SrtpMasterKey } from "../../media/srtp.ts";
@@ -311,5 +312,5 @@ function createOpenStream(): OpenAudioStream {
 }
 
 function soundIsOver(): UpstreamError {
-  return new UpstreamError("upstream", "The audio of the message has ended.");
+  return new UpstreamError("upstream", sentence("error.the-audio-of-the-message-has-ended"));
 }

@@ -74,7 +74,7 @@ export function createCancellationService(deps: CancellationDeps): CancellationS
   ) => {
     const row = tx.get(notifications, notificationId, by.scope);
     if (!row) throw notFound();
-    if (row.draft) throw new ConflictError("A preview was not sent and cannot be ended.");
+    if (row.draft) throw new ConflictError(sentence("error.a-preview-was-not-sent-and-cannot-be-ended"));
     const earlier = findEndActivity(tx, notificationId);
     if (earlier) return { activity: earlier, fresh: false };
     const now = clock.now();

@@ -72,7 +72,11 @@ export function createLoopbackProbe(deps: LoopbackProbeDeps): LoopbackProbe {
       const limits = { timeoutMs: TIMEOUT_MS, signal: ending.signal };
       const result = await within(clock, runProbe(deps, progress, late.signal), limits);
       ending.signal.throwIfAborted();
-      if (result === null) throw new UpstreamError("upstream", `The probe took more than ${TIMEOUT_MS / 1_000} s.`);
+      if (result === null)
+        throw new UpstreamError(
+          "upstream",
+          sentence("error.the-probe-took-more-than-limit-s", { limit: TIMEOUT_MS / 1_000 }),
+        );
       failures = { tries: 0, reason: "" };
       heardAt = clock.now();
     } catch (error) {
@@ -136,7 +140,7 @@ async function runProbe(
   const id = newId();
   await store.write((tx) => void tx.run("INSERT OR REPLACE INTO loopback_probe VALUES (1, ?)", id), "emergency");
   if (store.one<{ id: string }>("SELECT id FROM loopback_probe")?.id !== id)
-    throw new UpstreamError("upstream", "The stored probe was not found.");
+    throw new UpstreamError("upstream", sentence("error.the-stored-probe-was-not-found"));
   progress.stage = sentence("health.self-test-not-rendered");
   // A cached result proves nothing about the audio thread.
   audio.forget(TONE);
@@ -167,7 +171,7 @@ async function sendAndListen(
     hasPendingStreams: () => false,
     wouldBeMissed: () => false,
     onEnd: () => undefined,
-    onLost: () => lost.abort(new UpstreamError("upstream", "The stream ended early.")),
+    onLost: () => lost.abort(new UpstreamError("upstream", sentence("error.the-stream-ended-early"))),
   });
   const play = async (): Promise<void> => {
     await sound.openStream({ group: LOOPBACK, port: receiver.port, ttl: 1 });

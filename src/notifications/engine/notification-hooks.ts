@@ -1,5 +1,6 @@
 import { BugError, ConflictError } from "../../lib/errors.ts";
 import type { SentenceReader } from "../../lib/sentences/registry.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { floorPlansOf } from "../../places/floor-plan.ts";
 import incidents from "../../resources/incidents/incidents.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../../resources/notifications/notification-activity-types.ts";
@@ -24,11 +25,13 @@ import type { NotificationPreview } from "./preview.ts";
 export const notificationHooks: ResourceHooks<typeof notifications> = {
   beforeWrite({ op, before, after }, tx, { actor }) {
     if (op === "delete" && before?.incidentId && tx.get(incidents, before.incidentId)?.legalHold)
-      throw new ConflictError("The message belongs to an incident under legal hold; lift the hold first.");
+      throw new ConflictError(
+        sentence("error.the-message-belongs-to-an-incident-under-legal-hold-lift-the-hold-first"),
+      );
     if (op === "create" && after?.stage === null)
       throw new BugError("Notifications must be created by the notification service.");
     if (op === "delete" && before && !isFinal(before) && !(isHeld(before) && actor.kind === "system")) {
-      throw new ConflictError("The message is still being sent; end it before deleting it.");
+      throw new ConflictError(sentence("error.the-message-is-still-being-sent-end-it-before-deleting-it"));
     }
   },
   afterWrite({ op, before }, tx) {

@@ -133,7 +133,7 @@ async function sendNotice(
   const by = { ...deps.by, scope: { ...deps.by.scope, domainId: row.domainId } };
   const options = { source: row.notificationSource ?? "unknown-source", overrules: true } as const;
   await deps.send([{ input, options }], by, (tx) => {
-    if (!completeTimer(tx, due)) throw new CallerError("conflict", "The message was sent already.");
+    if (!completeTimer(tx, due)) throw new CallerError("conflict", sentence("error.the-message-was-sent-already"));
     return { parentNotificationId: row.id, incidentId: row.incidentId, initiationSourceType: QUEUED_FAILURE };
   });
 }

@@ -30,7 +30,8 @@ export async function retryNotification(
       if (!row) throw notFound();
       requireRetryable(row, clock.now());
       const devices = countUnreached(tx, row.pk);
-      if (devices === 0) throw new ConflictError("Every device was reached; there is nothing to send again.");
+      if (devices === 0)
+        throw new ConflictError(sentence("error.every-device-was-reached-there-is-nothing-to-send-again"));
       const after = reopenPipeline(tx, row, { goesAgainTo: "missed", repeatNumber: row.repeatNumber }, clock.now(), by);
       const details = {
         message: sentence("activity.retried", { count: devices }),
@@ -74,13 +75,13 @@ function requireRetryable(row: NotificationRow, now: number): void {
 }
 
 function refusalReason(row: NotificationRow, now: number): string | null {
-  if (row.draft) return "A preview was not sent and cannot be sent again.";
+  if (row.draft) return sentence("error.a-preview-was-not-sent-and-cannot-be-sent-again");
   const stopped = cancellationReason(row, now);
-  if (stopped === "aborted") return "The message was ended by a user; send a new one instead.";
-  if (stopped === "expired") return "The message has expired; send a new one instead.";
+  if (stopped === "aborted") return sentence("error.the-message-was-ended-by-a-user-send-a-new-one-instead");
+  if (stopped === "expired") return sentence("error.the-message-has-expired-send-a-new-one-instead");
   return row.stage === "settled"
     ? null
-    : "The message is still being sent; failed deliveries are retried automatically.";
+    : sentence("error.the-message-is-still-being-sent-failed-deliveries-are-retried-automatically");
 }
 
 /** Existing devices that a settled message has not reached, or not with its audio. */

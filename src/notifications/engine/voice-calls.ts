@@ -147,7 +147,7 @@ export function createVoiceCalls(deps: VoiceCallsDeps): VoiceCalls {
       const key = keyOf(provider, target);
       const call = calls.get(key);
       const sounds = call ? await audioFor(parts, notificationId, call.codec) : [];
-      if (!call || calls.get(key) !== call) throw new UpstreamError("upstream", "The call has ended.");
+      if (!call || calls.get(key) !== call) throw new UpstreamError("upstream", sentence("error.the-call-has-ended"));
       streamer.play(
         call.streamId,
         sounds.map(({ payload }) => payload),
@@ -158,7 +158,7 @@ export function createVoiceCalls(deps: VoiceCallsDeps): VoiceCalls {
       const key = keyOf(provider, target);
       const call = calls.get(key);
       const sounds = call ? await Promise.all(parts.map((part) => renderPrompt(part, call.codec, deps))) : [];
-      if (!call || calls.get(key) !== call) throw new UpstreamError("upstream", "The call has ended.");
+      if (!call || calls.get(key) !== call) throw new UpstreamError("upstream", sentence("error.the-call-has-ended"));
       streamer.play(
         call.streamId,
         sounds.map(({ payload }) => payload),
@@ -218,7 +218,7 @@ function renderSpeech(
   row: NotificationRow,
   { speech, audio }: VoiceCallsDeps,
 ): Promise<RenderedAudio> {
-  if (!speech) throw new UpstreamError("upstream", "No speech engine is available.");
+  if (!speech) throw new UpstreamError("upstream", sentence("activity.no-speech"));
   const isMute = row.ttsType === null || row.ttsType === "none";
   const speechSettings =
     "text" in part

@@ -17,7 +17,7 @@ export function resolveIndividualDevices(message: MessageInput, reader: StoreRea
   const list = message.values.additionalDeviceRecipients ?? null;
   if (list === null) return message;
   if (!Array.isArray(list) || list.length > MAX_DEVICES)
-    throw invalidValue(FIELD, `Must be a list of at most ${MAX_DEVICES} entries.`);
+    throw invalidValue(FIELD, sentence("field.must-be-a-list-of-at-most-limit-entries", { limit: MAX_DEVICES }));
   const found = list.map((entry: unknown, at) => deviceOf(entry, `${FIELD}[${at}]`, reader));
   const additionalDeviceIds = [...new Set([...(message.values.additionalDeviceIds ?? []), ...found])];
   return {

@@ -22,7 +22,7 @@ export const RECIPIENT_TYPES = Object.keys(FIELD_OF) as readonly (keyof typeof F
  * that the template's stay. Throws required for an entry without id or type, invalid-value otherwise, naming the entry.
  */
 export function groupRecipientsByField(given: unknown): Partial<Record<RecipientField, string[]>> {
-  if (!Array.isArray(given)) throw invalidValue("recipients", "Must be a list of {id, type}.");
+  if (!Array.isArray(given)) throw invalidValue("recipients", sentence("field.must-be-a-list-of-id-type"));
   const sorted: Partial<Record<RecipientField, string[]>> = {};
   for (const [at, entry] of given.entries()) {
     const { id, type } = readEntry(entry, `recipients[${at}]`);
@@ -35,11 +35,13 @@ export function groupRecipientsByField(given: unknown): Partial<Record<Recipient
 }
 
 function readEntry(entry: unknown, at: string): { id: string; type: keyof typeof FIELD_OF } {
-  if (typeof entry !== "object" || entry === null) throw invalidValue(at, "Must be an object with id and type.");
+  if (typeof entry !== "object" || entry === null)
+    throw invalidValue(at, sentence("field.must-be-an-object-with-id-and-type"));
   const { id, type } = entry as Record<string, unknown>;
   if (id === undefined) throw requiredValue(`${at}.id`);
   if (type === undefined) throw requiredValue(`${at}.type`);
-  if (typeof id !== "string" || !isUuid(id)) throw invalidValue(`${at}.id`, "Must be the id of a recipient.");
+  if (typeof id !== "string" || !isUuid(id))
+    throw invalidValue(`${at}.id`, sentence("field.must-be-the-id-of-a-recipient"));
   if (typeof type !== "string" || !Object.hasOwn(FIELD_OF, type))
     throw invalidValue(`${at}.type`, sentence("field.must-be-one-of-values", { values: RECIPIENT_TYPES.join(", ") }));
   return { id: id.toLowerCase(), type: type as keyof typeof FIELD_OF };

@@ -89,7 +89,7 @@ function requireAnswerable(
     expiresAt ?? Number.POSITIVE_INFINITY,
     period === null ? Number.POSITIVE_INFINITY : createdAt + period * 1_000,
   );
-  if (now >= until) throw new CallerError("conflict", "Answers to this message are no longer accepted.");
+  if (now >= until) throw new CallerError("conflict", sentence("error.answers-to-this-message-are-no-longer-accepted"));
   return question;
 }
 

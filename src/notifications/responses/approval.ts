@@ -22,10 +22,12 @@ export function findAwaitingApproval(
 ): NotificationRow[] {
   const row = reader.get(notifications, notificationId, by.scope);
   if (!row) throw notFound();
-  if (row.approval === null) throw new ConflictError("The message does not require approval.");
+  if (row.approval === null) throw new ConflictError(sentence("error.the-message-does-not-require-approval"));
   if (row.approval !== "waiting" || cancellationReason(row, now)) {
     throw new ConflictError(
-      `The message was decided already: it was ${row.approval === "approved" ? "" : "not "}sent.`,
+      row.approval === "approved"
+        ? sentence("error.the-message-was-decided-already-it-was-sent")
+        : sentence("error.the-message-was-decided-already-it-was-not-sent"),
     );
   }
   const { scenarioNotificationId } = row;
@@ -41,7 +43,7 @@ export function approve(notificationId: string, by: ActorContext, deps: Approval
     const now = deps.clock.now();
     const rows = findAwaitingApproval(tx, notificationId, by, now);
     if (rows.some(({ initiatorId }) => initiatorId === by.actor.userId)) {
-      throw new ConflictError("The message must be approved by another person than its sender.");
+      throw new ConflictError(sentence("error.the-message-must-be-approved-by-another-person-than-its-sender"));
     }
     return rows.map((row) => sendNow(tx, row, by, now, deps.endpointId())) as Sync<NotificationRow[]>;
   }, "emergency");

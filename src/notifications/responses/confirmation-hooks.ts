@@ -16,14 +16,18 @@ export const confirmationRequestHooks: ResourceHooks<typeof confirmationRequests
     if (!after) return;
     const seen = new Set(after.options.map((option) => option.toLowerCase()));
     const faults: FieldError[] = [];
-    if (seen.size < after.options.length) faults.push(invalidField("options", "The answers must be distinct."));
+    if (seen.size < after.options.length)
+      faults.push(invalidField("options", sentence("field.the-answers-must-be-distinct")));
     if ((after.initiateTrackingOptions ?? []).length > after.options.length) {
-      faults.push(invalidField("initiateTrackingOptions", "There must not be more flags than answers."));
+      faults.push(invalidField("initiateTrackingOptions", sentence("field.there-must-not-be-more-flags-than-answers")));
     }
     const lost = before ? optionsInUse(tx, before.pk).find((label) => !after.options.includes(label)) : undefined;
     if (lost !== undefined)
       faults.push(
-        invalidField("options", `Dynamic replies or escalation rules still refer to ${JSON.stringify(lost)}.`),
+        invalidField(
+          "options",
+          sentence("field.dynamic-replies-or-escalation-rules-still-refer-to-option", { option: JSON.stringify(lost) }),
+        ),
       );
     if (faults.length > 0) throw validationError(faults);
   },

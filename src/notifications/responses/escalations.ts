@@ -133,7 +133,7 @@ async function escalate(
   const options = { source: "confirmation-request-escalation-rule", overrules: true } as const;
   const by = { ...deps.by, scope: { ...deps.by.scope, domainId: row.domainId } };
   await deps.send([{ input, options }], by, (tx) => {
-    if (!completeTimer(tx, due)) throw new CallerError("conflict", "The message was sent already.");
+    if (!completeTimer(tx, due)) throw new CallerError("conflict", sentence("error.the-message-was-sent-already"));
     return { parentNotificationId: row.id, incidentId: row.incidentId, escalationRuleId: rule.id };
   });
 }

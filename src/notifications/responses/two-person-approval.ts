@@ -1,4 +1,5 @@
 import { ConflictError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { NotificationSource } from "../../resources/notifications/notification-sources.ts";
 import type { ActorContext } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
@@ -36,7 +37,7 @@ export async function requiresApproval(
   if (message.priorityLevel !== 0 && !(await isAllCall(message, deps))) return false;
   if (options.isLive) {
     throw new ConflictError(
-      "The message requires approval by another person, and a live page cannot wait: record it and send it.",
+      sentence("error.the-message-requires-approval-by-another-person-and-a-live-page-cannot-wait-record"),
     );
   }
   return true;

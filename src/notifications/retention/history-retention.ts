@@ -6,6 +6,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { ConflictError } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { readOperationState, writeOperationState } from "../../ops/operation-state.ts";
 import type { Settings } from "../../settings/schema.ts";
 import type { ActorContext, Store } from "../../store/store.ts";
@@ -129,7 +130,8 @@ export function createHistoryRetention(deps: HistoryRetentionDeps): HistoryReten
   }
 
   function run(by = deps.by): Promise<RetentionRun> {
-    if (running !== null) return Promise.reject(new ConflictError("Old history is already being removed."));
+    if (running !== null)
+      return Promise.reject(new ConflictError(sentence("error.old-history-is-already-being-removed")));
     running = removeDue(by).finally(() => {
       running = null;
     });
@@ -137,7 +139,7 @@ export function createHistoryRetention(deps: HistoryRetentionDeps): HistoryReten
   }
 
   function begin(by?: ActorContext): void {
-    if (running !== null) throw new ConflictError("Old history is already being removed.");
+    if (running !== null) throw new ConflictError(sentence("error.old-history-is-already-being-removed"));
     void run(by).catch((error: unknown) =>
       log.error({ event: "history.removal_failed", err: error }, "removing old history failed; the next run continues"),
     );

@@ -7,6 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { create, extract, type ReadEntry } from "tar";
 import { syncFolder } from "../../lib/durable-file.ts";
 import { UpstreamError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { withoutHardLinks } from "../../lib/tar-hard-links.ts";
 import { type DatabaseSummary, inspectDatabase } from "../../store/database-inspection.ts";
 import {
@@ -64,7 +65,10 @@ export async function packBackup(request: PackRequest): Promise<BackupReport> {
   const { dataDir, stage, target, about, recipients = [], archiveDir = stage } = request;
   const summary = inspectDatabase(join(stage, DATABASE_FILE));
   if (summary.faults.length > 0)
-    throw new UpstreamError("upstream", `The database is damaged: ${summary.faults.join("; ")}`);
+    throw new UpstreamError(
+      "upstream",
+      sentence("error.the-database-is-damaged-faults", { faults: summary.faults.join("; ") }),
+    );
   const folders = BACKUP_FOLDERS.filter((folder) => existsSync(join(dataDir, folder)));
   for (const folder of folders) symlinkSync(join(dataDir, folder), join(stage, folder));
   const files = await describeFiles(stage, [DATABASE_FILE, ...folders.flatMap((folder) => filesBelow(stage, folder))]);

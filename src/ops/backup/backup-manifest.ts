@@ -1,4 +1,5 @@
 import { UpstreamError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { DatabaseSummary } from "../../store/database-inspection.ts";
 
 /** A file in a backup, other than the manifest. */
@@ -39,7 +40,12 @@ export function parseManifest(text: string): BackupManifest {
   try {
     value = JSON.parse(text) as Partial<BackupManifest>;
   } catch (error) {
-    throw new UpstreamError("upstream", `Can't parse ${MANIFEST_FILE} of the backup.`, {}, error);
+    throw new UpstreamError(
+      "upstream",
+      sentence("error.can-t-parse-file-of-the-backup", { file: MANIFEST_FILE }),
+      {},
+      error,
+    );
   }
   const isSupported =
     value.format === 1 &&
@@ -47,7 +53,8 @@ export function parseManifest(text: string): BackupManifest {
     typeof value.rows === "object" &&
     typeof value.audit === "object" &&
     Array.isArray(value.files);
-  if (!isSupported) throw new UpstreamError("upstream", `${MANIFEST_FILE} has an unsupported format.`);
+  if (!isSupported)
+    throw new UpstreamError("upstream", sentence("error.file-has-an-unsupported-format", { file: MANIFEST_FILE }));
   return value as BackupManifest;
 }
 

@@ -127,7 +127,7 @@ export function createBackupScheduler(deps: BackupSchedulerDeps): BackupSchedule
     isScheduled = false,
     recipients: readonly string[] = settings.recipients,
   ): Promise<BackupReport> {
-    if (taking !== null) return Promise.reject(new ConflictError("A backup is already running."));
+    if (taking !== null) return Promise.reject(new ConflictError(sentence("error.a-backup-is-already-running")));
     taking = run(folder, isScheduled, recipients).finally(() => {
       taking = null;
     });

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { UpstreamError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { workerEntry } from "../../lib/worker-entry.ts";
 import type { BackupReport, PackRequest } from "./backup-archive.ts";
 
@@ -26,7 +27,7 @@ export function runBackupTask(task: BackupTask, signal?: AbortSignal): Promise<B
     worker.once("error", (error) => failed(`The backup failed: ${error.message}`, error));
     worker.once("exit", () => {
       signal?.removeEventListener("abort", onAbort);
-      failed("The backup was aborted.");
+      failed(sentence("error.the-backup-was-aborted"));
     });
     if (signal?.aborted) onAbort();
     else worker.postMessage(task);

@@ -3,6 +3,7 @@ import { mkdir, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { UpstreamError } from "../../lib/errors.ts";
 import { newId } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { keyFingerprint, loadSecretKey } from "../../store/secrets.ts";
 import type { Store } from "../../store/store.ts";
 import { type BackupReport, removeFolder } from "./backup-archive.ts";
@@ -142,6 +143,6 @@ async function requireFreeSpace(folder: string, store: TakeBackupDeps["store"], 
   const missing = Math.ceil((needed - bavail * bsize) / 1_048_576);
   throw new UpstreamError(
     "storage-full",
-    `Not enough disk space for a backup in ${folder}: ${missing} MiB more needed.`,
+    sentence("error.not-enough-disk-space-for-a-backup-in-folder-missing-mib-more-needed", { folder, missing }),
   );
 }

@@ -1,6 +1,7 @@
 import { parseLicenceFilters } from "../../devices/licence-filters.ts";
 import { ConflictError, invalidValue } from "../../lib/errors.ts";
 import type { SentenceReader } from "../../lib/sentences/registry.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import callmgrClusters from "../../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../../resources/callmgr/callmgr-onprem-servers.ts";
 import type endpoints from "../../resources/devices/endpoints.ts";
@@ -76,7 +77,7 @@ export function endpointHooks({
       parseLicenceFilters(after?.config);
       validateEndpointConfig(after?.config);
       if (op === "delete" && before?.id === ownId())
-        throw new ConflictError("The appliance's own endpoint can't be deleted.");
+        throw new ConflictError(sentence("error.the-appliance-s-own-endpoint-can-t-be-deleted"));
     },
     present(rows, { reader, query, sentences }) {
       const buildInfoWithPlugins = (): object => ({ ...buildInfo(), ...listPlugins(reader) });
@@ -108,7 +109,10 @@ function rejectPluginExtension(reader: StoreReader, extensionId: string): void {
   if (!plugin) return;
   throw invalidValue(
     "extensionId",
-    `${plugin} is a plugin. Appliances and their devices must belong to the extension ${ONPREM_EXTENSION_ID}.`,
+    sentence("field.plugin-is-a-plugin-appliances-and-their-devices-must-belong-to-the-extension-extension", {
+      plugin,
+      extension: ONPREM_EXTENSION_ID,
+    }),
   );
 }
 

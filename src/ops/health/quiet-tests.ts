@@ -125,7 +125,8 @@ export function createQuietTests(deps: QuietTestDeps): QuietTests {
       const line = { pk, id, device_identifier: deviceIdentifier, attributes: JSON.stringify(attributes) };
       const tested = await probeDevice({ ...line, provider: provider ?? "" });
       const { proof } = tested.result;
-      if (proof === "untested") throw new ConflictError("The device's plugin does not support silent tests.");
+      if (proof === "untested")
+        throw new ConflictError(sentence("error.the-device-s-plugin-does-not-support-silent-tests"));
       await recordResults([tested]);
       if (proof === null)
         return { testedAt: tested.at, provenAt: null, provenBy: null, fault: testFault(tested.result) };

@@ -95,17 +95,19 @@ export function installCertificate(dataDir: string, pair: CertificateAndKey, now
   try {
     certificate = new X509Certificate(pair.certificate);
   } catch {
-    throw invalidError("Invalid certificate: must be PEM, the server's certificate first, then its chain.");
+    throw invalidError(sentence("error.invalid-certificate-must-be-pem-the-server-s-certificate-first-then-its-chain"));
   }
   try {
     if (!certificate.checkPrivateKey(createPrivateKey(pair.key)))
-      throw invalidError("The key does not match the certificate.");
+      throw invalidError(sentence("error.the-key-does-not-match-the-certificate"));
     createSecureContext({ cert: pair.certificate, key: pair.key });
   } catch (error) {
-    throw error instanceof CallerError ? error : invalidError("Invalid key: must be PEM without a passphrase.");
+    throw error instanceof CallerError
+      ? error
+      : invalidError(sentence("error.invalid-key-must-be-pem-without-a-passphrase"));
   }
   const facts = parseCertificate(pair.certificate, "installed");
-  if (facts.validTo <= now) throw invalidError(`The certificate expired on ${dayOf(facts.validTo)}.`);
+  if (facts.validTo <= now) throw invalidError(sentence("health.certificate-expired", { date: dayOf(facts.validTo) }));
   writePair(dataDir, "installed", pair);
   return facts;
 }
@@ -164,7 +166,12 @@ function readPair(dataDir: string, which: keyof typeof FILES): CertificateAndKey
       key: readFileSync(join(folder, key), "utf8"),
     };
   } catch (error) {
-    throw new UpstreamError("starting", `Can't read ${join(folder, key)}.`, { dataDir }, error);
+    throw new UpstreamError(
+      "starting",
+      sentence("error.can-t-read-file", { file: join(folder, key) }),
+      { dataDir },
+      error,
+    );
   }
 }
 

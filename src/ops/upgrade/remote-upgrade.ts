@@ -88,13 +88,15 @@ export function createRemoteUpgrade(deps: RemoteUpgradeDeps): EndpointCommandHan
     const sha256 = (requested as Partial<OfferedUpgrade> | null)?.sha256 ?? offeredUpgrade(store)?.sha256;
     if (typeof sha256 !== "string") throw noOfferedUpgradeError();
     const file = upgradeFilePath(dataDir, sha256);
-    if (file === null) throw invalidValue("value", "sha256 must be a SHA-256 hash in hex.");
+    if (file === null) throw invalidValue("value", sentence("field.sha256-must-be-a-sha-256-hash-in-hex"));
     const arrived = await waitFor(() => (existsSync(file) ? file : null), ARRIVAL_TIMEOUT_MS, signal);
     if (arrived === null)
-      throw new UpstreamError("upstream", "The version did not arrive over the link within an hour.");
+      throw new UpstreamError("upstream", sentence("error.the-version-did-not-arrive-over-the-link-within-an-hour"));
     const { version: to } = await readUpgradeManifest(arrived, keys);
     if (!isNewerVersion(to, version))
-      throw new ConflictError(`${to} is not newer than the running version ${version}; nothing was changed.`);
+      throw new ConflictError(
+        sentence("error.to-is-not-newer-than-the-running-version-version-nothing-was-changed", { to, version }),
+      );
     writeUpgradeRequest(dataDir, { id, sha256, from: version });
   }
 
@@ -108,27 +110,27 @@ export function createRemoteUpgrade(deps: RemoteUpgradeDeps): EndpointCommandHan
       throw noInstallerError();
     }
     const result = await waitFor(() => upgradeRequestResult(dataDir, id), COMPLETION_TIMEOUT_MS, signal);
-    if (!result) throw new UpstreamError("outcome-unknown", "The installer reported no result: see the machine's log.");
+    if (!result)
+      throw new UpstreamError(
+        "outcome-unknown",
+        sentence("error.the-installer-reported-no-result-see-the-machine-s-log"),
+      );
     if (result.fault !== null) throw new ConflictError(result.fault);
     const { from, to, rolledBack } = result;
     if (rolledBack)
       throw new ConflictError(
-        `${to} did not become healthy: rolled back to ${from} and its data. See the machine's log.`,
+        sentence("error.to-did-not-become-healthy-rolled-back-to-from-and-its-data-see-the", { to, from }),
       );
     return { from, to };
   };
 }
 
 const notVersionedInstallError = (): ConflictError =>
-  new ConflictError(
-    "Remote upgrades are not possible: this appliance is not installed in versions. Install the program as " +
-      "/opt/carillon-versions/versions/<version> with the link current and run the service from there (see " +
-      "systemd/carillon.service), or install the version at the machine.",
-  );
+  new ConflictError(sentence("error.remote-upgrades-are-not-possible"));
 const noOfferedUpgradeError = (): ConflictError =>
-  new ConflictError("No version is available: provide one with carillon upgrade-offer FILE.");
+  new ConflictError(sentence("error.no-version-is-available-provide-one-with-carillon-upgrade-offer-file"));
 const noInstallerError = (): UpstreamError =>
   new UpstreamError(
     "upstream",
-    "The upgrade installer does not run on the machine: systemctl enable --now carillon-upgrade.path.",
+    sentence("error.the-upgrade-installer-does-not-run-on-the-machine-systemctl-enable-now-carillon-upgrade"),
   );

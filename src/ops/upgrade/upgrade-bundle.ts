@@ -14,6 +14,7 @@ import { pipeline } from "node:stream/promises";
 import { create, extract, Parser, type ReadEntry } from "tar";
 import { CallerError } from "../../lib/errors.ts";
 import { newId } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { signedPayload, verifySignedDocument } from "../../lib/signed-document.ts";
 import { withoutHardLinks } from "../../lib/tar-hard-links.ts";
 import { looksLikeKey } from "../../store/secrets.ts";
@@ -87,20 +88,21 @@ export async function unpackUpgrade(
     ).catch((error: unknown) => {
       // Missing files and a full disk keep their own errors.
       if (isSystemError(error)) throw error;
-      throw refusedError("It is not a readable .tgz archive.");
+      throw refusedError(sentence("error.it-is-not-a-readable-tgz-archive"));
     });
-    if (!existsSync(join(stage, MANIFEST_FILE))) throw refusedError("The signed list is missing.");
+    if (!existsSync(join(stage, MANIFEST_FILE))) throw refusedError(sentence("error.the-signed-list-is-missing"));
     const { version, files } = parseBundle(
       verifySignedDocument(readFileSync(join(stage, MANIFEST_FILE), "utf8"), keys, "upgrade"),
     );
     check(version);
     const unpacked = existsSync(join(stage, CONTENT_FOLDER)) ? filesBelow(join(stage, CONTENT_FOLDER), "") : [];
     const unlisted = unpacked.find((path) => files[path] === undefined);
-    if (unlisted !== undefined) throw refusedError(`${unlisted} is not in the signed list.`);
+    if (unlisted !== undefined)
+      throw refusedError(sentence("error.path-is-not-in-the-signed-list", { path: unlisted }));
     for (const [path, sha256] of Object.entries(files)) {
       const unpackedPath = join(stage, CONTENT_FOLDER, path);
       if (!unpacked.includes(path) || (await hashFile(unpackedPath)) !== sha256)
-        throw refusedError(`${path} does not match the signed list.`);
+        throw refusedError(sentence("error.path-does-not-match-the-signed-list", { path }));
     }
     await rm(join(versions, version), { recursive: true, force: true });
     await rename(join(stage, CONTENT_FOLDER), join(versions, version));
@@ -132,7 +134,7 @@ export async function readUpgradeManifest(file: string, keys: readonly string[])
   await pipeline(packed, entries).catch((error: unknown) => {
     if (isSystemError(error)) throw unreadableFileError(file, error as NodeJS.ErrnoException);
   });
-  if (text === null) throw refusedError("The signed list is missing.");
+  if (text === null) throw refusedError(sentence("error.the-signed-list-is-missing"));
   return parseBundle(verifySignedDocument(text, keys, "upgrade"));
 }
 
@@ -143,7 +145,7 @@ function parseBundle(value: unknown): UpgradeBundleManifest {
     /^\d+\.\d+\.\d+[\w.-]*$/.test(version) &&
     typeof files === "object" &&
     files !== null;
-  if (!isValid) throw refusedError("The signed list is invalid.");
+  if (!isValid) throw refusedError(sentence("error.the-signed-list-is-invalid"));
   return { version, files };
 }
 
@@ -218,8 +220,11 @@ async function hashFile(path: string): Promise<string> {
 
 /** The file may be in a home folder that the daemon's user can't enter. */
 function unreadableFileError(file: string, { code }: NodeJS.ErrnoException): CallerError {
-  const reason = code === "ENOENT" ? "file not found" : `no permission for the daemon's user (${code})`;
-  return new CallerError("invalid-value", `Can't read ${file}: ${reason}.`);
+  const reason =
+    code === "ENOENT"
+      ? sentence("error.file-not-found")
+      : sentence("error.no-permission-for-the-daemon-s-user-code", { code: String(code) });
+  return new CallerError("invalid-value", sentence("error.can-t-read-file-reason", { file, reason }));
 }
 
 function isSystemError(error: unknown): boolean {
@@ -227,5 +232,5 @@ function isSystemError(error: unknown): boolean {
 }
 
 function refusedError(message: string): CallerError {
-  return new CallerError("invalid-value", `Invalid upgrade. ${message}`);
+  return new CallerError("invalid-value", sentence("error.invalid-upgrade-message", { message }));
 }

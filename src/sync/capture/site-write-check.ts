@@ -1,4 +1,5 @@
 import { OwnedByCloudError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { ActorContext, CapturedWrite, Transaction } from "../../store/store.ts";
 import { SITE_WRITABLE_RESOURCES, SITE_WRITABLE_USER_FIELDS } from "../protocol/site-edit-permissions.ts";
 
@@ -19,10 +20,12 @@ export function assertSiteWritable(
   if (by.actor.kind !== "user" || SITE_WRITABLE_RESOURCES.has(resource.name)) return;
   if (isSiteLocalUserChange({ resource, before, after })) {
     if (!isSuperUser(String(after?.id), tx)) return;
-    const message = "The lock and password of a super user must be changed in the cloud, which cannot be reached now.";
+    const message = sentence("error.the-lock-and-password-of-a-super-user-must-be-changed-in-the-cloud");
     throw new OwnedByCloudError(message, { resource: resource.name });
   }
-  const message = `${resource.name} must be changed in the cloud, which cannot be reached now. Only locks, passwords and tokens can be changed here.`;
+  const message = sentence("error.resource-must-be-changed-in-the-cloud-which-cannot-be-reached-now-only-locks", {
+    resource: resource.name,
+  });
   throw new OwnedByCloudError(message, { resource: resource.name });
 }
 

@@ -1,4 +1,5 @@
 import { CallerError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import {
   type Digest,
   type DownstreamPage,
@@ -121,7 +122,7 @@ export function* readDownstreamPage(
   const [{ seq, floor }, link] = [yield* readFeedHead(), yield* requireCurrentLink(cursor)];
   // It reconnects and gets a full resync.
   if (cursor.sentTo < floor)
-    throw new CallerError("conflict", "The position is below the floor; a full resync is needed.");
+    throw new CallerError("conflict", sentence("error.the-position-is-below-the-floor-a-full-resync-is-needed"));
   const { read, bytes, isAll: isMark } = yield* readFeedRows(cursor.sentTo, limits);
   const late = isMark
     ? yield* scanRecords(LATE_RESULTS, { where: [link.endpoint], after: cursor.lateSentTo, limit: MAX_LATE_RESULTS })
@@ -145,7 +146,8 @@ export function* readDownstreamPage(
 /** Throws CallerError if the connection was replaced by a newer one or by a change of the scopes. */
 export function* requireCurrentLink({ endpoint, sess }: FeedCursor): TransactionProgram<LinkRecord> {
   const link = yield* getRecord(LINK_RECORDS, endpoint);
-  if (link?.sess !== sess) throw new CallerError("conflict", "The connection was replaced by a newer one.");
+  if (link?.sess !== sess)
+    throw new CallerError("conflict", sentence("error.the-connection-was-replaced-by-a-newer-one"));
   return link;
 }
 

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { BlobStore } from "../files/blob-store.ts";
 import type { CommandOutcome, FrameTransport, SyncCommand, SyncLimits } from "../protocol/frames.ts";
 import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
@@ -112,7 +113,10 @@ export function createHubSync(deps: HubSyncDeps): HubSync {
         onBadFrame: deps.onProtocolViolation,
         onOutcome: (by, cid, report) => deps.onOutcome?.(by, cid, report),
         onBadFile: (from, sha256) =>
-          deps.onProtocolViolation(from, `The content of file ${sha256} does not match its hash.`),
+          deps.onProtocolViolation(
+            from,
+            sentence("error.the-content-of-file-sha256-does-not-match-its-hash", { sha256 }),
+          ),
         onChanged: () => wakeAll(false),
         onAdmitted: (as) => sessions.set(session, as),
         onCommandHeard(by, cid) {

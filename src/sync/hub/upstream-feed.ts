@@ -293,11 +293,12 @@ function* decideEdit(
   const shown = { uid, type, id, endpoint, edit, actor, at };
   const refuse = (reason: string) => recordConflict({ uid, result: "refused", lost: ["*"], reason }, shown);
   const isFit = Object.keys({ ...edit.add, ...edit.remove }).every((name) => types.idListFields(type).has(name));
-  if (!isFit) return yield* refuse("The edit adds to a field that is not a list.");
+  if (!isFit) return yield* refuse(sentence("error.the-edit-adds-to-a-field-that-is-not-a-list"));
   const isEditable = cls === "B" || isSiteEditable(type, current, edit);
   const isAdoption =
     !isEditable && current === null && (origin.isAdmitted || (yield* isAdopted(record, endpoint, { oseq, now })));
-  if (!isEditable && !isAdoption && !origin.isAdmitted) return yield* refuse("It can only be changed in the cloud.");
+  if (!isEditable && !isAdoption && !origin.isAdmitted)
+    return yield* refuse(sentence("error.it-can-only-be-changed-in-the-cloud"));
   const refuseAllowed = function* (reason: string): TransactionProgram<DecidedResult> {
     if (isAdoption) yield* putRecord(REFUSED_ADOPTIONS, { endpoint, type, id, at: now });
     return yield* refuse(reason);
@@ -305,7 +306,7 @@ function* decideEdit(
   // Those of other appliances do not hold it up.
   const earlier = yield* firstWaitingEdit(type, id, endpoint);
   if (earlier && earlier.uid !== uid) {
-    yield* waitFor(`${type}/${id}`, "An earlier edit of the row waits.", record, origin);
+    yield* waitFor(`${type}/${id}`, sentence("error.an-earlier-edit-of-the-row-waits"), record, origin);
     return null;
   }
   // Edits of class A take effect at the appliance at once and override other changes.

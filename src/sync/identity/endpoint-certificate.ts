@@ -1,3 +1,4 @@
+import { sentence } from "../../lib/sentences/sentences.ts";
 import "reflect-metadata";
 import {
   BasicConstraintsExtension,
@@ -76,7 +77,7 @@ export async function issueEndpointCertificate(
 
 async function parseCertificateRequest(text: string): Promise<Pkcs10CertificateRequest> {
   const refused = (): CallerError =>
-    new CallerError("invalid-value", "`request` must be a valid PKCS #10 certificate request.");
+    new CallerError("invalid-value", sentence("error.request-must-be-a-valid-pkcs-10-certificate-request"));
   try {
     const asked = new Pkcs10CertificateRequest(text);
     const { name, namedCurve } = asked.publicKey.algorithm as { name: string; namedCurve?: string };

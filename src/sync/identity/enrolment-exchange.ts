@@ -1,6 +1,7 @@
 import { WebSocket } from "ws";
 import type { Clock } from "../../lib/clock.ts";
 import { CallerError, UpstreamError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { ResolvedAddress } from "../../lib/ssrf-guard.ts";
 import type { OrganisationBaseline } from "../initial-sync/organisation-baseline.ts";
 import { parseEnrolmentResponse } from "../protocol/frame-schemas.ts";
@@ -45,7 +46,9 @@ export function serveEnrolment(socket: WebSocket, enrol: EnrolmentHandler, clock
       .then(
         (enrolled) => answer({ enrolled }),
         (error: unknown) =>
-          answer({ refused: error instanceof CallerError ? error.message : "Enrolment failed in the cloud." }),
+          answer({
+            refused: error instanceof CallerError ? error.message : sentence("error.enrolment-failed-in-the-cloud"),
+          }),
       )
       .finally(() => timer.cancel());
   });
@@ -55,7 +58,7 @@ function parseRequest(text: string): EnrolmentRequest {
   const asked = JSON.parse(text) as Partial<EnrolmentRequest> | null;
   const { code, endpoint, request, mode } = asked ?? {};
   if (typeof code !== "string" || typeof endpoint !== "string" || typeof request !== "string") {
-    throw new CallerError("invalid-value", "`code`, `endpoint` and `request` must be strings.");
+    throw new CallerError("invalid-value", sentence("error.code-endpoint-and-request-must-be-strings"));
   }
   return { code, endpoint, request, mode: mode === "adopt" || mode === "join" ? mode : undefined };
 }
@@ -88,7 +91,9 @@ export function requestEnrolment(
       maxPayload: MAX_RESPONSE_BYTES,
       ...connectionOptions(url, address),
     });
-    socket.on("error", (error) => fail(`The cloud at ${hub} cannot be reached: ${error.message}`));
+    socket.on("error", (error) =>
+      fail(sentence("error.the-cloud-at-hub-cannot-be-reached-problem", { hub, problem: error.message })),
+    );
     socket.once("open", () => socket.send(JSON.stringify(asked)));
     socket.once("message", (data) => {
       const answer = parseResponse(data.toString());
@@ -96,18 +101,18 @@ export function requestEnrolment(
       else
         fail(
           answer
-            ? (answer.refused ?? "The cloud refused the enrolment.")
-            : `The response of ${hub} is not an enrolment response.`,
+            ? (answer.refused ?? sentence("error.the-cloud-refused-the-enrolment"))
+            : sentence("error.the-response-of-hub-is-not-an-enrolment-response", { hub }),
         );
       socket.close();
     });
     const timer = clock.after(RESPONSE_TIMEOUT_MS, () => {
-      fail("The cloud did not respond in time.");
+      fail(sentence("error.the-cloud-did-not-respond-in-time"));
       socket.terminate();
     });
     socket.once("close", () => {
       timer.cancel();
-      fail("The cloud closed the connection.");
+      fail(sentence("error.the-cloud-closed-the-connection"));
     });
   });
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { CallerError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { CertificateAndKey } from "../../ops/tls/certificate-authority.ts";
 import { ADOPTIONS } from "../hub/tables.ts";
 import type { EnrolMode } from "../initial-sync/organisation-baseline.ts";
@@ -54,13 +55,14 @@ export interface EnrolmentService {
 }
 
 const REFUSALS: Readonly<Record<CodeRefusal, string>> = {
-  unknown: "Enrolment code not found.",
-  used: "The enrolment code was already used.",
-  expired: "The enrolment code has expired.",
-  "other-endpoint": "The enrolment code is for another appliance.",
+  unknown: sentence("error.enrolment-code-not-found"),
+  used: sentence("error.the-enrolment-code-was-already-used"),
+  expired: sentence("error.the-enrolment-code-has-expired"),
+  "other-endpoint": sentence("error.the-enrolment-code-is-for-another-appliance"),
 };
-const ADOPTED_BEFORE =
-  "The organisation already has appliances, and only the first one can bring its rows. Nothing was changed: use mode `join` with the same code.";
+const ADOPTED_BEFORE = sentence(
+  "error.the-organisation-already-has-appliances-and-only-the-first-one-can-bring-its-rows",
+);
 
 function assertAccepted(refusal: CodeRefusal | null): void {
   if (refusal) throw new CallerError("invalid-value", REFUSALS[refusal]);
@@ -71,7 +73,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** The authority's key does not leave this service. */
 export function createEnrolmentService({ store, authority, now }: EnrolmentServiceDeps): EnrolmentService {
   const sign = async (request: string, endpoint: string): Promise<IdentityClaim & { answer: IssuedIdentity }> => {
-    if (!UUID.test(endpoint)) throw new CallerError("invalid-value", "`endpoint` must be a UUID.");
+    if (!UUID.test(endpoint)) throw new CallerError("invalid-value", sentence("error.endpoint-must-be-a-uuid"));
     const { issueEndpointCertificate, requestedPublicKey } = await import("./endpoint-certificate.ts");
     const certificate = await issueEndpointCertificate(authority, request, endpoint, now());
     const token = randomBytes(32).toString("base64url");
@@ -98,7 +100,7 @@ export function createEnrolmentService({ store, authority, now }: EnrolmentServi
     async renew(endpoint, shownKeyHash, request) {
       const { answer, ...asking } = await sign(request, endpoint);
       const isTaken = await store.transact(() => renewIdentity(asking, shownKeyHash, now()));
-      if (!isTaken) throw new CallerError("invalid-value", "The key does not belong to this appliance.");
+      if (!isTaken) throw new CallerError("invalid-value", sentence("error.the-key-does-not-belong-to-this-appliance"));
       return answer;
     },
   };

@@ -32,9 +32,11 @@ export function readLocalIdentity(dataDir: string): LocalIdentity | null {
     const facts = readEndpointCertificate(kept.certificate);
     if (facts) return { ...kept, facts };
   } catch (error) {
-    throw new UpstreamError("starting", `${path} cannot be read.`, { dataDir }, error);
+    throw new UpstreamError("starting", sentence("error.path-cannot-be-read", { path }), { dataDir }, error);
   }
-  throw new UpstreamError("starting", `${path} must contain an appliance certificate.`, { dataDir });
+  throw new UpstreamError("starting", sentence("error.path-must-contain-an-appliance-certificate", { path }), {
+    dataDir,
+  });
 }
 
 function pathIn(dataDir: string): string {
@@ -67,7 +69,8 @@ export async function renewIdentityIfDue(
   const { createCertificateRequest } = await import("./endpoint-certificate.ts");
   const { request, key } = await createCertificateRequest();
   const answer = verifyIssuedIdentity(await ask({ request }), key, identity.facts.endpoint);
-  if (answer.authority !== identity.authority) throw refused("The hub's certificate authority has changed.");
+  if (answer.authority !== identity.authority)
+    throw refused(sentence("error.the-hub-s-certificate-authority-has-changed"));
   return saveIdentity(dataDir, identity.hub, key, answer);
 }
 
@@ -120,9 +123,9 @@ function verifyIssuedIdentity(answer: IssuedIdentity, key: string, endpoint: str
       readEndpointCertificate(answer.certificate)?.endpoint === endpoint;
     if (isValid) return answer;
   } catch {
-    throw refused("The hub's response cannot be read.");
+    throw refused(sentence("error.the-hub-s-response-cannot-be-read"));
   }
-  throw refused("The certificate issued by the hub is not for this appliance.");
+  throw refused(sentence("error.the-certificate-issued-by-the-hub-is-not-for-this-appliance"));
 }
 
 /** Key and certificate are one file, so that they always belong together. */

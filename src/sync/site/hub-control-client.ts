@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import { newId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { SignedAuditNote } from "../../store/audit-types.ts";
 import type { IssuedIdentity } from "../identity/enrolment-service.ts";
 import { type LocalIdentity, renewIdentityIfDue, signChallenge } from "../identity/local-identity.ts";
@@ -69,13 +70,18 @@ export function createHubControlClient(deps: HubControlClientDeps): HubControlCl
       };
       const timer = clock.after(
         timeoutMs,
-        () => fail(`The cloud did not respond within ${timeoutMs / 1_000} s; the outcome is unknown.`),
+        () =>
+          fail(
+            sentence("error.the-cloud-did-not-respond-within-seconds-s-the-outcome-is-unknown", {
+              seconds: timeoutMs / 1_000,
+            }),
+          ),
         { background: true },
       );
       const answer = ({ given, refused }: HubControlMessage & { t: "answer" }): void => {
         over();
         if (given) resolve(given);
-        else reject(new UpstreamError("upstream", refused ?? "The cloud refused the request."));
+        else reject(new UpstreamError("upstream", refused ?? sentence("error.the-cloud-refused-the-request")));
       };
       open.set(ref, { answer, fail, timer });
       if (deps.sendControl({ t: "ask", ref, of })) return;
@@ -94,7 +100,7 @@ export function createHubControlClient(deps: HubControlClientDeps): HubControlCl
         clock.now(),
         async ({ request: certificateRequest }) => {
           const given = await request({ kind: "renew", request: certificateRequest });
-          if (!given) throw new UpstreamError("upstream", "Not connected to the cloud.");
+          if (!given) throw new UpstreamError("upstream", sentence("health.link-down"));
           return given as unknown as IssuedIdentity;
         },
       );
@@ -125,7 +131,7 @@ export function createHubControlClient(deps: HubControlClientDeps): HubControlCl
     renew,
     disconnected() {
       for (const { fail } of [...open.values()])
-        fail("The link to the cloud closed before the cloud responded; the outcome is unknown.");
+        fail(sentence("error.the-link-to-the-cloud-closed-before-the-cloud-responded-the-outcome-is-unknown"));
     },
     handle(message, say) {
       switch (message.t) {

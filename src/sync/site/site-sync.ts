@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import { createPriorityTaskQueue } from "../../lib/priority-task-queue.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { BlobStore } from "../files/blob-store.ts";
 import { SITE_FILE_REQUESTS } from "../files/file-requests.ts";
 import { createFileTransfer, type FileTransfer } from "../files/file-transfer.ts";
@@ -246,7 +247,9 @@ export function createSiteSync(deps: SiteSyncDeps): SiteSync {
     live.window = createFlowControlWindow(welcome.credit);
     const send = (frame: Frame) => currentConnection(live.wire) && live.wire.send(frame);
     const onBadFile = (sha256: string): void =>
-      deps.onFault(new UpstreamError("upstream", `The content of file ${sha256} does not match its hash.`));
+      deps.onFault(
+        new UpstreamError("upstream", sentence("error.the-content-of-file-sha256-does-not-match-its-hash", { sha256 })),
+      );
     const { blobs } = deps;
     live.files = createFileTransfer({ store, limits, send, onBadFile, blobs, of: SITE_FILE_REQUESTS, holder: "" });
     live.isLive = true;
@@ -416,7 +419,12 @@ export function createSiteSync(deps: SiteSyncDeps): SiteSync {
       const read = parseFrame(value, "hub");
       if (live && "error" in read) {
         wire.send({ t: "err", code: "schema", reason: read.error });
-        deps.onFault(new UpstreamError("upstream", `The cloud sent an invalid frame: ${read.error}`));
+        deps.onFault(
+          new UpstreamError(
+            "upstream",
+            sentence("error.the-cloud-sent-an-invalid-frame-problem", { problem: read.error }),
+          ),
+        );
         return drop(wire, "schema");
       }
       const frame = "error" in read ? null : read.frame;

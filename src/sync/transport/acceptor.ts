@@ -7,6 +7,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../../lib/clock.ts";
 import { CallerError } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { readEndpointCertificate } from "../identity/certificate-info.ts";
 import { ENROL_PROTOCOL, type EnrolmentHandler, serveEnrolment } from "../identity/enrolment-exchange.ts";
 import type { ApplianceIdentity } from "../identity/enrolment-records.ts";
@@ -251,14 +252,16 @@ export function createAcceptor(deps: AcceptorDeps): Acceptor {
         const address = request.socket.remoteAddress ?? "";
         const ofOne = enrolling.filter((each) => each === address).length;
         if (enrolling.length >= MAX_ENROLLING || ofOne >= MAX_ENROLLING_PER_ADDRESS)
-          throw new CallerError("too-many-requests", "Too many enrolments at once; retry later.");
+          throw new CallerError("too-many-requests", sentence("error.too-many-enrolments-at-once-retry-later"));
         enrolmentServer.handleUpgrade(request, socket, head, (made) => openEnrolment(made, address));
         return;
       }
       if (!LINK_PROTOCOLS.some((each) => offered.includes(each))) {
         throw new CallerError(
           "invalid-value",
-          `The WebSocket subprotocol must be ${LINK_PROTOCOLS.at(-1)}; one side must be upgraded.`,
+          sentence("error.the-websocket-subprotocol-must-be-protocol-one-side-must-be-upgraded", {
+            protocol: LINK_PROTOCOLS.at(-1) ?? "",
+          }),
         );
       }
       request.socket.setKeepAlive(true, KEEP_ALIVE_MS);

@@ -4,6 +4,7 @@ import { HttpsProxyAgent } from "https-proxy-agent";
 import { getProxyForUrl } from "proxy-from-env";
 import type { ClientOptions } from "ws";
 import { CallerError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { ResolvedAddress } from "../../lib/ssrf-guard.ts";
 import type { LocalIdentity } from "../identity/local-identity.ts";
 
@@ -73,5 +74,5 @@ export function hubAddressOf({ hub, token, key, certificate, authority }: LocalI
 export function assertHubUrl(hub: string): void {
   const url = URL.canParse(hub) ? new URL(hub) : null;
   if (url?.protocol === "https:" || url?.protocol === "http:") return;
-  throw new CallerError("invalid-value", "The cloud's address must be an http or https URL.");
+  throw new CallerError("invalid-value", sentence("error.the-cloud-s-address-must-be-an-http-or-https-url"));
 }

@@ -2,6 +2,7 @@ import type { TenantDatabase } from "../../ha/tenant-database.ts";
 import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { RowImage, SharedLog } from "../../store/shared-log.ts";
 import type { SharedCopy } from "../../store/store.ts";
 import type { NodeProgress } from "./node-status.ts";
@@ -103,7 +104,7 @@ async function publishRows({ log }: TenantDatabase, at: number, rows: Iterable<R
   const lock = await log.acquireWriteLock(at);
   if (lock.at === at) return lock.publish(rows);
   await lock.release();
-  throw new UpstreamError("starting", "Another node wrote to the database at the same time.");
+  throw new UpstreamError("starting", sentence("error.another-node-wrote-to-the-database-at-the-same-time"));
 }
 
 /** Every string that may be a file hash; others have no file in the folder. */

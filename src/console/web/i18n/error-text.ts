@@ -2,9 +2,6 @@ import { CallerError, type ErrorReason, type ErrorType, type FieldError, Upstrea
 import type { SentenceReference } from "../../../lib/sentences/reference.ts";
 import type { Translator } from "./translator.ts";
 
-/** Types whose general words say less than the API's sentence, if it has one. */
-const EXPLAINED: readonly ErrorType[] = ["conflict", "invalid-value", "limit-exceeded", "too-large", "upstream"];
-
 /** What went wrong and what to do, in words; the API's own sentence where it says more. */
 export function errorText(error: unknown, translator: Translator): string {
   const { t, name } = translator;
@@ -18,10 +15,20 @@ export function errorText(error: unknown, translator: Translator): string {
   if (faults.length > 0) {
     return faults.map((fault) => fieldErrorMessage(fault.field ?? "", fault, translator)).join(" ");
   }
-  const sentence = error.context.sentence ?? error.faults[0]?.sentence;
-  if (sentence && EXPLAINED.includes(error.type)) return translator.say(error.message, sentence as SentenceReference);
+  const sentence = sentenceOf(error);
+  if (sentence !== undefined && EXPLAINED_TYPES.has(error.type)) return translator.say(error.message, sentence);
   const known = name("error", error.type);
   return known === error.type ? error.message || t("error.internal") : known;
+}
+
+/** Types whose sentence says more than the words for all errors of the type. */
+const EXPLAINED_TYPES: ReadonlySet<ErrorType> = new Set([
+  ...(["conflict", "invalid-value", "limit-exceeded", "too-large", "upstream"] as const),
+]);
+
+/** The message of an error without a field as a sentence of the catalogue. */
+function sentenceOf({ context, faults }: CallerError): SentenceReference | undefined {
+  return (context.sentence as SentenceReference | undefined) ?? faults.find(({ field }) => field === null)?.sentence;
 }
 
 /** Whether somebody lacks a right, so that trying again is of no use. */

@@ -221,7 +221,10 @@ function checkQueuedFailureGroup(
   const own = Object.entries((overrides ?? {}) as Record<string, Record<string, unknown>>);
   const group = queuedFailureGroupOf(own.find(([id]) => id.toLowerCase() === ONPREM_EXTENSION_ID)?.[1]);
   if (group === null || overrules || reader.get(deviceGroups, group, by.scope)) return;
-  throw invalidValue("extensionSettingsOverrides", `${QUEUED_FAILURE_GROUP}: device group not found: ${group}.`);
+  throw invalidValue(
+    "extensionSettingsOverrides",
+    sentence("field.setting-device-group-not-found-group", { setting: QUEUED_FAILURE_GROUP, group }),
+  );
 }
 
 /** The sender's references must be visible to the sender; those of the template need not be. */

@@ -64,19 +64,23 @@ describe("the explanation of an invalid field", () => {
   });
 });
 
-describe("the explanation of a conflict", () => {
-  it("is the server's sentence in the user's language, and else in general words", () => {
-    const message = "The incident has already ended.";
+describe("the explanation of an error without a field", () => {
+  const message = "The incident has ended.";
+  const sentence = { code: "error.the-incident-has-ended", params: {} };
+  const catalogue = { ...de, "sentence.error.the-incident-has-ended": "Das Ereignis ist beendet." };
+  const translator = createTranslator("de", compileCatalogue(catalogue));
+
+  it("is the server's sentence in the user's language", () => {
+    const conflict = new CallerError("conflict", message, [{ field: null, type: "conflict", message, sentence }]);
+    const refused = new CallerError("invalid-value", message, [], { sentence });
+    for (const error of [conflict, refused]) {
+      expect(errorText(error, translator)).toBe("Das Ereignis ist beendet.");
+      expect(errorText(error, english)).toBe(message);
+    }
+  });
+
+  it("is the words for its type without a sentence", () => {
     const fault = { field: null, type: "conflict" as const, message };
-    const sentence = { code: "conflict.the-incident-has-already-ended", params: {} };
-    const catalogue = { ...de, [`sentence.${sentence.code}`]: "Das Ereignis ist bereits beendet." };
-    const translator = createTranslator("de", compileCatalogue(catalogue));
-    expect(errorText(new CallerError("conflict", message, [{ ...fault, sentence }]), translator)).toBe(
-      "Das Ereignis ist bereits beendet.",
-    );
-    expect(errorText(new CallerError("upstream", message, [], { sentence }), translator)).toBe(
-      "Das Ereignis ist bereits beendet.",
-    );
     expect(errorText(new CallerError("conflict", message, [fault]), translator)).toBe(de["error.conflict"]);
   });
 });
