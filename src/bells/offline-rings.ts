@@ -137,7 +137,7 @@ async function resolveMissedRings(deps: OfflineRingDeps): Promise<void> {
   for (const ring of missedRingsPlayedOffline(store)) {
     if (slice.isOver()) await slice.next();
     if (!(await isPlayedByAllDevices(ring, expected, deps))) continue;
-    await store.write((tx) => markRungOffline(tx, ring.pk, "Played offline by all its devices."));
+    await store.write((tx) => markRungOffline(tx, ring.pk, sentence("ring.played-offline")));
     log.info(
       { event: "bell.missed_ring_played_offline", ringId: ring.id },
       "missed ring was played offline by its devices",

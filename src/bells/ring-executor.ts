@@ -1,3 +1,4 @@
+import { sentence } from "../lib/sentences/sentences.ts";
 import { UNSHARED_GROUP_ID } from "../devices/activation-groups.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, ConflictError } from "../lib/errors.ts";
@@ -76,10 +77,10 @@ export function createRingExecutor(deps: RingExecutorDeps): RingExecutor {
   return {
     async prepare(ring) {
       const known = notificationOf(ring);
-      if (known?.abortedAt) return "The ring was cancelled earlier.";
+      if (known?.abortedAt) return sentence("ring.cancelled-earlier");
       if (ring.kind === "clearing" || known) return null;
       const sending = ringNotificationOf(ring, store, by);
-      if (!sending) return "The schedule or ring list entry no longer exists.";
+      if (!sending) return sentence("ring.source-gone");
       try {
         await notificationService.send(sending.input, sending.sender, sending.options);
         return null;
@@ -105,7 +106,7 @@ export function createRingExecutor(deps: RingExecutorDeps): RingExecutor {
       if (turn !== "yield") return turn;
       ringsOfOtherNodes.add(id);
       failoverRings?.add(ring, unsharedGroupOf(id));
-      return { standDown: "Rung by another appliance." };
+      return { standDown: sentence("ring.by-another-appliance") };
     },
     arm(rings) {
       const ranked = rings.map((ring) => ({ ring, rank: urgencyOf(ring, store) }));
@@ -298,9 +299,9 @@ function referenceOf(missed: { kind: RingRow["kind"]; scheduleId: string } | { r
 }
 
 const CAUSE_MESSAGES: Readonly<Record<MissCause, string>> = {
-  down: "The appliance was not running.",
-  stalled: "The appliance stalled.",
-  clock: "The clock jumped past it: it was set forward, or the machine was suspended.",
-  "cut-off": "The appliance stopped while the ring was starting.",
-  overload: "The appliance was overloaded.",
+  down: sentence("ring.missed-down"),
+  stalled: sentence("ring.missed-stalled"),
+  clock: sentence("ring.missed-clock"),
+  "cut-off": sentence("ring.missed-cut-off"),
+  overload: sentence("ring.missed-overload"),
 };

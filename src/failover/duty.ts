@@ -3,6 +3,7 @@
  * election; the next ones wait for it and ring if it has not. There is no leader that lasts.
  */
 
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { PeerHeartbeat } from "./heartbeat.ts";
 import type { FailoverGroup, FailoverMembership } from "./membership.ts";
@@ -224,7 +225,7 @@ export function createRingDuty(deps: RingDutyDeps): RingDuty {
     // Delayed heartbeats say nothing about the present.
     if (goneMs < delayMs || !membership.isSettled() || deps.isIsolated()) return "wait";
     if (!decided.has(key)) {
-      deps.onDuplicate(id, "The appliance that played it was lost before the end.");
+      deps.onDuplicate(id, sentence("ring.player-lost"));
       deps.onTakeover(id, lateMs);
     }
     return claim(key);

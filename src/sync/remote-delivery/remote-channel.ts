@@ -289,7 +289,7 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
       endpoint,
       "doubled",
       notificationId,
-      "Started late: another appliance plays the notification in its place.",
+      sentence("delivery.started-late"),
     );
 
   function handleReport(endpoint: string, cid: string, report: RowBody): void {
