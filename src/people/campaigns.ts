@@ -74,7 +74,7 @@ export interface Campaigns {
    * Goes on with a mailed link or a code: the next address is proven, or the person joins. Throws not-found for an invalid
    * link, invalid-value on `code`, and as `joinList`.
    */
-  confirmJoin(token: string, code: string | null, address: string | null): Promise<JoinResult>;
+  confirmJoin(token: string, code: string | null): Promise<JoinResult>;
   /**
    * Joins by text message: `tag` is the list's subscribeTag in any case, `from` the sender's number. If several lists
    * share the tag, the oldest counts. Throws not-found for an unknown tag, and as `joinList`.
@@ -143,8 +143,7 @@ export function createCampaigns(deps: CampaignDeps): Campaigns {
       return proceed(list, { listId, person, language }, { email: false, phone: false });
     },
     findPendingJoin: contactProofs.read,
-    async confirmJoin(token, code, address) {
-      recordAttempt(attempts, `address ${address ?? ""}`);
+    async confirmJoin(token, code) {
       const { join, proven } = contactProofs.redeem(token, code);
       const list = joinableList(store.get(distributionLists, join.listId));
       if (!list) throw notFound();

@@ -87,6 +87,13 @@ describe("an e-mail address", () => {
     expect(devicesOf(member?.userId ?? "")).toEqual([["email", email, true]]);
   });
 
+  it("is confirmed by as many people behind one address as have a link", async () => {
+    for (let at = 0; at < 10; at++) await join({ email: `parent${serial}.${at}@example.org` });
+    const statuses = [];
+    for (const mail of mails) statuses.push((await page(linkIn(mail), {})).status);
+    expect([statuses, members().length]).toEqual([Array.from({ length: 10 }, () => 200), 10]);
+  });
+
   it("of somebody else brings that person one mail, and subscribes nobody", async () => {
     const owner = await api.store.create(users, { name: "Owner", email }, api.system);
     await join({ email, phone });

@@ -144,7 +144,7 @@ async function confirm(request: PublicRequest): Promise<HttpResponse> {
   if (!found) return invalidLinkPage(messages);
   const code = typeof request.body.code === "string" ? request.body.code : null;
   try {
-    return resultPage(messages, await campaigns.confirmJoin(token, code, request.address), found.join.person);
+    return resultPage(messages, await campaigns.confirmJoin(token, code), found.join.person);
   } catch (error) {
     const notice = formNoticeOf(error, messages);
     if (notice === null || !found.needsCode) throw error;
