@@ -1,9 +1,9 @@
-import { sentence } from "../lib/sentences/sentences.ts";
 import { UNSHARED_GROUP_ID } from "../devices/activation-groups.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, ConflictError } from "../lib/errors.ts";
 import { derivedId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { parseSendingProfile } from "../notifications/compose/sending-profile.ts";
 import type { NotificationService, SendOptions } from "../notifications/notification-service.ts";
 import type { RingListEntry } from "../resources/bells/bell-fields.ts";

@@ -3,8 +3,8 @@
  * election; the next ones wait for it and ring if it has not. There is no leader that lasts.
  */
 
-import { sentence } from "../lib/sentences/sentences.ts";
 import type { Clock } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { PeerHeartbeat } from "./heartbeat.ts";
 import type { FailoverGroup, FailoverMembership } from "./membership.ts";
 

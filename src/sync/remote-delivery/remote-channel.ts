@@ -285,12 +285,7 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
   }
 
   const recordDuplicate = (endpoint: string, notificationId: string): void =>
-    deps.record(
-      endpoint,
-      "doubled",
-      notificationId,
-      sentence("delivery.started-late"),
-    );
+    deps.record(endpoint, "doubled", notificationId, sentence("delivery.started-late"));
 
   function handleReport(endpoint: string, cid: string, report: RowBody): void {
     const outcome = report.outcome as CommandOutcome | "heard" | "taken";
