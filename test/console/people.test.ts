@@ -183,18 +183,24 @@ describe("people in the console", () => {
     await open(`/security-groups?open=${ids.get("Office")}`);
     const path = `/security-groups/${ids.get("Office")}/permissions`;
     await page.getByRole("tab", { name: "Details" }).focus();
-    for (const _ of [1, 2]) await page.keyboard.press("ArrowRight");
+    for (const name of ["Members", "Permissions"]) {
+      await page.keyboard.press("ArrowRight");
+      await page.getByRole("tab", { name, selected: true }).waitFor();
+    }
     await page.getByText("No permissions yet").waitFor();
-    await page.getByRole("combobox", { name: "Permission" }).focus();
-    await page.keyboard.type("Send messages live");
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Enter");
+    const choose = async (text: string): Promise<void> => {
+      await page.getByRole("combobox", { name: "Permission" }).focus();
+      await page.keyboard.type(text);
+      await expect.poll(() => page.getByRole("option").count()).toBe(1);
+      await page.keyboard.press("ArrowDown");
+      await page.locator("[data-combobox-selected]").waitFor();
+      await page.keyboard.press("Enter");
+      await page.getByRole("option").waitFor({ state: "hidden" });
+    };
+    await choose("Send messages live");
     await page.getByRole("button", { name: "Grant permission" }).press("Enter");
     await page.getByRole("button", { name: "Revoke: Send messages live" }).waitFor();
-    await page.getByRole("combobox", { name: "Permission" }).focus();
-    await page.keyboard.type("lists of people");
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Enter");
+    await choose("lists of people");
     await page.getByRole("checkbox", { name: "Change" }).press("Space");
     await page.getByRole("button", { name: "Grant permission" }).press("Enter");
     await page.getByRole("button", { name: "Revoke: Change lists of people" }).waitFor();
