@@ -16,6 +16,7 @@ import type { NewPasswords } from "./new-passwords.ts";
 import { readPasswordNames } from "./password-names.ts";
 import type { AccessControl } from "./principal.ts";
 import { signLink, verifyLink } from "./signed-links.ts";
+import { removeUnprovenContacts } from "./unproven-contacts.ts";
 
 /** How long the link of a mail can be used, minutes. */
 const LINK_MINUTES = 30;
@@ -164,6 +165,8 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
         // Two uses of one link at the same time: the second one finds another password.
         if (!now || subjectOf(now) !== subjectOf(user)) throw invalidLink();
         const change = { passwordHash, passwordChangedAt: Math.max(clock.now(), (user.passwordChangedAt ?? 0) + 1) };
+        // The first log-in of a known person: what a stranger entered for the account must not get that person's messages.
+        if (now.passwordHash === null) removeUnprovenContacts(tx, now, by);
         tx.update(users, user.id, { passwordResetRequired: false }, by, change);
         tx.addAuditEvent({ op: "password-reset", resource: users.name, rowId: user.id }, by);
       });

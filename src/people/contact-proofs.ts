@@ -37,8 +37,8 @@ export interface ContactProofDeps {
 }
 
 /**
- * Proofs that addresses belong to the person who gives them: a mailed link and a code by text message, one after the
- * other. Nothing is stored until all are proven: what was given is sealed in the link and in the token of the code.
+ * Proofs that addresses belong to the person who enters them: a mailed link and a code by text message, one after the
+ * other. Nothing is stored before: the link and the token of the code carry the entered values, sealed.
  * @source docs/decisions/0477-proof-of-contacts.md
  */
 export interface ContactProofs {

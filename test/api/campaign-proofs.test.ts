@@ -226,6 +226,18 @@ describe("an account that a stranger registered", () => {
     expect(devicesOf(userId)).toEqual([["email", email, false]]);
   });
 
+  it("loses the stranger's number when its owner sets a first password by a mailed link", async () => {
+    const userId = await register();
+    hasMail = true;
+    expect((await api.call("POST", `/users/${userId}/password-link`, { json: {} })).status).toBe(204);
+    const token = /#([0-9a-f]+)/.exec(mails.at(-1)?.text ?? "")?.[1] ?? "";
+    const reset = await api.call("POST", "/api/login/password", {
+      token: null,
+      json: { token, password: "staple battery horse" },
+    });
+    expect([reset.status, devicesOf(userId)]).toEqual([204, [["email", email, false]]]);
+  });
+
   it("keeps what was proven", async () => {
     const userId = await register();
     const [, number] = api.store.find(userDevices, { userId });
