@@ -75,7 +75,9 @@ export function* readCalendarEvents(text: string): Generator<CalendarEvent | nul
       event.push(line);
     }
   }
-  if (!hasCalendar || open.length > 0) throw new CalendarSyntaxError(INVALID);
+  if (!hasCalendar) throw new CalendarSyntaxError(INVALID);
+  const last = open.at(-1);
+  if (last !== undefined) throw new CalendarSyntaxError(sentence("calendar.cut-off", { name: last }));
 }
 
 const INVALID = sentence("field.must-be-an-icalendar-text-rfc-5545");

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { decodeCalendar } from "../../../src/bells/calendar-encoding.ts";
 import { parseHolidays } from "../../../src/bells/holidays.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createTimeZones } from "../../../src/time-zones/time-zones.ts";
@@ -336,12 +337,48 @@ describe("a calendar text", () => {
     ["", "Must not be empty."],
     ["\uFEFF", "Must not be empty."],
     ["hello", "Must be an iCalendar text (RFC 5545)."],
-    ["BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:20261223", "Must be an iCalendar text (RFC 5545)."],
+    [
+      "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:20261223",
+      "The calendar is cut off: END:VEVENT is missing. Get the whole file again.",
+    ],
+    [
+      calendarOf("DTSTART:20261223").replace("END:VCALENDAR\r\n", ""),
+      "The calendar is cut off: END:VCALENDAR is missing. Get the whole file again.",
+    ],
+    [calendarOf("DTSTART:20261223T240001"), "Event 1: DTSTART is not a valid date."],
     ["BEGIN:VCALENDAR\r\nEND:VEVENT", "Must be an iCalendar text (RFC 5545)."],
     ["BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\nrest", "Must be an iCalendar text (RFC 5545)."],
     [calendarOf(`DTSTART:20261223 RDATE:${"20261224,".repeat(40_000)}20261225`), "Event 1 is too large."],
   ])("is refused if it is %j", async (text, message) => {
     expect(await daysOf(text, BERLIN)).toBe(message);
+  });
+});
+
+describe("the end of a day as 24:00", () => {
+  it.each([
+    ["DTSTART:20261223T080000 DTEND:20261223T240000", "12-23"],
+    ["DTSTART:20261223T240000 DTEND:20261224T120000", "12-24"],
+    ["DTSTART:20261231T200000 DTEND:20261231T240000 RRULE:FREQ=DAILY;UNTIL=20270101T240000", "12-31..01-01"],
+  ])("is the midnight after it: %s", async (event, days) => {
+    expect(await daysOf(calendarOf(event), BERLIN)).toBe(days);
+  });
+});
+
+describe("text of a calendar file", () => {
+  const [before, after] = ["DTSTART:20261223\r\nSUMMARY:F", "rien à l'école"].map((text) => Buffer.from(text));
+  const e = Buffer.from("é");
+  const fold = Buffer.from("\r\n ");
+
+  it.each([
+    ["between characters", [before, e, fold, after]],
+    ["within a character", [before, e.subarray(0, 1), fold, e.subarray(1), after]],
+    [
+      "within a character, with line feeds alone",
+      [before, e.subarray(0, 1), Buffer.from("\n\t"), e.subarray(1), after],
+    ],
+  ])("is read as UTF-8 if it is folded %s", (_where, parts) => {
+    const text = decodeCalendar(Buffer.concat(parts as Buffer[])).replace(/\r?\n[ \t]/g, "");
+    expect(text).toBe("DTSTART:20261223\r\nSUMMARY:Férien à l'école");
   });
 });
 
