@@ -29,6 +29,8 @@ async function daysOf(text: string, timeZone: string): Promise<string> {
   }
 }
 
+const INVALID_RULE = "Event 1: Invalid recurrence rule; must follow RFC 5545.";
+
 type Case = readonly [events: string, timeZone: string, days: string];
 const BERLIN = "Europe/Berlin";
 const NEW_YORK = "America/New_York";
@@ -351,6 +353,25 @@ describe("a calendar text", () => {
     [calendarOf(`DTSTART:20261223 RDATE:${"20261224,".repeat(40_000)}20261225`), "Event 1 is too large."],
   ])("is refused if it is %j", async (text, message) => {
     expect(await daysOf(text, BERLIN)).toBe(message);
+  });
+});
+
+describe("a rule", () => {
+  it.each([
+    ["blanks in a list", "RRULE:FREQ=WEEKLY;COUNT=4;BYDAY=MO,_TU_,WE", "10-05..10-07 10-12"],
+    ["blanks around", "RRULE:_FREQ_=_DAILY_;_COUNT_=_2_", "10-05..10-06"],
+    ["quotes", 'RRULE:"FREQ=DAILY;COUNT=2"', "10-05..10-06"],
+    ["empty parts", "RRULE:FREQ=DAILY;;COUNT=2;", "10-05..10-06"],
+    ["the calendar that holds anyway", "RRULE:RSCALE=GREGORIAN;FREQ=DAILY;COUNT=2", "10-05..10-06"],
+    ["another calendar", "RRULE:RSCALE=HEBREW;FREQ=DAILY", INVALID_RULE],
+    ["days that are skipped forward", "RRULE:RSCALE=GREGORIAN;FREQ=MONTHLY;SKIP=FORWARD", INVALID_RULE],
+    // Without the empty list, bells would be silent on more days.
+    ["an empty list", "RRULE:FREQ=DAILY;BYDAY=;COUNT=2", "Event 1: RRULE is not valid."],
+    ["an unknown part", "RRULE:FREQ=DAILY;COUNT=2;X-ONLY=MO", INVALID_RULE],
+  ])("may have %s, or is refused", async (_what, rule, days) => {
+    // An underscore stands for a blank.
+    const text = calendarOf(`DTSTART;VALUE=DATE:20261005 ${rule}`).replaceAll("_", " ");
+    expect(await daysOf(text, BERLIN)).toBe(days);
   });
 });
 
