@@ -61,8 +61,8 @@ async function runEveryChannel(deps: DemoDeps, once: boolean): Promise<number> {
 
 async function runPhoneDemo(deps: DemoDeps, once: boolean): Promise<number> {
   const { registerDevices } = await import("../api-client/register-devices.ts");
-  const { demoDifferences } = await import("../tools/demo/demo-results.ts");
-  const { setPushCredentials } = await import("../tools/demo/demo-school.ts");
+  const { demoDifferences, formatDemoSummary } = await import("../tools/demo/demo-results.ts");
+  const { createSchoolDay, setPushCredentials } = await import("../tools/demo/demo-school.ts");
   const { finishDemo, firstDeviceGroupId, printInstructions, printProgress, startDemoAppliance, startDemoSimulator } =
     await import("../tools/demo/demo-environment.ts");
   const { terminal } = deps;
@@ -73,9 +73,14 @@ async function runPhoneDemo(deps: DemoDeps, once: boolean): Promise<number> {
   await setPushCredentials(api);
   await registerDevices(api, simulator.ready.devices);
   const figures = await broadcast(deps, api, simulator);
+  for (const line of formatDemoSummary(figures, DEMO_DEVICES)) terminal.out(line);
+  terminal.out("");
   const differences = demoDifferences(figures, DEMO_DEVICES);
   for (const difference of differences) terminal.err(`unexpected: ${difference}`);
-  if (!once) printInstructions(terminal, ready, { token, admin, groupId: await firstDeviceGroupId(api) }, simulator);
+  if (!once) {
+    await createSchoolDay(api, systemClock.now());
+    printInstructions(terminal, ready, { token, admin, groupId: await firstDeviceGroupId(api) }, simulator);
+  }
   terminal.out(JSON.stringify(figures));
   return finishDemo(deps, once, differences.length === 0);
 }
