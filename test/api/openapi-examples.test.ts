@@ -22,8 +22,8 @@ const made = declarations.flatMap((resource) => {
   return path && !NEEDS_A_SCENE.has(resource.name) ? [{ name: resource.name, resource, path }] : [];
 });
 
-function exampleIn({ components }: Document, resource: { name: string }): Body {
-  const { id: _id, ...example } = components.schemas[`${typeName(resource.name)}New`]?.examples[0] ?? {};
+function exampleIn({ components }: Document, resource: { name: string }, kind: "New" | "Change" = "New"): Body {
+  const { id: _id, ...example } = components.schemas[`${typeName(resource.name)}${kind}`]?.examples[0] ?? {};
   return example;
 }
 
@@ -49,6 +49,12 @@ describe("the API accepts the documented example", () => {
       requestOptionsFor(resource, { ...example, ...place.parents }),
     );
     expect([answer.status, answer.status === 200 ? "" : answer.text]).toEqual([200, ""]);
+    if (!methodsOf(path).includes("put")) return;
+    const change = withRows(resource, exampleIn(document, resource, "Change"), example);
+    const changed = await api().call("PUT", `${place.collection}/${answer.body.id}`, {
+      json: { ...change, ...place.parents },
+    });
+    expect([changed.status, changed.status === 200 ? "" : changed.text]).toEqual([200, ""]);
   });
 
   it("for notifications", async () => {

@@ -106,7 +106,8 @@ function aliasOf(operation: JsonSchema, { method, response }: Action, alias: OnP
     operationId: operationName(method, alias.at, response.kind === "list"),
     tags: [familyIn(alias)],
     parameters: parameters.filter(({ name, in: place }) => place !== "path" || !given.includes(name)),
-    ...ON_PREMISES_SECURITY,
+    // Open operations have their own.
+    ...(operation.security === undefined ? ON_PREMISES_SECURITY : {}),
     "x-alias-of": path,
   };
 }

@@ -1,5 +1,8 @@
 import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { AnyResource } from "../../schema/resource.ts";
+import { EXAMPLE_BODIES } from "./example-bodies.ts";
 import { EXAMPLE_VALUES } from "./example-values.ts";
+import { objectSchema, requestMembers } from "./field-schemas.ts";
 
 const FORMATS: Readonly<Record<string, string>> = {
   uuid: "0190b7c2-7f3a-7000-8000-3f1d2c4b5a69",
@@ -19,6 +22,19 @@ export function rowExample(resourceName: string, schema: JsonSchema): unknown {
     if (known !== undefined) example[name] = known;
   }
   return example;
+}
+
+/**
+ * An example body of an operation (`post users/{userId}/tokens`) whose schema is not a component: known values of the operation
+ * or of the resource, and others by their schema.
+ */
+export function bodyExample(operation: string, schema: JsonSchema, resource: AnyResource | null): unknown {
+  const known = EXAMPLE_BODIES[operation];
+  if (known !== undefined) return known;
+  const parts = (schema.allOf ?? [schema]) as readonly JsonSchema[];
+  const inline = Object.assign({}, ...parts.map((part) => rowExample(resource?.name ?? "", part))) as object;
+  const component = resource && schema.allOf ? objectSchema(requestMembers(resource.fields, "create")) : null;
+  return component && resource ? { ...(rowExample(resource.name, component) as object), ...inline } : inline;
 }
 
 /** An example value for a schema; null where allowed, related rows and lists of objects are empty. */
