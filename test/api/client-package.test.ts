@@ -27,7 +27,7 @@ async function npm(folder: string, ...given: string[]): Promise<string> {
 /** Folder of an installed package, whose manifest need not be exported. */
 function folderOf(name: string, from = import.meta.url): string {
   const entry = createRequire(from).resolve(name);
-  return entry.slice(0, entry.lastIndexOf(`node_modules/${name}`)) + `node_modules/${name}`;
+  return `${entry.slice(0, entry.lastIndexOf(`node_modules/${name}`))}node_modules/${name}`;
 }
 
 it("the typed client is packed, installed without a network and used", async () => {
