@@ -86,6 +86,8 @@ interface ActionBase {
   deprecated?: Deprecation;
   /** A read that calls another system, whose failure is a 502; writes have that status anyway. */
   callsOut?: boolean;
+  /** The response is sent with this status, too, such as 503 for a bad health. */
+  alsoSentWith?: 503;
   /** Shape of an error response, if it differs from the standard error. */
   errorResponse?: Extract<ResponseShape, { kind: "page" | "members" }>;
 }

@@ -1,6 +1,7 @@
 import type http from "node:http";
 import Koa, { type Middleware, type Next, type ParameterizedContext } from "koa";
 import { createAuditSummary } from "../auth/audit-summary.ts";
+import { createBasicAuthentication } from "../auth/basic-authentication.ts";
 import { createHostCheck, type HostCheck } from "../auth/host-check.ts";
 import { notFound } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
@@ -26,6 +27,7 @@ import {
   readIncomingRequest,
   splitTarget,
 } from "./incoming-request.ts";
+import { inOlderForm, type OlderAddress, readOlderAddress } from "./older-addresses.ts";
 import { onPremisesEndpoints } from "./on-premises-paths.ts";
 import { routeToPlugin } from "./plugin-route.ts";
 import { createRateLimit } from "./rate-limit.ts";
@@ -50,6 +52,7 @@ export interface Api {
 /** Base path of the current API version. */
 const VERSION_BASE = "/api/v1";
 const PLUGINS = "/x/";
+const ON_PREMISES = "/api/onprem/";
 /** Public pages and monitoring endpoints that are also served without the prefix `/api`. */
 const UNPREFIXED_PATHS = /^\/(?:(?:join|confirm-join|leave|answer|decline)\/|(?:health|metrics)(?:\?|$))/;
 
@@ -85,14 +88,19 @@ export function createApi(deps: ApiDeps): Api {
     handbook: createHandbook(handbookFolder(), deps.clock),
     scim: createScimRoute(deps, rateLimit),
   };
+  const older = new WeakMap<http.IncomingMessage, OlderAddress>();
   const app = new Koa<RequestState>();
   app.silent = true;
-  app.use(respond(deps, admission));
+  app.use(respond(deps, admission, older));
   app.use((context, next) => serveUnrouted(context, next, deps, handlers));
   app.use(
-    createApiRouter(createEndpoints(deps), (endpoint, context) => {
+    createApiRouter(createEndpoints(deps), async (endpoint, context) => {
       const incoming = readIncomingRequest(context);
-      return rateLimit(context.req, () => endpoint.serve(incoming));
+      const response = await rateLimit(context.req, () => endpoint.serve(incoming));
+      const address = older.get(context.req);
+      if (!address?.hasOlderRows) return response;
+      const origin = `${incoming.secure ? "https" : "http"}://${incoming.header("host") ?? "localhost"}`;
+      return inOlderForm(response, { address, origin, search: splitTarget(context.req.url ?? "/").search });
     }),
   );
   const callback = app.callback();
@@ -103,6 +111,11 @@ export function createApi(deps: ApiDeps): Api {
       return (request, response) => {
         // Many people share the connections of a proxy.
         if (readForwardedClient(request)) deps.onKnownClient(request);
+        const read = readOlderAddress(request.url ?? "/");
+        if (read) {
+          request.url = read.url;
+          older.set(request, read.address);
+        }
         listener(request, response);
       };
     },
@@ -136,7 +149,11 @@ function createRefusedCredentialLog(deps: ApiDeps): (request: http.IncomingMessa
 }
 
 /** Outermost middleware: sends the response or error and logs the request. */
-function respond(deps: ApiDeps, admission: Admission): Middleware<RequestState> {
+function respond(
+  deps: ApiDeps,
+  admission: Admission,
+  older: Pick<WeakMap<http.IncomingMessage, OlderAddress>, "has">,
+): Middleware<RequestState> {
   // Request ids are unique across restarts without a random number per request.
   const run = newId();
   let requests = 0;
@@ -146,7 +163,8 @@ function respond(deps: ApiDeps, admission: Admission): Middleware<RequestState> 
     requests += 1;
     const requestId = `${run}-${requests.toString(36)}`;
     const { method } = context;
-    Object.assign(context.state, { requestId, at: "-", overridden: false, headers: {} });
+    const acceptsPassword = older.has(context.req) || context.path.startsWith(ON_PREMISES);
+    Object.assign(context.state, { requestId, at: "-", overridden: false, acceptsPassword, headers: {} });
     context.res.once("finish", () => drainRequest(context.req, deps.clock));
     try {
       admission.assertAdmitted(context.req);
@@ -157,7 +175,9 @@ function respond(deps: ApiDeps, admission: Admission): Middleware<RequestState> 
     const { at } = context.state;
     const { response: given, headers } = context.state;
     const complete = { ...given, headers: { ...given.headers, ...headers } };
-    const response = withCorsHeaders(complete, context.req, deps.settings.api.origins);
+    const mayLogIn = acceptsPassword && deps.settings.api.basicAuthentication && !isFromPage(context.req);
+    const challenged = complete.status === 401 && mayLogIn ? withPasswordChallenge(complete) : complete;
+    const response = withCorsHeaders(challenged, context.req, deps.settings.api.origins);
     await sendResponse(context, response);
     const status = response.status ?? 200;
     logRefusedCredential(context.req, status);
@@ -171,6 +191,17 @@ function respond(deps: ApiDeps, admission: Admission): Middleware<RequestState> 
   };
 }
 
+/** True for requests of scripts of a page: a browser would ask their user for a password. */
+function isFromPage({ headers }: http.IncomingMessage): boolean {
+  return headers.origin !== undefined || (headers["sec-fetch-mode"] ?? "navigate") !== "navigate";
+}
+
+/** Programs that wait for a challenge learn that a password is accepted. */
+function withPasswordChallenge(response: HttpResponse): HttpResponse {
+  const challenge = 'Bearer realm="carillon", Basic realm="carillon", charset="UTF-8"';
+  return { ...response, headers: { ...response.headers, "WWW-Authenticate": challenge } };
+}
+
 function createEndpoints(deps: ApiDeps): Endpoint[] {
   const deniedRequests = createDeniedRequestLog(deps.store, deps.clock, (err) =>
     deps.log.error({ event: "audit.denied_request_not_stored", err }, "failed to store denied request"),
@@ -181,6 +212,7 @@ function createEndpoints(deps: ApiDeps): Endpoint[] {
     presenter: createPresenter(deps, VERSION_BASE),
     deniedRequests,
     idempotency: createIdempotency(deps),
+    basic: deps.settings.api.basicAuthentication ? createBasicAuthentication(deps) : null,
   };
   return servedActions(deps.catalogue).flatMap((action) => {
     const endpoint = createEndpoint(action, deps, serving);

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { basicCredentialsIn } from "../auth/basic-authentication.ts";
 import type { AccessControl, Principal } from "../auth/principal.ts";
 import { readSessionCookie } from "../auth/session-cookie.ts";
 import type { ScimServer } from "../scim/server.ts";
@@ -64,7 +65,10 @@ function user({ userId }: Principal, token: string | null): ClientIdentity {
 /** The token that would authenticate the request; null without one. */
 function presentedToken({ url = "/", headers }: IncomingMessage): string | null {
   try {
-    return accessTokenOf(headers.authorization ?? null, parseQuery(splitTarget(url).search));
+    const authorization = headers.authorization ?? null;
+    return (
+      basicCredentialsIn(authorization)?.password ?? accessTokenOf(authorization, parseQuery(splitTarget(url).search))
+    );
   } catch {
     return null;
   }

@@ -4,6 +4,8 @@
  */
 
 import type { AuditSummary } from "../auth/audit-summary.ts";
+import { type BasicAuthentication, basicCredentialsIn } from "../auth/basic-authentication.ts";
+import { isSameOrigin } from "../auth/host-check.ts";
 import { actorOf, type Principal } from "../auth/principal.ts";
 import { runAs } from "../lib/current-work.ts";
 import { CallerError, forbidden, invalidValue, notFound, UpstreamError } from "../lib/errors.ts";
@@ -62,6 +64,8 @@ export interface EndpointServices {
   /** What was read and must be known afterwards. */
   readings: AuditSummary;
   idempotency: IdempotentExecutor;
+  /** Log-in by a password in each request; null if the settings forbid it. */
+  basic: BasicAuthentication | null;
 }
 
 const VERSION = "v1";
@@ -128,9 +132,10 @@ interface AuthenticatedCall {
 async function serveAuthenticated(
   { action, base, plan, parents, check }: AuthenticatedCall,
   deps: ApiDeps,
-  { presenter, deniedRequests, idempotency, readings }: EndpointServices,
+  { presenter, deniedRequests, idempotency, readings, basic }: EndpointServices,
 ): Promise<HttpResponse> {
-  const { principal, early } = await identifyCaller(base, plan, deps);
+  const known = base.acceptsPassword && basic !== null ? await authenticateByPassword(base, basic, deps) : null;
+  const { principal, early } = known ? { principal: known, early: null } : await identifyCaller(base, plan, deps);
   const keeps = !parseDryRun(action, base);
   const ignoredInQuery = check.inQuery(base.query);
   const query = textParameter(base.query, "domain");
@@ -238,6 +243,25 @@ async function withUploadCleanup(
   } finally {
     for (const upload of body.uploads) store.files.release(upload, kept);
   }
+}
+
+/**
+ * The user of a request with HTTP Basic credentials; null for another scheme. Browsers send such credentials by themselves, so
+ * that requests of pages must come from the appliance or an allowed origin. Throws unauthorized, TooManyRequestsError.
+ */
+async function authenticateByPassword(
+  { header, secure, address }: RequestBase,
+  basic: BasicAuthentication,
+  { settings }: ApiDeps,
+): Promise<Principal | null> {
+  const credentials = basicCredentialsIn(header("authorization"));
+  if (credentials === null) return null;
+  const origin = header("origin");
+  const isTrusted =
+    origin === null || isSameOrigin(origin, header("host"), secure) || settings.api.origins.includes(origin);
+  const principal = isTrusted ? await basic.authenticate(credentials, address) : null;
+  if (!principal) throw unauthorized();
+  return principal;
 }
 
 /**

@@ -17,6 +17,8 @@ export interface RequestState {
   headers: Readonly<Record<string, string>>;
   /** True if the method came from `_method`; the fields are then in the query. */
   overridden: boolean;
+  /** True for the paths of on-premises servers, whose programs log in by a password in each request. */
+  acceptsPassword: boolean;
 }
 
 /** Prefix of the API. */
@@ -44,6 +46,8 @@ export interface IncomingRequest {
   query: Query;
   /** True if the method came from `_method`; the fields are then in the query. */
   overridden: boolean;
+  /** True if the request may authenticate by a name and a password (HTTP Basic). */
+  acceptsPassword: boolean;
   requestId: string;
   address: string | null;
   secure: boolean;
@@ -66,6 +70,7 @@ export function readIncomingRequest({ req: raw, method, params, state }: RoutedC
     params,
     query: parseQuery(search),
     overridden: state.overridden,
+    acceptsPassword: state.acceptsPassword,
     requestId: state.requestId,
     ...clientOf(raw),
     header(name) {

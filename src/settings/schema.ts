@@ -96,6 +96,7 @@ export const settingsSchema = z
     api: z
       .strictObject({
         methodOverride: z.boolean().default(false).describe(sentence("setting.api.method-override")),
+        basicAuthentication: z.boolean().default(true).describe(sentence("setting.api.basic-authentication")),
         publicUrl: publicUrl.nullable().default(null).describe(sentence("setting.api.public-url")),
         hosts: z
           .array(z.string().refine(isHostOrAddress, "must be a host name or an IP address, without port"))

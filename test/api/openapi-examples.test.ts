@@ -22,8 +22,8 @@ const made = declarations.flatMap((resource) => {
   return path && !NEEDS_A_SCENE.has(resource.name) ? [{ name: resource.name, resource, path }] : [];
 });
 
-function exampleIn({ components }: Document, resource: { name: string }): Body {
-  const { id: _id, ...example } = components.schemas[`${typeName(resource.name)}New`]?.examples[0] ?? {};
+function exampleIn({ components }: Document, resource: { name: string }, kind: "New" | "Change" = "New"): Body {
+  const { id: _id, ...example } = components.schemas[`${typeName(resource.name)}${kind}`]?.examples[0] ?? {};
   return example;
 }
 
@@ -34,7 +34,8 @@ function withRows(resource: AnyResource, example: Body, there: Body): Body {
     kind === "many" ||
     isSampleReference((SAMPLE_OVERRIDES as SampleOverrides)[`${resource.name}.${name}`]);
   const names = writableSampleFields(resource).flatMap(([name, { kind }]) => (isAboutRows(name, kind) ? [name] : []));
-  const others = names.filter((name) => example[name] !== null).map((name) => [name, there[name] ?? null]);
+  const isEmpty = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
+  const others = names.filter((name) => !isEmpty(example[name])).map((name) => [name, there[name] ?? null]);
   return { ...example, ...Object.fromEntries(others) };
 }
 
@@ -49,6 +50,12 @@ describe("the API accepts the documented example", () => {
       requestOptionsFor(resource, { ...example, ...place.parents }),
     );
     expect([answer.status, answer.status === 200 ? "" : answer.text]).toEqual([200, ""]);
+    if (!methodsOf(path).includes("put")) return;
+    const change = withRows(resource, exampleIn(document, resource, "Change"), example);
+    const changed = await api().call("PUT", `${place.collection}/${answer.body.id}`, {
+      json: { ...change, ...place.parents },
+    });
+    expect([changed.status, changed.status === 200 ? "" : changed.text]).toEqual([200, ""]);
   });
 
   it("for notifications", async () => {
@@ -58,7 +65,7 @@ describe("the API accepts the documented example", () => {
       const document = (await daemon.call<Document>("GET", "/openapi.json")).body;
       const [resource] = declarations.filter(({ name }) => name === "notifications") as [AnyResource];
       const example = exampleIn(document, resource);
-      const sent = withRows(resource, example, { deviceGroupIds: [group.body.id] });
+      const sent = { ...example, deviceGroupIds: [group.body.id] };
       const { status, body } = await daemon.call("POST", "/notifications", sent);
       expect([status, status === 200 ? "" : body]).toEqual([200, ""]);
     } finally {

@@ -2,6 +2,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiOperations } from "../../src/tools/clients/api-operations.ts";
 import { firstSegment } from "../contract/contract-table.ts";
 import { servedOperations } from "../contract/served-operations.ts";
 import { createResponseValidator } from "../support/conformance.ts";
@@ -64,7 +65,8 @@ describe("the API's description", () => {
         const served = type !== "method-not-allowed";
         expect([method, path, served]).toEqual([method, path, method in methods]);
         // Whoever has no token is refused, unless the operation is open to all.
-        if (served && !methods[method]?.security) expect([method, path, status]).toEqual([method, path, 401]);
+        const isOpen = (methods[method] as { security?: unknown[] } | undefined)?.security?.length === 0;
+        if (served && !isOpen) expect([method, path, status]).toEqual([method, path, 401]);
       }
     }
   });
@@ -81,6 +83,36 @@ describe("the API's description", () => {
       const faults = validate(examples[0]) ? [] : validate.errors;
       expect([name, faults]).toEqual([name, []]);
     }
+  });
+
+  it("contains a valid example for every request", () => {
+    const ajv = new Ajv2020({ strict: false });
+    addFormats.default(ajv);
+    ajv.addFormat("color", true).addFormat("binary", true);
+    ajv.addSchema({ ...document, $id: "api" });
+    let count = 0;
+    for (const { method, path, contentTypes, example } of apiOperations(document as never)) {
+      if (!contentTypes.includes("application/json")) continue;
+      const pointer = ["paths", path, method, "requestBody", "content", "application/json", "schema"]
+        .map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1")))
+        .join("/");
+      const validate = ajv.compile({ $ref: `api#/${pointer}` });
+      expect([method, path, validate(example) ? [] : validate.errors]).toEqual([method, path, []]);
+      count += 1;
+    }
+    expect(count).toBeGreaterThan(250);
+  });
+
+  it("describes the response to a bad health, and that of a start", () => {
+    const isFit = createResponseValidator(document as never);
+    const of = (body: object) => ({
+      ...{ method: "GET", path: "/api/health", status: 503, contentType: "application/json" },
+      text: JSON.stringify(body),
+    });
+    expect(isFit(of({ status: "RED", version: "0.2.0", since: "2026-01-12T08:00:00.000Z" }))).toBeNull();
+    const starting = { status: 503, type: "starting", message: "Starting.", errors: [], requestId: "1" };
+    expect(isFit(of(starting))).toBeNull();
+    expect(isFit(of({ color: "RED" }))).not.toBeNull();
   });
 
   it("answers 304 if unchanged", async () => {

@@ -44,6 +44,7 @@ export const healthActions: readonly Action[] = [
     permission: "open",
     doc: "Returns the health status; responds 503 if RED, otherwise 200. Authenticated users find the reasons at the endpoint of the appliance.",
     response: { kind: "members", fields: SHORT_HEALTH },
+    alsoSentWith: 503,
     async handle({ deps }) {
       const { status, since } = deps.monitoring.health();
       const body = { status, version: deps.monitoring.version, since: new Date(since).toISOString() };

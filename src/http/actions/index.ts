@@ -48,6 +48,7 @@ import { notificationRecipientActions } from "./notification-recipients.ts";
 import { notificationStartActions } from "./notification-starts.ts";
 import { notificationActions } from "./notifications.ts";
 import { oauthActions } from "./oauth.ts";
+import { onPremisesDeviceActions } from "./on-premises-devices.ts";
 import { onPremisesMessageActions } from "./on-premises-messages.ts";
 import { optOutActions } from "./opt-outs.ts";
 import { passwordActions } from "./passwords.ts";
@@ -88,6 +89,7 @@ const FIXED: readonly Action[] = [
   ...permissionActions,
   ...optOutActions,
   ...notificationActions,
+  ...onPremisesDeviceActions,
   ...onPremisesMessageActions,
   ...notificationAudioActions,
   ...notificationFollowUpActions,

@@ -79,6 +79,16 @@ const SECURITY_SCHEMES: Record<string, JsonSchema> = {
   },
 };
 
+/** Accepted everywhere. */
+const SECURITY = Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] }));
+/** Accepted below the on-premises prefix. */
+const ON_PREMISES_SECURITY = { security: [...SECURITY, { basic: [] }] };
+const BASIC: JsonSchema = {
+  type: "http",
+  scheme: "basic",
+  description: "Below /onprem/v1 only: an access token as the password with any name, or e-mail address and password.",
+};
+
 function familyIn({ at }: { at: string }): string {
   return at.split("/")[0] as string;
 }
@@ -96,6 +106,8 @@ function aliasOf(operation: JsonSchema, { method, response }: Action, alias: OnP
     operationId: operationName(method, alias.at, response.kind === "list"),
     tags: [familyIn(alias)],
     parameters: parameters.filter(({ name, in: place }) => place !== "path" || !given.includes(name)),
+    // Open operations have their own.
+    ...(operation.security === undefined ? ON_PREMISES_SECURITY : {}),
     "x-alias-of": path,
   };
 }
@@ -114,7 +126,8 @@ export function* describeApi(
     known.set(routeShape(at), path);
     const described = { ...action, at: documentPath(path, action) };
     const operation = operationOf(described);
-    paths[path] = { ...paths[path], [action.method]: operation };
+    const isOnPremises = action.outsideVersion && action.at.startsWith("onprem/") && action.permission !== "open";
+    paths[path] = { ...paths[path], [action.method]: { ...operation, ...(isOnPremises ? ON_PREMISES_SECURITY : {}) } };
     for (const alias of onPremisesPaths(described)) {
       const at = `/${alias.at}`;
       paths[at] = { ...paths[at], [action.method]: aliasOf(operation, described, alias, path) };
@@ -142,14 +155,14 @@ export function* describeApi(
     info: INFO,
     servers: [{ url: "/api" }],
     tags: tags.map((name) => ({ name })),
-    security: Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] })),
+    security: SECURITY,
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     webhooks: describeWebhooks(catalogue),
     components: {
       schemas,
       parameters: SHARED_PARAMETERS,
       responses: errorResponses(),
-      securitySchemes: SECURITY_SCHEMES,
+      securitySchemes: { ...SECURITY_SCHEMES, basic: BASIC },
     },
   };
 }

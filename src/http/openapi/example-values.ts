@@ -4,6 +4,8 @@
  */
 export const EXAMPLE_VALUES: Readonly<Record<string, unknown>> = {
   "alarm-mutes.until": "2100-01-01T00:00:00.000Z",
+  "bell-schedules-bulk-exceptions.bellScheduleIds": ["0190b7c2-7f3a-7000-8000-3f1d2c4b5a69"],
+  "bell-schedules-day-changes.bellScheduleIds": ["0190b7c2-7f3a-7000-8000-3f1d2c4b5a69"],
   "bell-schedules.timeZone": "Europe/Berlin",
   "bell-schedules-day-changes.from": "08:00:00",
   "bell-schedules-day-changes.until": "12:00:00",

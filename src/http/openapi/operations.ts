@@ -7,6 +7,7 @@ import { deprecationText } from "../deprecation.ts";
 import { DRY_RUN_QUERY } from "../rows/dry-run.ts";
 import { canChangeRings, RING_DIFF_QUERY } from "../rows/ring-diff-response.ts";
 import { errorResponsesOf, PAGE_RESPONSE, REDIRECT_RESPONSE } from "./errors.ts";
+import { bodyExample } from "./examples.ts";
 import { objectSchema, requestMembers, responseMembers, type SchemaMembers } from "./field-schemas.ts";
 import { operationName, typeName } from "./operation-names.ts";
 import {
@@ -50,8 +51,16 @@ export function operationOf(action: Action): JsonSchema {
         ...{ open, hasBody, callsOut: action.callsOut === true },
         refuses: action.errorResponse,
       }),
+      ...alsoSentResponse(action),
     },
   };
+}
+
+/** A response that an error status has, too. */
+function alsoSentResponse({ alsoSentWith, response }: Action): Record<string, JsonSchema> {
+  if (alsoSentWith === undefined || response.kind !== "members") return {};
+  const schema = { anyOf: [schemaOf(response), componentRef("Error")] };
+  return { [alsoSentWith]: { description: describe(response), content: { [JSON_TYPE]: { schema } } } };
 }
 
 function parametersOf(action: Action, open: boolean): Parameter[] {
@@ -97,16 +106,23 @@ function bodyOf(action: Action, fields: Readonly<Record<string, Field>>): JsonSc
   const op = action.method === "put" ? "update" : "create";
   const resource = "resource" in action.response ? action.response.resource : null;
   const schema =
-    resource?.fields === fields ? resourceBody(action, resource, op) : objectSchema(requestMembers(fields, op));
+    resource?.fields === fields ? resourceBody(action, resource, op) : inlineBody(action, requestMembers(fields, op));
   const required = (schema.required ?? (schema.allOf ? [""] : [])) as unknown[];
+  // A component has its own example.
+  const example = "$ref" in schema ? {} : { example: bodyExample(`${action.method} ${action.at}`, schema, resource) };
   return {
     required: required.length > 0,
     content: {
-      [JSON_TYPE]: { schema },
+      [JSON_TYPE]: { schema, ...example },
       [FORM_TYPE]: { schema },
       [MULTIPART_TYPE]: { schema: withUploads(schema, fields) },
     },
   };
+}
+
+/** Ids in the path need not be in the body. */
+function inlineBody({ at }: Action, { properties, required }: SchemaMembers): JsonSchema {
+  return objectSchema({ properties, required: required.filter((name) => !at.includes(`{${name}}`)) });
 }
 
 function resourceBody({ at }: Action, resource: AnyResource, op: "create" | "update"): JsonSchema {

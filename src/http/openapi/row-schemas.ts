@@ -45,7 +45,11 @@ export function rowSchemas(resource: AnyResource, catalogue: Catalogue): Record<
   return Object.fromEntries(
     Object.entries(schemas).map(([key, schema]) => {
       // An example of a page would repeat that of its rows.
-      return [key, key.endsWith("Page") ? schema : { ...schema, examples: [rowExample(resource.name, schema)] }];
+      if (key.endsWith("Page")) return [key, schema];
+      const isBody = key === `${name}New` || key === `${name}Change`;
+      // A change must not empty what a row needs.
+      const { required } = isBody ? (schemas[`${name}New`] as JsonSchema) : schema;
+      return [key, { ...schema, examples: [rowExample(resource.name, { ...schema, required }, isBody)] }];
     }),
   );
 }

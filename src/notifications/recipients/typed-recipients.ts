@@ -42,7 +42,9 @@ function readEntry(entry: unknown, at: string): { id: string; type: keyof typeof
   if (type === undefined) throw requiredValue(`${at}.type`);
   if (typeof id !== "string" || !isUuid(id))
     throw invalidValue(`${at}.id`, sentence("field.must-be-the-id-of-a-recipient"));
-  if (typeof type !== "string" || !Object.hasOwn(FIELD_OF, type))
+  // Programs of older servers write RECIPIENT_GROUP.
+  const name = typeof type === "string" ? type.toLowerCase().replaceAll("_", "-") : "";
+  if (!Object.hasOwn(FIELD_OF, name))
     throw invalidValue(`${at}.type`, sentence("field.must-be-one-of-values", { values: RECIPIENT_TYPES.join(", ") }));
-  return { id: id.toLowerCase(), type: type as keyof typeof FIELD_OF };
+  return { id: id.toLowerCase(), type: name as keyof typeof FIELD_OF };
 }

@@ -59,6 +59,7 @@ function toOperation(
 }
 
 function exampleOf(content: JsonSchema | undefined, schemas: Readonly<Record<string, JsonSchema>>): unknown {
+  if (content?.example !== undefined) return content.example;
   const given = (content?.schema ?? {}) as JsonSchema & { allOf?: JsonSchema[] };
   const { $ref, ...inline } = (given.allOf?.[0] ?? given) as JsonSchema & { $ref?: string };
   const schema = $ref === undefined ? inline : schemas[$ref.slice($ref.lastIndexOf("/") + 1)];

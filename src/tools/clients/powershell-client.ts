@@ -33,6 +33,7 @@ function Invoke-CarillonRequest {
     if (-not $script:Carillon.Base) { throw 'Call Connect-Carillon first.' }
     $pairs = foreach ($name in $Query.Keys) {
         $value = $Query[$name]
+        if ($null -eq $value) { continue }
         $key = if ($value -is [array]) { "$name[]" } else { $name }
         foreach ($each in @($value)) {
             $text = if ($each -is [bool]) { $each.ToString().ToLowerInvariant() } else { [string]$each }

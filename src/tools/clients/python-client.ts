@@ -13,9 +13,14 @@ const HEAD = `"""Client of the Carillon API, generated from its OpenAPI descript
 
 Methods are named after the operations of the description: ids of the path come first, then the body, then query
 parameters by name. A dict is sent as JSON, bytes as they are. Errors raise ApiError.
+
+Programs that run for long use an application instead of a token; its tokens are renewed when they expire:
+
+    carillon = CarillonClient(url, credentials=(client_id, client_secret, provider_id))
 """
 
 import json
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -42,13 +47,16 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 class CarillonClient:
     """Calls the API of one server as one user."""
 
-    def __init__(self, url, token=None, timeout=30, context=None):
-        """\`url\` is the address of the server, with or without \`/api\`; \`context\` is an ssl.SSLContext."""
+    def __init__(self, url, token=None, timeout=30, context=None, credentials=None):
+        """\`url\` is the address of the server, with or without \`/api\`; \`context\` is an ssl.SSLContext;
+        \`credentials\` are the id and the secret of an application and the id of the identity provider."""
         self.base = url.rstrip("/")
         if not self.base.endswith("/api"):
             self.base += "/api"
         self.token = token
         self.timeout = timeout
+        self.credentials = credentials
+        self._renew_at = 0
         self._opener = urllib.request.build_opener(_NoRedirects, urllib.request.HTTPSHandler(context=context))
 
     def request(self, method, path, body=None, query=None, content_type=None):
@@ -58,8 +66,6 @@ class CarillonClient:
         if pairs:
             address += "?" + urllib.parse.urlencode(pairs)
         headers = {"Accept": "application/json"}
-        if self.token:
-            headers["Authorization"] = "Bearer " + self.token
         data = None
         if isinstance(body, (bytes, bytearray)):
             data = bytes(body)
@@ -67,6 +73,32 @@ class CarillonClient:
         elif body is not None:
             data = json.dumps(body).encode("utf-8")
             headers["Content-Type"] = "application/json"
+        if self.credentials and time.monotonic() >= self._renew_at:
+            self.renew()
+        try:
+            return self._send(method, address, data, headers)
+        except ApiError as error:
+            # The token was revoked, or the clock of the server is ahead.
+            if error.status != 401 or not self.credentials:
+                raise
+        self.renew()
+        return self._send(method, address, data, headers)
+
+    def renew(self):
+        """Gets a new token of the application."""
+        client_id, client_secret, provider_id = self.credentials
+        form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": client_secret}
+        form["audience"] = provider_id
+        self.token = None
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        data = urllib.parse.urlencode(form).encode("ascii")
+        answer = self._send("POST", self.base + "/token", data, headers)
+        self.token = answer["access_token"]
+        self._renew_at = time.monotonic() + max(0, answer["expires_in"] - 30)
+
+    def _send(self, method, address, data, headers):
+        if self.token:
+            headers = dict(headers, Authorization="Bearer " + self.token)
         request = urllib.request.Request(address, data=data, headers=headers, method=method)
         try:
             with self._opener.open(request, timeout=self.timeout) as response:

@@ -33,6 +33,7 @@ describe("settings file", () => {
       log: { level: "info" },
       api: {
         methodOverride: false,
+        basicAuthentication: true,
         publicUrl: null,
         hosts: [],
         trustedProxies: [],

@@ -82,6 +82,34 @@ python.describe("the Python client", () => {
     ]);
   });
 
+  it("renews the token of an application", async () => {
+    const { body } = await daemon.call<{ clientId: string; clientSecret: string }>("POST", "/applications", {
+      ...{ name: "Scripts", type: "confidential", userId: daemon.first.userId },
+      scopes: ["urn:service:distribution-lists:read", "urn:service:users:read"],
+    });
+    const credentials = JSON.stringify([body.clientId, body.clientSecret, daemon.first.providerId]);
+    const found = await run([
+      `credentials = json.loads('${credentials}')`,
+      "program = CarillonClient(sys.argv[1], credentials=credentials)",
+      "tokens = []",
+      "def token_after(step):",
+      "    step()",
+      "    program.list_users()",
+      "    tokens.append(program.token)",
+      "token_after(lambda: None)",
+      "token_after(lambda: None)",
+      // The token has expired by the client's clock, then by the server's.
+      "token_after(lambda: setattr(program, '_renew_at', 0))",
+      "token_after(lambda: setattr(program, 'token', 'carillon_revoked'))",
+      "wrong = CarillonClient(sys.argv[1], credentials=[credentials[0], 'wrong', credentials[2]])",
+      "def refused():",
+      "    try: wrong.list_users()",
+      "    except ApiError as error: return error.status",
+      "print(json.dumps([[tokens.index(each) for each in tokens], refused()]))",
+    ]);
+    expect(found).toEqual([[0, 0, 2, 3], 401]);
+  });
+
   it("uploads bytes", async () => {
     const found = await run([
       "load = carillon.create_load_definitions({'name': 'SIS'})",
@@ -103,12 +131,12 @@ describe("generated files", () => {
     const defined = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name);
     const methods = defined(writePythonClient(document), /^ {4}def ([a-z]\w*)\(self/gm);
     expect(new Set(methods).size).toBe(methods.length);
-    // `redirect_request`, `request` and `pages` beside them.
-    expect(methods).toHaveLength(operations.length + 3);
+    // `redirect_request`, `request`, `renew` and `pages` beside them.
+    expect(methods).toHaveLength(operations.length + 4);
     const functions = defined(writePowerShellClient(document), /^function (Invoke-Carillon\w+)/gm);
     expect([new Set(functions).size, functions.length]).toEqual([operations.length + 1, operations.length + 1]);
     const { item } = JSON.parse(writePostmanCollection(document)) as { item: { item: unknown[] }[] };
-    expect(item.flatMap((folder) => folder.item)).toHaveLength(operations.length);
+    expect(item.slice(1).flatMap((folder) => folder.item)).toHaveLength(operations.length);
   });
 
   it("have quoted placeholders, examples and variables", () => {
@@ -116,7 +144,7 @@ describe("generated files", () => {
       'Invoke-CarillonRequest -Method PUT -Path "/v1/users/$([uri]::EscapeDataString($UserId))" -Body $Body -Query $Query',
     );
     const { item, variable } = JSON.parse(writePostmanCollection(document));
-    expect(variable.map(({ key }: { key: string }) => key)).toEqual(["url", "token"]);
+    expect(variable.map(({ key }: { key: string }) => key)).toEqual(expect.arrayContaining(["url", "token", "userId"]));
     const folder = item.find(({ name }: { name: string }) => name === "distribution-lists");
     const { request } = folder.item.find(({ name }: { name: string }) => name === "createDistributionLists");
     expect(request).toMatchObject({ method: "POST", url: { raw: "{{url}}/api/v1/distribution-lists" } });
