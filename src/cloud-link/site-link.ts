@@ -334,7 +334,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
         if (beat) deps.failover().receiveHeartbeat(beat);
       },
       trustChanged: () => deps.failover().trustChanged(),
-      onAuditEnds: (notes) => deps.auditNotes?.receiveKept("in the cloud", notes),
+      onAuditEnds: (notes) => deps.auditNotes?.receiveKept(sentence("audit.kept-in-cloud"), notes),
       onRenewed(next) {
         identity = next;
         deps.failover().trustChanged();
