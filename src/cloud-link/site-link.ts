@@ -339,7 +339,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
         if (beat) failover.receiveHeartbeat(beat);
       },
       trustChanged: () => failover.trustChanged(),
-      onAuditEnds: (notes) => deps.auditNotes?.receiveKept("in the cloud", notes),
+      onAuditEnds: (notes) => deps.auditNotes?.receiveKept(sentence("audit.kept-in-cloud"), notes),
       onRenewed(next) {
         identity = next;
         failover.trustChanged();

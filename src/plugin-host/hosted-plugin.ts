@@ -43,9 +43,9 @@ const MAX_VOICE_BYTES = 1_600;
 /** Default JavaScript heap limit of a plugin in MiB, see PluginManifest.memoryMb. */
 const DEFAULT_MEMORY_MB = 128;
 /** Reasons that are no failures. */
-const CONFIG_CHANGED_REASON = "configuration changed";
-const RESTART_REQUESTED_REASON = "restart requested";
-const DISABLED_REASON = "disabled";
+const CONFIG_CHANGED_REASON = sentence("plugin-host.config-changed");
+const RESTART_REQUESTED_REASON = sentence("plugin-host.restart-requested");
+const DISABLED_REASON = sentence("plugin-host.disabled");
 
 /** Limits of silent connectivity tests. */
 const PROBE_LIMITS: PendingRequestLimits<ProbeResult> = {
@@ -190,7 +190,7 @@ export class HostedPlugin {
       this.#config = createPluginConfig(config, this.#deps.host.store.secrets);
       this.#profileSchema = profile && compileProfileSchema(profile);
     } catch (error) {
-      this.#loadError = `failed to load config.js: ${errorText(error)}`;
+      this.#loadError = sentence("plugin-host.config-unloadable", { reason: errorText(error) });
     }
   }
 
@@ -235,7 +235,7 @@ export class HostedPlugin {
   /** Stops the plugin permanently. */
   async stop(): Promise<void> {
     this.#isClosed = true;
-    await this.#supervisor.stop("the appliance is stopping");
+    await this.#supervisor.stop(sentence("plugin-host.stopping"));
   }
 
   /** Queues deliveries; they fail at once if the plugin is disabled or stopped. */
@@ -327,7 +327,7 @@ export class HostedPlugin {
   /** The configuration to run with, or the reason why the plugin must not run. */
   #resolveRunConfig(row: RowOf<typeof extensions>): string | ReturnType<PluginConfig["toRuntime"]> {
     if (row.disabled || row.globalDisabled) return DISABLED_REASON;
-    if (!this.#config) return this.#loadError ?? "config.js is not loaded";
+    if (!this.#config) return this.#loadError ?? sentence("plugin-host.config-not-loaded");
     try {
       return this.#config.toRuntime(row.config);
     } catch (error) {

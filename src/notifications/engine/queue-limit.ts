@@ -76,7 +76,7 @@ export function createQueueLimitHandler(deps: QueueLimitDeps): TimerHandler {
       await sendNotice(row, due, { devices: found, seconds }, deps);
     } catch (error) {
       if (!(error instanceof CallerError)) throw error;
-      const message = `The group could not be notified of the long wait: ${error.message}`;
+      const message = sentence("activity.queue-notice-failed", { reason: error.message });
       await store.write((tx) => completeTimer(tx, due) && logActivity(tx, row, { message }, deps), lane);
     }
   };

@@ -224,7 +224,7 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
     }
     const next = registerRelay(to, command, candidates, [...tried, to]);
     if (!ended) from.reassignedTo = next;
-    deps.record(to, "takeover", notificationId, `Plays the notification in place of another appliance, which ${why}.`);
+    deps.record(to, "takeover", notificationId, sentence("activity.relayed", { why }));
     // It may have started during the reassignment.
     if (from.progress === "started") handleLateStart(from);
     else monitor.start(next);
@@ -323,7 +323,7 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
     const next = relay && isUnserved && own.size > 0 ? nextCandidate(relay, deps.isLinked) : null;
     if (!relay || next === null) reportUnreported();
     else
-      void reassign(relay, next, "failed to play it", [...own]).then(
+      void reassign(relay, next, sentence("activity.relayed-not-played"), [...own]).then(
         (isReassigned) => isReassigned || reportUnreported(),
       );
   }

@@ -134,7 +134,14 @@ export type IdentityProviderRow = RowOf<"IdentityProvider">;
 /** Result of an identity provider test. */
 export interface IdentityProviderTest {
   ok: boolean;
-  checks: readonly { what: string; ok: boolean; code: string; value: string | null; words: string }[];
+  checks: readonly {
+    what: string;
+    ok: boolean;
+    code: string;
+    value: string | null;
+    words: string;
+    wordsSentence: SentenceOfApi | null;
+  }[];
 }
 
 /** A cluster of call managers. */

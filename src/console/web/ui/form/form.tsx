@@ -134,13 +134,15 @@ function Field({ field, first, values, error, onChange }: FieldProps) {
   const translator = useTranslation();
   const id = useId();
   const value = values[field.name];
+  const label =
+    field.label === undefined ? translator.name("field", field.name) : translator.say(field.label, field.labelSentence);
   const shared = {
     id,
-    label: field.label ?? translator.name("field", field.name),
+    label,
     description: field.hint && translator.say(field.hint, field.hintSentence),
     required: field.required ?? false,
     "data-autofocus": first || undefined,
-    error: fieldErrorText(error, field.name, translator),
+    error: fieldErrorText(error, field.name, translator, field.labelSentence && label),
   };
   const text = typeof value === "string" ? value : "";
   const lines = Array.isArray(value) ? value.map(String) : [];
