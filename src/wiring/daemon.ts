@@ -70,6 +70,7 @@ import { applianceTimeZone } from "../web-pages/local-time.ts";
 import { startApiServer } from "./api-server.ts";
 import { isInitialized, openApplianceData } from "./appliance-data.ts";
 import { startAudioServices } from "./audio-services.ts";
+import { createPhoneChecks } from "./call-managers.ts";
 import { createChangePublishers } from "./change-publishers.ts";
 import { type CloudLink, createCloudLink } from "./cloud-link.ts";
 import { createDaemonControlCommands } from "./control-commands.ts";
@@ -280,9 +281,13 @@ async function startModules(
     exist: () => canRingOffline(store, clock.now()),
     compensated: (ranges) => areMissedRingsResolved(store, ranges),
   });
+  const ssrfGuard = createSsrfGuard(settings.network);
+  const phoneChecks = createPhoneChecks({ store, clock, log, policy: ssrfGuard, urls: () => plugins.urls() });
+  onStop("phone configurations", phoneChecks.configurations.stop);
   const silentTests = createQuietTests({
     ...{ store, clock, log, provenWithinHours: settings.quietTests.provenWithinHours },
     probe: (provider, device) => plugins.probe(provider, device),
+    diagnose: phoneChecks.diagnose,
   });
   // Set below: they need the notification service.
   let ringPlans: RingPlans | undefined;
@@ -290,7 +295,6 @@ async function startModules(
   let zoneChanges: ZoneChanges;
   const scheduleLint = createScheduleLint({ reader: store, clock, events, log, times: bellTimes });
   const missingGroups = createMissingGroups(clock);
-  const ssrfGuard = createSsrfGuard(settings.network);
   const calendarReader = createCalendarReader({ clock, zoneFolders, zoneData });
   onStop("calendar reader", calendarReader.close);
   const calendars = createCalendarSubscriptions({
@@ -582,6 +586,7 @@ async function startModules(
       speech,
     },
     ...importers,
+    phoneConfigurations: phoneChecks.configurations,
     scenarios,
     settings: effectiveSettings,
     onKnownClient: server.markKnownClient,

@@ -17,8 +17,8 @@ const REBUILD_TYPES = ["full", "delta", "partial"] as const;
 
 const CHECK = {
   what: option(
-    "axl: the administration interface and its user; nodes: the list of nodes; snmp: one node; risport: the secondary source of registrations.",
-    ["axl", "nodes", "snmp", "risport"],
+    "axl: the administration interface and its user; nodes: the list of nodes; snmp: one node; risport: the secondary source of registrations; tftp: the server of the phones' configuration.",
+    ["axl", "nodes", "snmp", "risport", "tftp"],
     { required: true },
   ),
   host: text("Host that was queried.", { required: true }),
@@ -102,7 +102,12 @@ export const callmgrClusterActions: readonly Action[] = [
     response: { kind: "members", fields: CONNECTION_TEST },
     async handle(request) {
       const cluster = requireVisibleRow(request, callmgrClusters, request.params.cucmClusterId ?? "");
-      const test = await request.deps.phoneCache.test(cluster);
+      const { phoneCache, phoneConfigurations } = request.deps;
+      const [{ ok, checks }, tftp] = await Promise.all([
+        phoneCache.test(cluster),
+        phoneConfigurations.testServer(cluster),
+      ]);
+      const test: ConnectionTest = { ok, checks: tftp ? [...checks, tftp] : checks };
       return jsonResponse(addSentences(CONNECTION_TEST, test, request.deps.plugins.sentences));
     },
   },

@@ -157,6 +157,26 @@ export interface ClusterTest {
   }[];
 }
 
+/** What a phone's configuration file says, and why the phone may refuse pushes. */
+export interface PhoneConfigurationCheck {
+  server: string | null;
+  file: string | null;
+  configuration: {
+    authenticationUrl: string | null;
+    secureAuthenticationUrl: string | null;
+    webAccess: "full" | "read-only" | "off" | null;
+    load: string | null;
+    securityMode: string | null;
+    capfAddress: string | null;
+  } | null;
+  problems: readonly {
+    code: string;
+    severity: "refuses" | "may-refuse" | "unknown";
+    words: string;
+    wordsSentence: SentenceOfApi | null;
+  }[];
+}
+
 /** How far the phones of a cluster are read. */
 export interface PhoneCache {
   state: string;

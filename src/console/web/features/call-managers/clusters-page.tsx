@@ -61,6 +61,8 @@ function ClusterSheet({ id, onClose }: { id: string; onClose: () => void }) {
         { name: "snmpAuthPassword", shown: isVersion("3") },
         { name: "snmpEncryptPassword", shown: isVersion("3") },
         { name: "nextAuthenticationUrl" },
+        { name: "tftpAddress", hint: t("cluster.tftp-hint") },
+        { name: "tftpPort", shown: ({ tftpAddress }) => Boolean(tftpAddress) },
       ]}
       tabs={[
         { id: "phones", label: t("cluster.phones"), content: <ClusterPhones cucmClusterId={id} /> },
