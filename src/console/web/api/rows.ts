@@ -157,6 +157,15 @@ export interface ClusterTest {
   }[];
 }
 
+/** An appliance that serves a cluster, and whether the passwords of the cluster are handed to it. */
+export interface HandOverAppliance {
+  endpointId: string;
+  name: string | null;
+  fingerprint: string | null;
+  consent: "none" | "given" | "stale";
+  handedOverAt: string | null;
+}
+
 /** What a phone's configuration file says, and why the phone may refuse pushes. */
 export interface PhoneConfigurationCheck {
   server: string | null;

@@ -48,6 +48,7 @@ export const MESSAGE_FAMILIES = [
   "filter-type",
   "first-sync-kind",
   "first-sync-state",
+  "hand-over-consent",
   "health",
   "icon",
   "outcome",
