@@ -24,7 +24,7 @@ interface EnrolOptions {
   authority?: string;
 }
 
-/** `carillon link code | enrol | status | revoke | leave`: links an appliance to the cloud; needs the running daemon. */
+/** `carillon link code | enrol | status | secrets | revoke | leave`: links an appliance to the cloud; needs the running daemon. */
 export function addLink(program: Command, terminal: Terminal): void {
   const link = program
     .command("link")
@@ -39,6 +39,7 @@ export function addLink(program: Command, terminal: Terminal): void {
   addEnrol(link, terminal);
   addStatus(link, terminal);
   addInitialSync(link, terminal);
+  addSecrets(link, terminal);
   link
     .command("revoke")
     .description(
@@ -141,6 +142,22 @@ function addInitialSync(link: Command, terminal: Terminal): void {
     });
 }
 
+function addSecrets(link: Command, terminal: Terminal): void {
+  link
+    .command("secrets")
+    .description(
+      "At the appliance: fetch the secrets of call managers that the cloud hands to it now, and list those that are still missing.",
+    )
+    .requiredOption("--data <dir>", "data directory of the appliance")
+    .addHelpText("after", "\nExample:\n  carillon link secrets --data data")
+    .action(async ({ data }: { data: string }) => {
+      const { secretTasks } = (await runCommand(data, "link.secrets", {})) as Pick<ApplianceLinkStatus, "secretTasks">;
+      const { secretTaskText } = await import("../cloud-link/secret-tasks.ts");
+      for (const task of secretTasks) terminal.out(secretTaskText(task));
+      if (secretTasks.length === 0) terminal.err("No secret is missing.");
+    });
+}
+
 /** An appliance as the cloud knows it; counts of what is not zero. */
 function formatAppliance(appliance: ApplianceStatus): string[] {
   const { endpointId, name, link, since, unsentRows, unsentSince, rowsBehind, waitingRows, waits } = appliance;
@@ -156,11 +173,11 @@ function formatAppliance(appliance: ApplianceStatus): string[] {
   ];
 }
 
-type ApplianceLinkStatus = LinkReport & { secretTasks: NamedSecretTask[] };
+type ApplianceLinkStatus = LinkReport & { secretTasks: NamedSecretTask[]; exchangeKey: string | null };
 
 async function formatStatus(status: ApplianceLinkStatus): Promise<string[]> {
   const { secretTaskText } = await import("../cloud-link/secret-tasks.ts");
-  const { hub, link, applied, queued, parked, certificateUntil, initialSync, secretTasks } = status;
+  const { hub, link, applied, queued, parked, certificateUntil, initialSync, secretTasks, exchangeKey } = status;
   if (hub === null) return ["The appliance is not linked."];
   const since = link ? ` since ${new Date(link.since).toISOString()}` : "";
   return [
@@ -170,6 +187,7 @@ async function formatStatus(status: ApplianceLinkStatus): Promise<string[]> {
     `queued       ${queued}`,
     `rejected     ${parked}`,
     `certificate  until ${certificateUntil === null ? "-" : new Date(certificateUntil).toISOString()}`,
+    ...(exchangeKey === null ? [] : [`secret key   ${exchangeKey}`]),
     ...(initialSync ? formatInitialSync(initialSync) : []),
     ...secretTasks.map((task) => `secret       ${secretTaskText(task)}`),
   ];

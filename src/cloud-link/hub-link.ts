@@ -61,6 +61,7 @@ import { deleteRecord, getRecord, putRecord, type RowBody, scanRecords } from ".
 import { type Acceptor, createAcceptor, type LinkedSite } from "../sync/transport/acceptor.ts";
 import { createApplianceAuthority } from "./appliance-authority.ts";
 import { createHubControlHandler, type HubControlHandlerDeps } from "./hub-control-handler.ts";
+import { createSecretHandOver, type SecretHandOver } from "./secret-hand-over/hub-hand-over.ts";
 
 export interface HubLinkDeps {
   dataDir: string;
@@ -113,6 +114,8 @@ export interface HubLink {
   readonly hub: HubSync;
   /** Staged upgrades of appliances. */
   readonly upgrades: StagedRollouts;
+  /** Secrets of clusters that go to appliances, sealed for each. */
+  readonly secrets: SecretHandOver;
   stop(): void;
 }
 
@@ -149,6 +152,7 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
   const common = { store, clock, events, by, endpointId: deps.endpointId, offered, onFault };
   const remoteCommands = createRemoteCommandSender({ ...common, runner, hub });
   const upgrades = createStagedRollouts({ ...common, connected });
+  const secrets = createSecretHandOver({ store, runner, clock, log, by });
   const runInventory = createSemaphore(MAX_INVENTORIES, MAX_WAITING_INVENTORIES);
   let enrolment: EnrolmentService | null = null;
   let acceptor: Acceptor | null = null;
@@ -243,6 +247,7 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
       yield* deleteRecord(ADOPTIONS, endpoint);
       for (const { type, id } of yield* scanRecords(REFUSED_ADOPTIONS, { where: [endpoint] }))
         yield* deleteRecord(REFUSED_ADOPTIONS, endpoint, type, id);
+      yield* secrets.forget(endpoint);
       return yield* revokeIdentities(endpoint, clock.now());
     });
     if (!isRevoked) return;
@@ -260,6 +265,7 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
   return {
     hub,
     upgrades,
+    secrets,
     extendProviders: remoteChannel.extendProviders,
     conflicts: () => runner.readSync(() => scanRecords(EDIT_CONFLICTS, { limit: MAX_CONFLICTS })),
     async start(callbacks) {
@@ -289,6 +295,7 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
         head: readFeedSequence,
         request: (endpoint, asked) => callbacks.request({ endpoint, domainIds: domainsOf(endpoint) }, asked),
         logIn: callbacks.logIn,
+        handOver: secrets.handOver,
         inventory: (endpoint, asked) => runInventory(() => readInventory(endpoint, asked)),
         onFault,
       });

@@ -52,6 +52,9 @@ import { createDialer, type Dialer, type DialerState } from "../sync/transport/d
 import { assertHubUrl, type HubRoute, hubAddressOf } from "../sync/transport/hub-address.ts";
 import { isSuperAccount } from "./appliance-authority.ts";
 import { type CloudCaller, type CloudCredentialDeps, createCloudCredentials } from "./cloud-credentials.ts";
+import { loadExchangeKeys } from "./secret-hand-over/exchange-key-file.ts";
+import { exchangeKeyFingerprint } from "./secret-hand-over/sealed-secret.ts";
+import { createSecretReceiver, type SecretReceiver } from "./secret-hand-over/site-hand-over.ts";
 import { listOwnSecretTasks, type NamedSecretTask, secretHealthReasons } from "./secret-tasks.ts";
 
 export interface SiteLinkDeps {
@@ -153,6 +156,10 @@ export interface SiteLink {
   healthReasons(): HealthReason[];
   /** Secrets that must be entered at this appliance. */
   secretTasks(): NamedSecretTask[];
+  /** Fetches the secrets that the cloud hands over, at once; nothing without a connection. Never rejects. */
+  fetchSecrets(): Promise<void>;
+  /** Fingerprint of the key that secrets are sealed for; null without a link. */
+  exchangeKeyFingerprint(): string | null;
   /**
    * Enrols the appliance, which must be restarted then. `resolved` is the verified address of the host of `hub`. Throws
    * CallerError, UpstreamError, and ConflictError if it is linked to another cloud.
@@ -203,6 +210,8 @@ const SETTLED_MS = 5_000;
 /** Longest wait for the cloud to compare one type, and how often an open first sync is compared without changes. */
 const INVENTORY_TIMEOUT_MS = 120_000;
 const PROOF_INTERVAL_MS = 60_000;
+/** How often missing secrets are asked for, which the cloud may have got consent to hand over. */
+const SECRET_CHECK_MS = 30_000;
 
 /** Does nothing on an appliance that was never enrolled. */
 export function createSiteLink(deps: SiteLinkDeps): SiteLink {
@@ -228,6 +237,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
   let credentialProblem: string | null | undefined;
   let hasInitialSyncFailed = false;
   let proof: InitialSyncProof | null = null;
+  let secretReceiver: SecretReceiver | null = null;
   const readReport = (): InitialSyncReport | null => runner.readSync(readInitialSyncReport);
   const requireProof = (): InitialSyncProof => {
     if (proof && readReport()?.state === "differs") return proof;
@@ -366,6 +376,12 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       const { status, headers, body: text } = given as unknown as Omit<ForwardedResponse, "body"> & { body: string };
       return { status, headers, body: Buffer.from(text, "base64") };
     };
+    const receiver = createSecretReceiver({
+      ...{ dataDir, store, log, by, endpointId: deps.endpointId, identity: () => identity as LocalIdentity },
+      tasks: () => listOwnSecretTasks(store, catalogue, deps.endpointId()),
+      ask: async (request) => (dialer?.state().state === "connected" ? controlClient.request(request) : null),
+    });
+    secretReceiver = receiver;
     const status = createStatusReporter({
       ...{ clock, health, say: (message) => void dialer?.sendControl(message) },
       queue() {
@@ -388,9 +404,18 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
         ownProof.check();
         const end = deps.auditNotes?.current();
         if (end) sendAuditEnd(end);
-        clock.after(SETTLED_MS, () => void controlClient.renew(), { background: true });
+        receiver.connected();
+        clock.after(
+          SETTLED_MS,
+          () => {
+            void controlClient.renew();
+            void receiver.fetch();
+          },
+          { background: true },
+        );
       },
     });
+    const secretTimer = clock.every(SECRET_CHECK_MS, () => void receiver.fetch());
     const proofTimer = clock.every(PROOF_INTERVAL_MS, ownProof.check);
     const renewal = clock.every(RENEWAL_CHECK_MS, () => {
       reportCredentialHealth();
@@ -404,6 +429,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       stopWaking();
       renewal.cancel();
       proofTimer.cancel();
+      secretTimer.cancel();
       ownProof.stop();
       status.stop();
       controlClient.stop();
@@ -460,6 +486,9 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       if (identity && isKnownToCloud(users.name, id)) credentials.logIn(tokenId, { email, password });
     },
     identity: () => identity ?? readLocalIdentity(dataDir),
+    fetchSecrets: async () => secretReceiver?.fetch(),
+    exchangeKeyFingerprint: () =>
+      identity && exchangeKeyFingerprint(loadExchangeKeys(dataDir, identity.hub, deps.endpointId()).publicKey),
     sendHeartbeat: (beat) => void dialer?.sendControl({ t: "beat", beat: JSON.stringify(beat) }),
     peerStarted: (id) => site?.peerStarted(id),
     isConnected: () => dialer?.state().state === "connected",
@@ -515,7 +544,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     },
     async leave() {
       stopAll();
-      [site, dialer, identity] = [null, null, null];
+      [site, dialer, identity, secretReceiver] = [null, null, null, null];
       forwardRequest = async () => null;
       prove = async () => null;
       deleteLocalIdentity(dataDir);

@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createHubLink, type HubLink, type HubLinkCallbacks, type HubLinkDeps } from "../cloud-link/hub-link.ts";
 import { createLinkAdminService, type LinkAdminService } from "../cloud-link/link-admin-service.ts";
+import { HAND_OVER_COLLECTIONS } from "../cloud-link/secret-hand-over/hub-hand-over.ts";
 import {
   createSiteLink,
   type LinkReport,
@@ -36,6 +37,7 @@ export const SYNC_TABLES: readonly InternalTable[] = collectionTables([
   ...SITE_COLLECTIONS,
   ...HUB_COLLECTIONS,
   ...IDENTITY_COLLECTIONS,
+  ...HAND_OVER_COLLECTIONS,
   PRESENCES as unknown as Collection<never>,
 ]).concat(PENDING_LEDGER_TABLE, SECRET_MARKS_TABLE, ...INITIAL_SYNC_TABLES);
 
@@ -119,8 +121,17 @@ export function createCloudLink(deps: CloudLinkDeps): CloudLink {
     stop: site.stop,
     controlCommands: {
       ...rejectedCommands(CLOUD_COMMANDS, "Run this command at the cloud: this daemon is an appliance."),
-      /** `{}` -> LinkReport with `secretTasks`. */
-      "link.status": async () => ({ ...site.report(), secretTasks: site.secretTasks() }),
+      /** `{}` -> LinkReport with `secretTasks` and `exchangeKey`, the fingerprint of the key that secrets are sealed for. */
+      "link.status": async () => ({
+        ...site.report(),
+        secretTasks: site.secretTasks(),
+        exchangeKey: site.exchangeKeyFingerprint(),
+      }),
+      /** `{}` -> `{secretTasks}` after the secrets that the cloud hands over were fetched. */
+      "link.secrets": async () => {
+        await site.fetchSecrets();
+        return { secretTasks: site.secretTasks() };
+      },
       /** `{hub, code, mode?, authority?}` -> `{endpoint}`; the daemon restarts. */
       "link.enrol": async ({ hub, code, mode = "join", authority }) => {
         if (typeof hub !== "string") throw requiredValue("hub");
@@ -167,7 +178,7 @@ function readAuthority(path: string): string {
 
 /** Control commands that only one side of a link supports. */
 const CLOUD_COMMANDS = ["link.code", "link.revoke"];
-const APPLIANCE_COMMANDS = ["link.enrol", "link.initial-sync", "link.leave"];
+const APPLIANCE_COMMANDS = ["link.enrol", "link.initial-sync", "link.leave", "link.secrets"];
 
 function rejectedCommands(names: readonly string[], message: string): Readonly<Record<string, ControlCommand>> {
   const reject: ControlCommand = () => Promise.reject(new CallerError("not-found", message));

@@ -36,6 +36,7 @@ import { createMissingGroups } from "../sso/missing-groups.ts";
 import { createSourceComparison } from "../time-zones/disagreements.ts";
 import { describeSiteZone } from "../time-zones/site-zone.ts";
 import { createBellServices } from "./bell-services.ts";
+import { createPhoneChecks } from "./call-managers.ts";
 import { createChangePublishers } from "./change-publishers.ts";
 import type { CloudLink, CloudLinkCallbacks } from "./cloud-link.ts";
 import { createDaemonControlCommands } from "./control-commands.ts";
@@ -100,10 +101,12 @@ export function createModules(base: Foundation, options: DaemonOptions): Modules
   const speech = createSpeechSynthesizer({ store, engine, by: access.systemContext("speech") });
   const plugins = createPlugins(base);
   const notificationService = createNotifications(base, { plugins, link, registry, speech });
+  const phoneChecks = createPhoneChecks({ store, clock, log, policy: ssrfGuard, urls: plugins.urls });
   const { schedule: testTimes, provenWithinHours } = settings.quietTests;
   const silentTests = createQuietTests({
     ...{ store, clock, log, provenWithinHours },
     probe: plugins.probe,
+    diagnose: phoneChecks.diagnose,
     ...(testTimes !== null && { atScheduledTimes: (work) => schedule(testTimes, work) }),
   });
   const reportsSite = settings.scenarios.syntheticSiteQuestion;
@@ -201,6 +204,7 @@ export function createModules(base: Foundation, options: DaemonOptions): Modules
     licence: operations.licence,
     maintenance: operations.maintenance,
     monitoring: { ...monitoring, version: productVersion(), health: health.report, runs: operations.runs },
+    phoneConfigurations: phoneChecks.configurations,
     settings: effectiveSettings,
     onKnownClient: server.markKnownClient,
     link: link.adminService,
@@ -249,6 +253,7 @@ export function createModules(base: Foundation, options: DaemonOptions): Modules
     { name: "device groups", stop: registry.stop },
     { name: "phone calls", stop: phoneCalls.stop },
     { name: "offline ring plans", stop: ringPlans.stop },
+    { name: "phone configurations", stop: phoneChecks.configurations.stop },
     { name: "default rows", start: seedRows },
     [
       { name: "network", start: network.start, stop: network.stop },

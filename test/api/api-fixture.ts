@@ -17,6 +17,7 @@ import { BELL_TABLES } from "../../src/bells/schema.ts";
 import { createLocalTimeContext } from "../../src/bells/timetables.ts";
 import { createClusterReader } from "../../src/call-manager/cluster-reader.ts";
 import { createPhoneCache, type PhoneCacheDeps } from "../../src/call-manager/phone-cache.ts";
+import { createPhoneConfigurations } from "../../src/call-manager/phone-configuration/phone-configurations.ts";
 import { CALL_MANAGER_TABLES } from "../../src/call-manager/phone-plan-journal.ts";
 import { createLinkAdminService } from "../../src/cloud-link/link-admin-service.ts";
 import { type ApiDeps, createApi } from "../../src/http/api.ts";
@@ -321,6 +322,10 @@ export async function openApi(
     bulkUploads,
     loaders,
     phoneCache,
+    phoneConfigurations: createPhoneConfigurations({
+      ...{ reader: store, clock, policy: createSsrfGuard({ allowedTargets: [] }) },
+      ...{ authenticationUrl: () => undefined, ownAddresses: () => [] },
+    }),
     areas,
     bells,
     zoneData: { problems: zoneData.problems, compareSources: async () => [] },

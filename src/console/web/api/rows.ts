@@ -164,6 +164,35 @@ export interface ClusterTest {
   }[];
 }
 
+/** An appliance that serves a cluster, and whether the passwords of the cluster are handed to it. */
+export interface HandOverAppliance {
+  endpointId: string;
+  name: string | null;
+  fingerprint: string | null;
+  consent: "none" | "given" | "stale";
+  handedOverAt: string | null;
+}
+
+/** What a phone's configuration file says, and why the phone may refuse pushes. */
+export interface PhoneConfigurationCheck {
+  server: string | null;
+  file: string | null;
+  configuration: {
+    authenticationUrl: string | null;
+    secureAuthenticationUrl: string | null;
+    webAccess: "full" | "read-only" | "off" | null;
+    load: string | null;
+    securityMode: string | null;
+    capfAddress: string | null;
+  } | null;
+  problems: readonly {
+    code: string;
+    severity: "refuses" | "may-refuse" | "unknown";
+    words: string;
+    wordsSentence: SentenceOfApi | null;
+  }[];
+}
+
 /** How far the phones of a cluster are read. */
 export interface PhoneCache {
   state: string;

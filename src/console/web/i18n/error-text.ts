@@ -61,9 +61,10 @@ function fieldErrorMessage(
   // The API names the first of the five fields that may say who gets a message.
   if (type === "required" && field === "distributionListIds") return t("error.no-recipients");
   const label = given ?? name("field", field.slice(field.lastIndexOf(".") + 1));
-  if (type === "required") return t("error.field-required", { label });
   const explanation = reason ? reasonText(reason, translator) : null;
   if (explanation !== null) return explanation;
+  if (type === "required")
+    return sentence && given === undefined ? translator.say(message, sentence) : t("error.field-required", { label });
   // The API says after its first sentence what it expects; that part is worth more than any general word.
   const detail = /^Field \S+ is not valid\.\s*(.*)$/s.exec(message)?.[1] ?? message;
   return `${t("error.field-invalid", { label })} ${translator.say(detail, sentence)}`.trim();

@@ -35,6 +35,8 @@ export interface FormField {
   name: string;
   kind: FieldType;
   required?: boolean;
+  /** Where it is only sometimes required: by the values of the form and the row as it is, which is empty for a new one. */
+  requiredWhen?(values: FormValues, before: FormValues): boolean;
   /** What it is called here; the catalogue's word for the field unless given. */
   label?: string;
   /** Code and parameters of a label in the words of a plugin. */

@@ -61,6 +61,7 @@ export function Form({ fields, before, initial = {}, pending, error, draft, onSa
       <Field
         first={first}
         field={field}
+        required={field.requiredWhen?.(drawn, before) ?? field.required ?? false}
         values={drawn}
         error={error}
         onChange={(value) => setValues((old) => withValue(fields, old, field.name, value))}
@@ -125,12 +126,13 @@ interface FieldProps {
   field: FormField;
   /** The sheet begins here. */
   first: boolean;
+  required: boolean;
   values: FormValues;
   error: unknown;
   onChange(value: unknown): void;
 }
 
-function Field({ field, first, values, error, onChange }: FieldProps) {
+function Field({ field, first, required, values, error, onChange }: FieldProps) {
   const translator = useTranslation();
   const id = useId();
   const value = values[field.name];
@@ -140,7 +142,7 @@ function Field({ field, first, values, error, onChange }: FieldProps) {
     id,
     label,
     description: field.hint && translator.say(field.hint, field.hintSentence),
-    required: field.required ?? false,
+    required,
     "data-autofocus": first || undefined,
     error: fieldErrorText(error, field.name, translator, field.labelSentence && label),
   };
