@@ -163,7 +163,7 @@ export function createSecretHandOver({ store, runner, clock, log, by }: SecretHa
     const { cluster, endpoint } = consent;
     const fields = sealed.map(({ field }) => field).join(", ");
     const name = store.get(endpoints, endpoint)?.name ?? endpoint;
-    await audit(cluster, `Handed ${fields} to the appliance ${name}, sealed for its key.`, by, function* () {
+    await audit(cluster, sentence("audit.secrets-handed", { fields, name }), by, function* () {
       const current = yield* getRecord(CONSENTS, cluster, endpoint);
       if (current) yield* putRecord(CONSENTS, { ...current, sentAt: clock.now(), sent });
     });
@@ -185,8 +185,8 @@ export function createSecretHandOver({ store, runner, clock, log, by }: SecretHa
       const names = known.flatMap(({ endpointId, name }) => (chosen.has(endpointId) ? [name ?? endpointId] : []));
       const change =
         names.length === 0
-          ? "Secrets are handed to no appliance."
-          : `Secrets are handed to these appliances, sealed for their keys: ${names.join(", ")}.`;
+          ? sentence("audit.secrets-for-no-appliance")
+          : sentence("audit.secrets-for-appliances", { names: names.join(", ") });
       await audit(clusterId, change, who, function* () {
         for (const { endpoint } of yield* scanRecords(CONSENTS, { where: [clusterId] }))
           if (!chosen.has(endpoint)) yield* deleteRecord(CONSENTS, clusterId, endpoint);
