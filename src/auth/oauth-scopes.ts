@@ -15,9 +15,17 @@ export function isOAuthScope(text: string): boolean {
   return SCOPE_PATTERN.test(text);
 }
 
+/**
+ * The scope with the neutral word of this interface: programs for other servers write their product word there.
+ * @source docs/decisions/0622-product-words-of-other-programs.md
+ */
+export function neutralScope(text: string): string {
+  return text.replace(/^urn:[a-z][a-z0-9-]*:(?=[a-z0-9-]+:(?:read|write)$)/, "urn:service:");
+}
+
 /** Parses the `scope` parameter: distinct scopes in order. Throws `invalid_scope`. */
 export function parseScopes(text: string | null): string[] {
-  const scopes = [...new Set((text ?? "").split(" ").filter((word) => word !== ""))];
+  const scopes = [...new Set((text ?? "").split(" ").flatMap((word) => (word === "" ? [] : [neutralScope(word)])))];
   const unknown = scopes.find((scope) => !isOAuthScope(scope));
   if (unknown !== undefined)
     throw new OAuthRequestError(

@@ -27,7 +27,7 @@ import {
   readIncomingRequest,
   splitTarget,
 } from "./incoming-request.ts";
-import { inOlderForm, type OlderAddress, readOlderAddress } from "./older-addresses.ts";
+import { inOlderForm, type OlderAddress, translateRequest } from "./older-addresses.ts";
 import { onPremisesEndpoints } from "./on-premises-paths.ts";
 import { routeToPlugin } from "./plugin-route.ts";
 import { createRateLimit } from "./rate-limit.ts";
@@ -111,11 +111,8 @@ export function createApi(deps: ApiDeps): Api {
       return (request, response) => {
         // Many people share the connections of a proxy.
         if (readForwardedClient(request)) deps.onKnownClient(request);
-        const read = readOlderAddress(request.url ?? "/");
-        if (read) {
-          request.url = read.url;
-          older.set(request, read.address);
-        }
+        const address = translateRequest(request);
+        if (address) older.set(request, address);
         listener(request, response);
       };
     },

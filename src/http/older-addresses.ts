@@ -1,4 +1,6 @@
+import type { IncomingMessage } from "node:http";
 import type { HttpResponse } from "../lib/http-response.ts";
+import { isUuid } from "../lib/ids.ts";
 import { splitTarget } from "./incoming-request.ts";
 import { ON_PREMISES_FAMILIES } from "./on-premises-paths.ts";
 import { MAX_PAGE_ROWS } from "./query/list-query.ts";
@@ -34,11 +36,46 @@ const PATHS: ReadonlyMap<string, string> = new Map([
   ["admin/dialcast/dialingconfigurations", "v1/dialcast-dialing-configurations"],
 ]);
 
+/** Families below `/api/v1/` by the names that other programs use. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ["cucm-clusters", "callmgr-clusters"],
+  ["facilities", "domains"],
+  ["idps", "identity-providers"],
+]);
+const DOMAIN_HEADER = "x-service-domain";
+const OTHER_DOMAIN_HEADER = /^x-[a-z]+-(?:domain|facility)$/;
+
+/**
+ * Replaces the words of other programs in a request by those of this interface: the acting domain, in a header with a product
+ * word or as a facility, and names of families. Returns the older address, null if there is none.
+ * @source docs/decisions/0622-product-words-of-other-programs.md
+ */
+export function translateRequest(request: Pick<IncomingMessage, "url" | "headers">): OlderAddress | null {
+  const { headers } = request;
+  const [other] = headers[DOMAIN_HEADER] === undefined ? Object.keys(headers).filter(isDomainHeader(headers)) : [];
+  if (other !== undefined) headers[DOMAIN_HEADER] = headers[other];
+  const older = readOlderAddress(request.url ?? "/");
+  request.url = withCurrentNames(older?.url ?? request.url ?? "/");
+  return older?.address ?? null;
+}
+
+/** Proxies have such headers for host names; the id of a domain is a UUID. */
+function isDomainHeader(headers: IncomingMessage["headers"]): (name: string) => boolean {
+  return (name) => OTHER_DOMAIN_HEADER.test(name) && isUuid(headers[name]);
+}
+
+function withCurrentNames(url: string): string {
+  const [, name = ""] = /^\/api\/v1\/([a-z-]+)(?=[/?]|$)/.exec(url) ?? [];
+  const current = OTHER_NAMES.get(name);
+  const named = current === undefined ? url : `/api/v1/${current}${url.slice(`/api/v1/${name}`.length)}`;
+  return named.startsWith("/api/") ? named.replace(/([?&])facility=(?=[^&]*(?:&|$))/, "$1domain=") : named;
+}
+
 /**
  * The current URL of an older address, null for other paths. `maxCount` and `startIndex` become `limit` and `skip`.
  * @source docs/decisions/0509-older-on-premises-addresses.md
  */
-export function readOlderAddress(url: string): { url: string; address: OlderAddress } | null {
+function readOlderAddress(url: string): { url: string; address: OlderAddress } | null {
   const { path, search } = splitTarget(url);
   const [, product, services, version, rest = ""] = OLDER_PATTERN.exec(path) ?? [];
   if (product === undefined) return null;

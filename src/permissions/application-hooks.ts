@@ -1,4 +1,4 @@
-import { isOAuthScope } from "../auth/oauth-scopes.ts";
+import { isOAuthScope, neutralScope } from "../auth/oauth-scopes.ts";
 import { invalidValue } from "../lib/errors.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import users from "../resources/people/users.ts";
@@ -29,6 +29,7 @@ export function applicationHooks(
       if (!after.redirectUris.every(isRedirectUri)) {
         throw invalidValue("redirectUris", sentence("field.must-be-https-uris-http-uris-of-a-loopback-host"));
       }
+      after.scopes = [...new Set(after.scopes.map(neutralScope))];
       if (!after.scopes.every(isOAuthScope)) {
         throw invalidValue("scopes", sentence("field.must-be-offline-access-or-urn-service-resource-read-write"));
       }

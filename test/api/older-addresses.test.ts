@@ -293,6 +293,57 @@ describe("a password in each request", () => {
   });
 });
 
+describe("words of other programs", () => {
+  it("name the acting domain in a header of their product, or as a facility", async () => {
+    const { body: hall } = await daemon.call<{ id: string }>("POST", "/domains", { name: "Hall" });
+    const authorization = `Bearer ${daemon.first.token}`;
+    const acting = async (url: string, headers: Record<string, string> = {}) =>
+      (await ask(url, { authorization, ...headers })).body.actingDomainId;
+    expect(await acting("/api/v1/session/domains", { "x-product-domain": hall.id })).toBe(hall.id);
+    expect(await acting("/api/v1/session/domains", { "x-product-facility": hall.id })).toBe(hall.id);
+    expect(await acting(`/api/v1/session/domains?facility=${hall.id}`)).toBe(hall.id);
+    // The documented header wins, and what a proxy adds is no domain.
+    const root = daemon.first.domainId;
+    const both = { "x-product-domain": hall.id, "x-service-domain": root };
+    expect(await acting("/api/v1/session/domains", both)).toBe(root);
+    expect(await acting("/api/v1/session/domains", { "x-forwarded-domain": "bells.example.org" })).toBe(root);
+    expect((await ask("/api/v1/users", { authorization, "x-product-domain": daemon.first.userId })).status).toBe(400);
+  });
+
+  it.each([
+    ["cucm-clusters", "callmgr-clusters"],
+    ["facilities", "domains"],
+    ["idps", "identity-providers"],
+  ])("name the family %s", async (name, current) => {
+    const headers = { authorization: `Bearer ${daemon.first.token}` };
+    const answer = await ask(`/api/v1/${name}?limit=1`, headers);
+    expect([answer.status, answer.body]).toEqual([200, (await ask(`/api/v1/${current}?limit=1`, headers)).body]);
+    expect((await ask(`/api/v1/${name}-of-others`, headers)).status).toBe(404);
+  });
+
+  it("have their product word in scopes", async () => {
+    const made = await daemon.call<{ clientId: string; clientSecret: string; scopes: string[] }>(
+      "POST",
+      "/applications",
+      {
+        ...{ name: "Board", type: "confidential", userId: daemon.first.userId },
+        scopes: ["urn:product:scenarios:read", "urn:product:users:read"],
+      },
+    );
+    expect(made.body.scopes).toEqual(["urn:service:scenarios:read", "urn:service:users:read"]);
+    const form = new URLSearchParams({ grant_type: "client_credentials", client_id: made.body.clientId });
+    form.set("client_secret", made.body.clientSecret);
+    form.set("audience", daemon.first.providerId);
+    form.set("scope", "urn:product:users:read");
+    const type = { "content-type": "application/x-www-form-urlencoded" };
+    const token = await ask("/api/token", type, "POST", form.toString());
+    expect([token.status, token.body.scope]).toEqual([200, "urn:service:users:read"]);
+    const authorization = `Bearer ${token.body.access_token}`;
+    expect((await ask("/api/v1/users", { authorization })).status).toBe(200);
+    expect((await ask("/api/v1/scenarios", { authorization })).status).toBe(403);
+  });
+});
+
 async function logIns(): Promise<number> {
   const { body } = await daemon.call<{ total: number }>("GET", "/audit?op=log-in");
   return body.total;
