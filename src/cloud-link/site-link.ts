@@ -61,7 +61,6 @@ export interface SiteLinkDeps {
   dataDir: string;
   /** Version of this software. */
   version: string;
-  health: StatusReporterDeps["health"];
   store: Store;
   catalogue: Catalogue;
   clock: Clock;
@@ -72,14 +71,19 @@ export interface SiteLinkDeps {
   endpointId(): string;
   /** Between 0 and 1. */
   random(): number;
-  notificationService(): Pick<NotificationService, "abort" | "resume">;
   recording: { recorder: ChangeCapture | null };
   /** Connection settings of the machine. */
   route: HubRoute;
-  /** Failover with peers. */
-  failover(): LinkFailover;
   /** Ends of the audit, which the cloud keeps. */
   auditNotes?: Pick<AuditNotes, "current" | "onNote" | "receiveKept">;
+}
+
+/** What the link uses of the appliance, once it runs. */
+export interface SiteLinkCallbacks {
+  health: StatusReporterDeps["health"];
+  notificationService: Pick<NotificationService, "abort" | "resume">;
+  /** Failover with peers. */
+  failover: LinkFailover;
 }
 
 /** An API request to forward to the cloud. */
@@ -144,7 +148,7 @@ export interface EnrolmentOptions {
 export interface SiteLink {
   /** Starts recording writes; `start` sends them. */
   startRecording(): void;
-  start(): Promise<void>;
+  start(callbacks: SiteLinkCallbacks): Promise<void>;
   report(): LinkReport;
   /** Connected to the cloud; cheap. */
   isConnected(): boolean;
@@ -254,7 +258,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     });
   }
 
-  async function start(): Promise<void> {
+  async function start(callbacks: SiteLinkCallbacks): Promise<void> {
     identity = readLocalIdentity(dataDir);
     if (!identity) return;
     if (!runner.readSync(() => getRecord(SYNC_STATE, "link"))) {
@@ -262,10 +266,10 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       return;
     }
     startRecording();
-    if (!initialSync.isPending()) return startSync();
+    if (!initialSync.isPending()) return startSync(callbacks);
     log.info({ event: "initial_sync.started" }, "initial sync with the organisation started");
     initialSync.run().then(
-      (isDone) => (isDone ? startSync() : undefined),
+      (isDone) => (isDone ? startSync(callbacks) : undefined),
       (error: unknown) => {
         hasInitialSyncFailed = true;
         log.error({ event: "initial_sync.failed", err: error }, "initial sync with the organisation failed");
@@ -283,7 +287,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     log.error({ event: "initial_sync.differs", rows, more }, "initial sync not complete: rows differ from the cloud");
   }
 
-  async function startSync(): Promise<void> {
+  async function startSync({ health, notificationService, failover }: SiteLinkCallbacks): Promise<void> {
     const onFault = (error: unknown): void =>
       log.error({ event: "sync.failed", err: error }, "sync with the cloud failed");
     const resendState = async (): Promise<void> => {
@@ -292,6 +296,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     };
     const executor = createCommandExecutor({
       ...deps,
+      notificationService,
       resendState,
       onFault,
       latestCloudTime: () => site?.latestCloudTime() ?? null,
@@ -307,8 +312,8 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       blobs: createFileBlobStore(join(dataDir, "files")),
       activityFields: { extensionId: ONPREM_EXTENSION_ID, endpointId: deps.endpointId() },
       endpoint: deps.endpointId(),
-      groups: () => deps.failover().wantedLeases(),
-      hasContact: () => deps.failover().hasContact(),
+      groups: () => failover.wantedLeases(),
+      hasContact: () => failover.hasContact(),
       onCheckpoint(applied) {
         log.debug({ event: "sync.checkpoint_applied", applied }, "in sync with the cloud");
         checkpointWaiters.reached(applied);
@@ -320,7 +325,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
           "rows differ from the cloud; fetching them again",
         );
       },
-      onLease: (lease, until) => deps.failover().onLease(lease, until),
+      onLease: (lease, until) => failover.onLease(lease, until),
       onSyncError: (reason) => events.emit("fault.changed", { ...SYNC_ALARM, endpointId: deps.endpointId(), reason }),
       onFault,
     });
@@ -341,13 +346,13 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       sendControl: (message) => dialer?.sendControl(message) === true,
       onHeartbeat(text) {
         const beat = parseHeartbeat(text);
-        if (beat) deps.failover().receiveHeartbeat(beat);
+        if (beat) failover.receiveHeartbeat(beat);
       },
-      trustChanged: () => deps.failover().trustChanged(),
+      trustChanged: () => failover.trustChanged(),
       onAuditEnds: (notes) => deps.auditNotes?.receiveKept("in the cloud", notes),
       onRenewed(next) {
         identity = next;
-        deps.failover().trustChanged();
+        failover.trustChanged();
         // The next connection uses the new key; the cloud revokes the old one then.
         dialer?.disconnect();
       },
@@ -378,7 +383,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     });
     secretReceiver = receiver;
     const status = createStatusReporter({
-      ...{ clock, health: deps.health, say: (message) => void dialer?.sendControl(message) },
+      ...{ clock, health, say: (message) => void dialer?.sendControl(message) },
       queue() {
         const link = runner.readSync(() => getRecord(SYNC_STATE, "link"));
         return link && readQueueStatus(store, link);

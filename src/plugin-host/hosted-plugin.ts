@@ -27,7 +27,7 @@ import { createLogTail, createTailedLog, type LogTail, type TailedLog } from "./
 import { createPendingRequests, type PendingRequestLimits } from "./pending-requests.ts";
 import { recordPluginStopped } from "./plugin-activities.ts";
 import { configErrorText, createPluginConfig, type PluginConfig } from "./plugin-config.ts";
-import type { PluginHostDeps } from "./plugin-host-deps.ts";
+import type { PluginCallbacks, PluginHostDeps } from "./plugin-host-deps.ts";
 import { launchInWorker } from "./plugin-instance.ts";
 import type { FromPlugin, OutcomeReport, PluginInit, PluginReportResult, ToPlugin } from "./plugin-protocol.ts";
 import { createPluginReports, type PluginReports } from "./plugin-reports.ts";
@@ -78,7 +78,7 @@ export interface PluginStatus {
 }
 
 export interface HostedPluginDeps {
-  host: PluginHostDeps;
+  host: PluginHostDeps & PluginCallbacks;
   answers: Omit<PluginCallDeps, "grants" | "grantsRings" | "grantsPhone">;
 }
 
@@ -464,7 +464,7 @@ export class HostedPlugin {
   /** Messages of calls come fifty times a second, so they have no response. */
   #receiveFromCall(message: Extract<FromPlugin, { kind: `phone-${string}` }>): void {
     const { name, phone: isGranted } = this.manifest;
-    const phone = isGranted ? this.#deps.host.phone?.() : undefined;
+    const phone = isGranted ? this.#deps.host.phone : undefined;
     if (!phone || typeof message.callId !== "string") return;
     if (message.kind === "phone-end") phone.end(name, message.callId);
     else if (message.kind === "phone-key") {

@@ -33,13 +33,11 @@ export function createCallManagers(deps: CallManagerDeps): PhoneCache {
   const { full, delta, partial, snmpPort, allowDes } = callManagers;
   const authorities = readAuthorities("callManagers.authorities", callManagers.authorities);
   const settings = { allowedTargets: network.allowedTargets, authorities, snmpPort, allowDes };
-  // Set below; the thread reads nothing before.
-  let cache: PhoneCache;
-  const reader = createClusterReaderThread(settings, (clusterId, progress) =>
-    cache.reportProgress(clusterId, progress),
-  );
-  cache = createPhoneCache({ ...deps, reader, times: { full, delta, partial } });
-  return cache;
+  return createPhoneCache({
+    ...deps,
+    createReader: (onProgress) => createClusterReaderThread(settings, onProgress),
+    times: { full, delta, partial },
+  });
 }
 
 /** URL of the phones' plugin at which phones ask whether a push is allowed. */

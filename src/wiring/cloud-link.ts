@@ -1,13 +1,13 @@
 import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createHubLink, type HubLink, type HubLinkDeps } from "../cloud-link/hub-link.ts";
+import { createHubLink, type HubLink, type HubLinkCallbacks, type HubLinkDeps } from "../cloud-link/hub-link.ts";
 import { createLinkAdminService, type LinkAdminService } from "../cloud-link/link-admin-service.ts";
 import { HAND_OVER_COLLECTIONS } from "../cloud-link/secret-hand-over/hub-hand-over.ts";
 import {
   createSiteLink,
-  type LinkFailover,
   type LinkReport,
   type SiteLink,
+  type SiteLinkCallbacks,
   type SiteLinkDeps,
 } from "../cloud-link/site-link.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -17,7 +17,6 @@ import type { Log } from "../lib/log.ts";
 import { productVersion } from "../lib/product-version.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import type { DeliveryProviders } from "../notifications/engine/delivery-providers.ts";
-import type { NotificationService } from "../notifications/notification-service.ts";
 import type { HealthSource } from "../ops/health/health.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { InternalTable } from "../store/store.ts";
@@ -53,18 +52,7 @@ export interface CloudLinkDeps {
   /** This daemon is a cloud. */
   isHub?: boolean;
   endpointId(): string;
-  /** Available once all modules run. */
-  notificationService(): NotificationService;
   settings: Pick<Settings, "cloud">;
-  /** Health of the appliance; available once all modules run. */
-  health: SiteLinkDeps["health"];
-  failover(): LinkFailover;
-  /** At a cloud: the appliances that may activate devices. Available once all modules run. */
-  candidates: HubLinkDeps["candidates"];
-  /** At a cloud: executes a request proxied by an appliance. */
-  request: HubLinkDeps["request"];
-  /** At a cloud: verifies the password of a log-in at an appliance. */
-  logIn: HubLinkDeps["logIn"];
   /** Ends of audits: of the own one at an appliance, of the appliances at a cloud. */
   auditNotes?: NonNullable<SiteLinkDeps["auditNotes"]>;
   heldAuditNotes?: NonNullable<HubLinkDeps["heldAuditNotes"]>;
@@ -73,6 +61,9 @@ export interface CloudLinkDeps {
   /** Shared log of a cloud with several nodes. */
   shared?: NonNullable<HubLinkDeps["shared"]>;
 }
+
+/** What both ends of a link use, once they run. */
+export interface CloudLinkCallbacks extends SiteLinkCallbacks, HubLinkCallbacks {}
 
 /** The daemon's side of cloud links: one link at an appliance, many at a cloud. */
 export interface CloudLink {
@@ -91,7 +82,7 @@ export interface CloudLink {
   controlCommands: Readonly<Record<string, ControlCommand>>;
   /** Must be called before the first write that is to be replicated. */
   startRecording(): void;
-  start(): Promise<void>;
+  start(callbacks: CloudLinkCallbacks): Promise<void>;
   stop(): void;
 }
 

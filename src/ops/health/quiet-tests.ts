@@ -32,6 +32,8 @@ export interface QuietTestDeps {
   diagnose?(deviceId: string): Promise<DeviceDiagnosis | null>;
   /** Devices not verified for this long are reported; null: never. */
   provenWithinHours: number | null;
+  /** Calls `work` when all devices are to be tested; the returned function ends that. */
+  atScheduledTimes?: (work: () => void) => () => void;
 }
 
 /** Result of one test; times are epoch ms. */
@@ -44,6 +46,8 @@ export interface QuietTestResult {
 
 /** Silent connectivity tests: verify the path to all devices without anybody hearing or seeing it. */
 export interface QuietTests {
+  /** Tests all devices at the scheduled times from now on. */
+  start(): void;
   /** Tests every device in use; one run at a time. */
   testAll(): Promise<void>;
   /** Tests one device. Throws ConflictError if its plugin does not support it. */
@@ -75,6 +79,7 @@ export function createQuietTests(deps: QuietTestDeps): QuietTests {
   const { store, clock, log } = deps;
   let running: Promise<void> | null = null;
   let stopped = false;
+  let endSchedule = (): void => undefined;
   let cachedReasons = { at: Number.NEGATIVE_INFINITY, reasons: [] as HealthReason[] };
 
   async function probeDevice(line: DeviceLine): Promise<{ line: DeviceLine; result: ProbeResult; at: number }> {
@@ -120,17 +125,22 @@ export function createQuietTests(deps: QuietTestDeps): QuietTests {
     });
   }
 
+  function testAllOnce(): Promise<void> {
+    running ??= testAll()
+      .catch((error: unknown) =>
+        log.error({ event: "silent_test.failed", err: error }, "silent connectivity test failed"),
+      )
+      .finally(() => {
+        running = null;
+      });
+    return running;
+  }
+
   return {
-    testAll() {
-      running ??= testAll()
-        .catch((error: unknown) =>
-          log.error({ event: "silent_test.failed", err: error }, "silent connectivity test failed"),
-        )
-        .finally(() => {
-          running = null;
-        });
-      return running;
+    start() {
+      endSchedule = deps.atScheduledTimes?.(() => void testAllOnce()) ?? endSchedule;
     },
+    testAll: testAllOnce,
     async testDevice({ pk, id, deviceIdentifier, attributes, provider, lastSeenAt }) {
       const line = { pk, id, device_identifier: deviceIdentifier, attributes: JSON.stringify(attributes) };
       const tested = await probeDevice({ ...line, provider: provider ?? "", last_seen_at: lastSeenAt });
@@ -149,6 +159,7 @@ export function createQuietTests(deps: QuietTestDeps): QuietTests {
     },
     async stop() {
       stopped = true;
+      endSchedule();
       await running;
     },
   };
