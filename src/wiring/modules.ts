@@ -103,8 +103,9 @@ export function createModules(base: Foundation, options: DaemonOptions): Modules
   const notificationService = createNotifications(base, { plugins, link, registry, speech });
   const phoneChecks = createPhoneChecks({ store, clock, log, policy: ssrfGuard, urls: plugins.urls });
   const { schedule: testTimes, provenWithinHours } = settings.quietTests;
+  const phoneChecks = createPhoneChecks({ store, clock, log, policy: ssrfGuard, urls: plugins.urls });
   const silentTests = createQuietTests({
-    ...{ store, clock, log, provenWithinHours },
+    ...{ store, clock, log, provenWithinHours, diagnose: phoneChecks.diagnose },
     probe: plugins.probe,
     diagnose: phoneChecks.diagnose,
     ...(testTimes !== null && { atScheduledTimes: (work) => schedule(testTimes, work) }),
@@ -198,6 +199,7 @@ export function createModules(base: Foundation, options: DaemonOptions): Modules
     ...{ memberships: registry.memberships, activations: registry.activations, eventStream: publishers.eventStream },
     ...{ identity: identity.desk, passwordReset: identity.passwordReset, firstRun, baseUrl, readiness, scenarios },
     ...{ ...publicResponses, ...importers, areas, bells: bellTimes, calendars, calendarReader, ssrfGuard },
+    phoneConfigurations: phoneChecks.configurations,
     scim: createScimServer({ store, access, clock, baseUrl, isManagedByCloud: replication.isCloudManaged }),
     zoneData: { problems: zoneData.problems, compareSources: createSourceComparison(zoneData, clock) },
     alarms: monitoring.alarms,
@@ -276,6 +278,7 @@ export function createModules(base: Foundation, options: DaemonOptions): Modules
     { name: "areas", start: areas.start, stop: areas.stop },
     { name: "monitoring", start: monitoring.start, stop: monitoring.stop },
     { name: "silent tests", start: silentTests.start, stop: silentTests.stop },
+    { name: "phone configurations", stop: phoneChecks.configurations.stop },
     ...importers.modules,
     { name: "audit notes", start: auditNotes.start, stop: auditNotes.stop },
     { name: "audit stream", start: auditStream.start, stop: auditStream.stop },

@@ -41,6 +41,12 @@ async function enrolled(): Promise<TestDaemon> {
   await alone.stop();
   const site = await start(alone);
   await connected(site);
+  // The cloud gets the appliance's row with the first rows that it sends.
+  const { extensionId, endpointId } = site.first;
+  await pollUntil(
+    async () => (await hub.call("GET", `/extensions/${extensionId}/endpoints/${endpointId}`)).status,
+    (status) => status === 200,
+  );
   return site;
 }
 
