@@ -6,6 +6,7 @@ import type { Terminal } from "../lib/terminal.ts";
 import type { DemoDeps } from "../tools/demo/demo-environment.ts";
 import type { DemoExpectation, DemoFigures } from "../tools/demo/demo-results.ts";
 import type { SimulatorProcess } from "../tools/simulator-process.ts";
+import { counted } from "./counted.ts";
 
 const DEMO_DEVICES: DemoExpectation = { phones: 50, offline: 3, zones: 10 };
 
@@ -69,7 +70,7 @@ async function runPhoneDemo(deps: DemoDeps, once: boolean): Promise<number> {
   const { ready, token, admin } = await startDemoAppliance(deps);
   const simulator = await startDemoSimulator(deps, ready, DEMO_DEVICES);
   const api = createApiClient(ready.url, token);
-  printProgress(deps, `${simulator.ready.devices.length} devices running; creating a school`);
+  printProgress(deps, `${counted(simulator.ready.devices.length, "device")} running; creating a school`);
   await setPushCredentials(api);
   await registerDevices(api, simulator.ready.devices);
   const figures = await broadcast(deps, api, simulator);

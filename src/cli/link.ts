@@ -8,6 +8,7 @@ import type { Terminal } from "../lib/terminal.ts";
 import type { InitialSyncReport } from "../sync/site/initial-sync-report.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
 import { requireDatabase } from "../wiring/require-database.ts";
+import { counted } from "./counted.ts";
 
 interface CodeOptions {
   data: string;
@@ -138,7 +139,7 @@ function addInitialSync(link: Command, terminal: Terminal): void {
     .addHelpText("after", "\nExample:\n  carillon link first-sync --data data --action retry")
     .action(async ({ data, action }: { data: string; action: string }) => {
       const { rows } = (await runCommand(data, "link.initial-sync", { action })) as { rows: number };
-      terminal.out(action === "retry" ? `Sent ${rows} rows again.` : "The first sync is finished.");
+      terminal.out(action === "retry" ? `Sent ${counted(rows, "row")} again.` : "The first sync is finished.");
     });
 }
 
@@ -163,9 +164,9 @@ function formatAppliance(appliance: ApplianceStatus): string[] {
   const { endpointId, name, link, since, unsentRows, unsentSince, rowsBehind, waitingRows, waits } = appliance;
   const from = (at: number | null): string => (at === null ? "" : ` since ${new Date(at).toISOString()}`);
   const counts = [
-    ...(unsentRows ? [`${unsentRows} rows to send${from(unsentSince)}`] : []),
-    ...(rowsBehind ? [`${rowsBehind} rows of the cloud to come`] : []),
-    ...(waitingRows ? [`${waitingRows} rows wait here`] : []),
+    ...(unsentRows ? [`${counted(unsentRows, "row")} to send${from(unsentSince)}`] : []),
+    ...(rowsBehind ? [`${counted(rowsBehind, "row")} of the cloud to come`] : []),
+    ...(waitingRows ? [`${counted(waitingRows, "row waits", "rows wait")} here`] : []),
   ];
   return [
     `${link.padEnd(8)}${name ?? "(no name)"}  ${endpointId}${from(since)}${counts.length > 0 ? `: ${counts.join(", ")}` : ""}`,

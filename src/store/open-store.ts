@@ -284,7 +284,7 @@ export function openStore(options: StoreOptions): Store {
       db.pragma("secure_delete = ON");
       const count = await write((tx) => {
         const sealed = sealWithNextKey(db, secrets, next, auditKey);
-        const change = sentence("trust.key-replaced", { number: sealed });
+        const change = sentence("trust.key-replaced", { count: sealed });
         const keys = { before: keyFingerprint(key), after: keyFingerprint(next) };
         tx.addAuditEvent({ op: "trust-change", resource: "secret-key", rowId: null, details: { change, ...keys } }, by);
         return sealed;

@@ -151,3 +151,22 @@ it("reports a sentence that is written beside the catalogues", () => {
   );
   expect(planted(`const reason = \`No response within \${limit} s.\`;`)).toEqual([]);
 });
+
+/** Nouns that the command line counts; one of them must not be in the plural. */
+const COUNTED =
+  /(?<!at most |than )\b\d (files|rows|entries|devices|phones|people|users|messages|lines|days|sites|appliances|errors|warnings|rings|bells|backups|tenants|values|zones|deliveries|recipients|answers|positions)\b/;
+
+it("counts in the command line by counted(), which knows the singular", () => {
+  const commands = readSourceTree(["src/cli"], (path) => path.endsWith(".ts"));
+  const found = (sources: SourceTree) =>
+    [...sources].flatMap(([path, text]) => {
+      // What a template contains is a number from 2 on; a limit is known.
+      const templates = literalsOf(path, text).filter(
+        ({ what, within }) => COUNTED.test(what) && within[0] !== "counted",
+      );
+      return templates.map(({ line, what }) => `${path}:${line}: ${what}`);
+    });
+  expect(found(commands)).toEqual([]);
+  const planted = "out(`$" + "{n} files in the folder`, `at most $" + "{m} files`);";
+  expect(found(new Map([["src/cli/x.ts", planted]]))).toHaveLength(1);
+});

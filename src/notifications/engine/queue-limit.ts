@@ -106,7 +106,7 @@ function recordDecision(
   if (tells) recordTimerDecision(tx, due, String(devices));
   else completeTimer(tx, due);
   if (devices > 0) {
-    const message = sentence("activity.stopped-waiting", { devices, seconds });
+    const message = sentence("activity.stopped-waiting", { count: devices, seconds });
     logActivity(tx, row, { message, ...waited }, deps);
   }
   return tells;
@@ -121,7 +121,7 @@ async function sendNotice(
   const { groupId, text } = parseSendingProfile(row).queue;
   const { devices, seconds } = waited;
   const subject = row.subject ?? "";
-  const usual = sentence("message.waited-too-long", { subject, seconds, devices });
+  const usual = sentence("message.waited-too-long", { subject, seconds, count: devices });
   const input = {
     subject: sentence("message.not-sent-everywhere", { subject }),
     body: text ?? usual,
