@@ -73,6 +73,7 @@ describe("the user's second factor", () => {
     ]);
     const [{ id: factorId }] = shown.body.data;
     const one = await api.call("GET", `/users/${id}/second-factors/${factorId}`);
+    expect([one.status, one.body.id]).toEqual([200, factorId]);
     for (const { text } of [shown, one]) {
       expect(text).not.toContain(secret);
       expect(text).not.toMatch(/v1:|secret|hash/i);
