@@ -101,9 +101,9 @@ describe("the outcome of a message", () => {
     const ledger = page.locator(".ledger");
     await ledger.getByText("Phone 1").first().waitFor();
     await ledger.locator(".chip.bad").getByText("Not reached").waitFor();
-    expect(await ledger.getByText("Hall", { exact: true }).count()).toBe(0);
+    await expect.poll(() => ledger.getByText("Hall", { exact: true }).count()).toBe(0);
     await page.locator(".chip-button.info").getByText("Sent, no receipt").click();
     await ledger.getByText("Hall", { exact: true }).first().waitFor();
-    expect(await ledger.getByText("Phone 1").count()).toBe(0);
+    await expect.poll(() => ledger.getByText("Phone 1").count()).toBe(0);
   });
 });
