@@ -182,6 +182,8 @@ describe("call-manager clusters and activation groups", () => {
       (body.warnings ?? []).map(({ code, parameter }) => `${code} ${parameter}`);
     const made = await post({ ...input, ...Object.fromEntries(flags.map((flag) => [flag, true])) }, at);
     expect(warned(made)).toEqual(flags.map((flag) => `unsupported-value ${flag}`));
+    const secured = { ...BASE, ...V2, name: "Secured", secureConnection: true };
+    expect(warned(await post(secured))).toEqual(["unsupported-value secureConnection"]);
     const one = `${at}/${made.body.id}`;
     const change = (form: [string, string][]) => api.call("PUT", one, { form });
     expect(warned(await change([["make-cti-connection", "true"]]))).toEqual(["unsupported-value makeCtiConnection"]);
