@@ -3,6 +3,7 @@ import { decodeMuLaw } from "../../../../src/media/mu-law.ts";
 import { inspectWav } from "../../../../src/media/wav.ts";
 import type { LivePageHandle, LivePageState } from "../../../../src/notifications/notification-service.ts";
 import notifications from "../../../../src/resources/notifications/notifications.ts";
+import { waitForAssertions } from "../../../support/timeouts.ts";
 import type { BroadcastFixture } from "../notification-fixture.ts";
 import { type AirFixture, openScene, type Scene } from "./engine-fixture.ts";
 
@@ -68,7 +69,8 @@ describe("a live page", () => {
       (sample) => Math.abs(sample - 16_384) < 500,
     );
     expect(loud.length).toBeGreaterThanOrEqual(50 * 160);
-    await air.until(() => row(page.notificationId)?.audio !== null, 2_000);
+    // Written to a file meanwhile, which no fake clock knows.
+    await waitForAssertions(() => expect(row(page.notificationId)?.audio ?? null).not.toBeNull());
     const kept = row(page.notificationId);
     expect(kept).toMatchObject({ priorityLevel: 3, initiationSourceType: "live-page", stage: "settled" });
     const recording = await fixture.store.files.read(kept?.audio as never);
