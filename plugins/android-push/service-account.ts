@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { type Clock, type PluginContext, signJsonWebToken } from "#plugin-api";
+import { sentence } from "./sentences.ts";
 
 /** Service account from a key file. */
 export interface ServiceAccount {
@@ -55,12 +56,12 @@ export function createAccessTokens(
     const response = await fetch(tokenUrl, { method: "POST", headers, body: body.toString() });
     if (response.status >= 400 && response.status < 500 && response.status !== 429) {
       throw new AccountRefusedError(
-        `the service account was refused (HTTP ${response.status}: ${response.body.trim().slice(0, 150)})`,
+        sentence("account-refused", { status: response.status, reply: response.body.trim().slice(0, 150) }),
       );
     }
-    if (response.status !== 200) throw new Error(`failed to get an access token (HTTP ${response.status})`);
+    if (response.status !== 200) throw new Error(sentence("token-failed", { status: response.status }));
     const { access_token, expires_in } = JSON.parse(response.body) as { access_token?: string; expires_in?: number };
-    if (!access_token) throw new AccountRefusedError(`failed to get an access token (HTTP ${response.status})`);
+    if (!access_token) throw new AccountRefusedError(sentence("token-failed", { status: response.status }));
     return { value: access_token, until: clock.now() + (expires_in ?? ASSERTION_LIFETIME_S) * 1_000 - RENEW_EARLY_MS };
   };
 

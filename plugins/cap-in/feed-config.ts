@@ -48,7 +48,8 @@ export function parseFeedConfigs(given: unknown): ConfiguredFeeds {
   given.forEach((entry: unknown, index) => {
     const read = parseEntry(entry);
     if (typeof read === "string") errors.push(`feeds[${index}]: ${read}`);
-    else if (feeds.some(({ name }) => name === read.name)) errors.push(`feeds[${index}]: duplicate name`);
+    else if (feeds.some(({ name }) => name === read.name))
+      errors.push(`feeds[${index}]: ${sentence("entry.duplicate")}`);
     else feeds.push(read);
   });
   return { feeds, errors };
@@ -63,26 +64,24 @@ function parseEntry(entry: unknown): FeedConfig | string {
   const given = (entry ?? {}) as Record<string, unknown>;
   const preset = FEED_PRESETS.find(({ id }) => id === given.preset);
   if (given.preset !== undefined && !preset)
-    return `preset must be one of ${FEED_PRESETS.map(({ id }) => id).join(", ")}`;
+    return sentence("entry.preset", { presets: FEED_PRESETS.map(({ id }) => id).join(", ") });
   const { name, everySeconds = preset?.everySeconds ?? 60, silentAfterMinutes = 15, onlyHere = false } = given;
   const { signed = preset?.signed ?? true, unplaced = "extreme", language = preset?.language ?? null } = given;
   const { geocodes = {}, statuses = ["Actual"] } = given;
   if (typeof name !== "string" || name.trim() !== name || name === "" || name.length > MAX_NAME_LENGTH)
-    return `name must be a string of at most ${MAX_NAME_LENGTH} characters without surrounding spaces`;
+    return sentence("entry.name", { length: MAX_NAME_LENGTH });
   const urls = urlsOf(given, preset);
   if (typeof urls === "string") return urls;
   const archives = given.archives ?? preset?.archives ?? [];
-  if (!isTexts(archives) || archives.length > MAX_URLS || !archives.every(isHttpUrl))
-    return "archives must be a list of http or https URLs";
-  if (!isWithin(everySeconds, 15, 86_400)) return "everySeconds must be between 15 and 86400";
-  if (!isWithin(silentAfterMinutes, 1, 10_080)) return "silentAfterMinutes must be between 1 and 10080";
-  if (typeof signed !== "boolean" || typeof onlyHere !== "boolean") return "signed and onlyHere must be true or false";
-  if (!UNPLACED.some((each) => each === unplaced)) return `unplaced must be ${UNPLACED.join(", ")}`;
-  if (language !== null && typeof language !== "string") return "language must be a string";
-  if (typeof geocodes !== "object" || !isTexts(Object.values(geocodes ?? {})))
-    return "geocodes must be an object of strings";
+  if (!isTexts(archives) || archives.length > MAX_URLS || !archives.every(isHttpUrl)) return sentence("entry.archives");
+  if (!isWithin(everySeconds, 15, 86_400)) return sentence("entry.interval");
+  if (!isWithin(silentAfterMinutes, 1, 10_080)) return sentence("entry.silence");
+  if (typeof signed !== "boolean" || typeof onlyHere !== "boolean") return sentence("entry.switches");
+  if (!UNPLACED.some((each) => each === unplaced)) return sentence("entry.unplaced", { values: UNPLACED.join(", ") });
+  if (language !== null && typeof language !== "string") return sentence("entry.language");
+  if (typeof geocodes !== "object" || !isTexts(Object.values(geocodes ?? {}))) return sentence("entry.geocodes");
   const wrong = LISTS.find((list) => given[list] !== undefined && !isTexts(given[list]));
-  if (wrong || !isTexts(statuses)) return `${wrong ?? "statuses"} must be a list of strings`;
+  if (wrong || !isTexts(statuses)) return sentence("entry.list", { name: wrong ?? "statuses" });
   const lists = Object.fromEntries(LISTS.map((list) => [list, given[list] ?? null])) as Pick<
     FeedConfig,
     (typeof LISTS)[number]
@@ -99,9 +98,9 @@ function parseEntry(entry: unknown): FeedConfig | string {
 /** URLs of an entry or of its preset; an error as text. */
 function urlsOf({ url, values = {} }: Record<string, unknown>, preset: FeedPreset | undefined): string[] | string {
   const given = url === undefined ? (preset?.urls ?? []) : [url].flat();
-  if (!isTexts(given) || given.length === 0 || given.length > MAX_URLS) return "url must be a URL or a list of URLs";
+  if (!isTexts(given) || given.length === 0 || given.length > MAX_URLS) return sentence("entry.url-list");
   const texts = (values ?? {}) as Record<string, unknown>;
-  if (!isTexts(Object.values(texts))) return "values must be an object of strings";
+  if (!isTexts(Object.values(texts))) return sentence("entry.values");
   const missing = new Set<string>();
   const filled = given.map((each) =>
     each.replace(/\{(\w+)\}/g, (whole, value: string) => {
@@ -112,9 +111,9 @@ function urlsOf({ url, values = {} }: Record<string, unknown>, preset: FeedPrese
     }),
   );
   const [first] = missing;
-  if (first) return `values.${first} must be set, such as "${preset?.values[first] ?? ""}"`;
+  if (first) return sentence("entry.value-missing", { name: first, example: preset?.values[first] ?? "" });
   if (filled.every(isHttpUrl) || filled.every(isStreamUrl)) return filled;
-  return "url must be an http or https URL, or tcp://host:port or tls://host:port";
+  return sentence("entry.url");
 }
 
 function isHttpUrl(url: string): boolean {

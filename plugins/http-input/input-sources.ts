@@ -27,7 +27,7 @@ export function parseSources(given: unknown, secrets: string | null): Configured
   given.forEach((entry: unknown, index) => {
     const read = parseSource(entry, secretOf);
     if (typeof read === "string") errors.push(`sources[${index}]: ${read}`);
-    else if (sources.has(read.source)) errors.push(`sources[${index}]: duplicate name`);
+    else if (sources.has(read.source)) errors.push(`sources[${index}]: ${sentence("entry.duplicate")}`);
     else sources.set(read.source, read);
   });
   return { sources, errors };
@@ -37,12 +37,12 @@ function parseSource(entry: unknown, secretOf: ReadonlyMap<string, string>): Htt
   const { name, inUrl = false, calls = false, perMinute = 60, ...members } = (entry ?? {}) as Record<string, unknown>;
   const { stateMember, idMember } = members;
   if (typeof name !== "string" || name.trim() !== name || name === "" || name.length > MAX_NAME_LENGTH)
-    return `name must be a string of at most ${MAX_NAME_LENGTH} characters without surrounding spaces`;
+    return sentence("entry.name", { length: MAX_NAME_LENGTH });
   if (![stateMember, idMember].every((member) => member === undefined || typeof member === "string"))
-    return "stateMember and idMember must be strings";
-  if (typeof inUrl !== "boolean" || typeof calls !== "boolean") return "inUrl and calls must be true or false";
+    return sentence("entry.members");
+  if (typeof inUrl !== "boolean" || typeof calls !== "boolean") return sentence("entry.switches");
   if (!Number.isInteger(perMinute) || (perMinute as number) < 1 || (perMinute as number) > MAX_PER_MINUTE)
-    return `perMinute must be an integer between 1 and ${MAX_PER_MINUTE}`;
+    return sentence("entry.rate", { limit: MAX_PER_MINUTE });
   const secret = secretOf.get(name);
   if (!secret) return sentence("secret-missing", { name });
   if (secret.length < MIN_SECRET_LENGTH) return sentence("secret-short", { name, length: MIN_SECRET_LENGTH });

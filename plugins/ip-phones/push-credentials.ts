@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { sentence } from "./sentences.ts";
 
 /** Credentials of pushes. */
 export interface PushCredentials {
@@ -16,7 +17,7 @@ export interface PushCredentials {
  * HTTP Basic does not allow. @source docs/decisions/0471-push-passwords-per-phone.md
  */
 export function createPushCredentials(user: string, secret: { password: string } | { key: Buffer }): PushCredentials {
-  if (user.includes(":")) throw new Error("pushUser must not contain a colon");
+  if (user.includes(":")) throw new Error(sentence("user-colon"));
   const passwordFor = (phone: string): string =>
     "password" in secret
       ? secret.password

@@ -38,11 +38,10 @@ function parseTopic(entry: unknown): TopicSubscription | string {
   } = (entry ?? {}) as Record<string, unknown>;
   const { source = null, stateMember, idMember } = names;
   if (typeof topic !== "string" || !isFilter(topic))
-    return `${String(topic).slice(0, 40)} must be a valid topic filter`;
+    return sentence("entry.filter", { topic: String(topic).slice(0, 40) });
   if (![source ?? "a", stateMember ?? "a", idMember ?? "a"].every(isName))
-    return `source, stateMember and idMember must be strings of 1 to ${MAX_LENGTH} characters`;
-  if (typeof acceptsRetained !== "boolean" || typeof calls !== "boolean")
-    return "retained and calls must be true or false";
+    return sentence("entry.names", { length: MAX_LENGTH });
+  if (typeof acceptsRetained !== "boolean" || typeof calls !== "boolean") return sentence("entry.switches");
   const memberNames = { stateMember, idMember } as Pick<MachineInputOptions, "stateMember" | "idMember">;
   return { filter: topic, source: source as string | null, acceptsRetained, calls, ...memberNames };
 }

@@ -18,18 +18,18 @@ export function parseConfiguredZones(zones: unknown): ConfiguredZones {
   zones.forEach((entry: unknown, index) => {
     const read = parseEntry(entry);
     if (typeof read === "string") errors.push(`zones[${index}]: ${read}`);
-    else if (devices.has(read.deviceIdentifier)) errors.push(`zones[${index}]: duplicate name`);
+    else if (devices.has(read.deviceIdentifier)) errors.push(`zones[${index}]: ${sentence("entry.duplicate")}`);
     else devices.set(read.deviceIdentifier, read);
   });
   return { devices: [...devices.values()], errors };
 }
 
 function parseEntry(entry: unknown): DeviceReport | string {
-  if (typeof entry !== "object" || entry === null) return "must be an object";
+  if (typeof entry !== "object" || entry === null) return sentence("entry.object");
   const { name, description, ...address } = entry as Record<string, unknown>;
   const { group, port, codec, ttl, priorities, interface: networkInterface } = address;
   if (typeof name !== "string" || name.trim() === "" || name.length > MAX_NAME_LENGTH) {
-    return `name must be a string of at most ${MAX_NAME_LENGTH} characters`;
+    return sentence("entry.name", { length: MAX_NAME_LENGTH });
   }
   const { zone, error } = parseZoneAddress({ group, port, codec, ttl, priorities, networkInterface });
   if (!zone) return error;

@@ -80,13 +80,13 @@ export function parseSpeakerRules(given: unknown): SpeakerRules {
 }
 
 function parseRule(entry: unknown): SpeakerRule | string {
-  if (typeof entry !== "object" || entry === null) return "must be an object";
+  if (typeof entry !== "object" || entry === null) return sentence("rule.object");
   const { mac, model, volume, delayMs, zones } = entry as Record<string, unknown>;
   const address = mac === undefined ? null : normalizeMac(mac);
-  if (mac !== undefined && address === null) return "mac must be a MAC address";
-  if (model !== undefined && typeof model !== "string") return "model must be a string";
-  if (volume !== undefined && !isWhole(volume, 100)) return "volume must be between 0 and 100";
-  if (delayMs !== undefined && !isWhole(delayMs, MAX_DELAY_MS)) return `delayMs must be between 0 and ${MAX_DELAY_MS}`;
+  if (mac !== undefined && address === null) return sentence("rule.mac");
+  if (model !== undefined && typeof model !== "string") return sentence("rule.model");
+  if (volume !== undefined && !isWhole(volume, 100)) return sentence("rule.volume");
+  if (delayMs !== undefined && !isWhole(delayMs, MAX_DELAY_MS)) return sentence("rule.delay", { limit: MAX_DELAY_MS });
   const listened = zones === undefined ? undefined : parseZones(zones);
   if (typeof listened === "string") return listened;
   const settings: Partial<SpeakerSettings> = {
@@ -98,13 +98,13 @@ function parseRule(entry: unknown): SpeakerRule | string {
 }
 
 function parseZones(given: unknown): MonitoredZone[] | string {
-  if (!Array.isArray(given) || given.length > MAX_ZONES) return `zones must be a list of at most ${MAX_ZONES}`;
+  if (!Array.isArray(given) || given.length > MAX_ZONES) return sentence("rule.zones", { limit: MAX_ZONES });
   const zones: MonitoredZone[] = [];
   for (const entry of given as unknown[]) {
     const { group, port, priority = 5 } = (entry ?? {}) as Record<string, unknown>;
-    if (typeof group !== "string" || !isMulticastAddress(group)) return "group of a zone must be a multicast address";
-    if (!isWhole(port, 65_535) || port < 1) return "port of a zone must be between 1 and 65535";
-    if (!isWhole(priority, 9)) return "priority of a zone must be between 0 and 9";
+    if (typeof group !== "string" || !isMulticastAddress(group)) return sentence("rule.zone-group");
+    if (!isWhole(port, 65_535) || port < 1) return sentence("rule.zone-port");
+    if (!isWhole(priority, 9)) return sentence("rule.zone-priority");
     zones.push({ group, port, priority });
   }
   return zones;

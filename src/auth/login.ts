@@ -276,7 +276,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       tx.addAuditEvent({ op: "log-in", resource: users.name, rowId: user.id, ...details }, by);
       // The account for when everything else fails: its use is an alarm.
       if (user.breakGlass) {
-        const change = `${user.name} logged in with a break-glass account.`;
+        const change = sentence("trust.break-glass-login", { name: user.name });
         tx.addAuditEvent({ op: "trust-change", resource: users.name, rowId: user.id, details: { change } }, by);
       }
       if (passwordHash !== null) {
@@ -315,7 +315,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     const options = { secrets: store.secrets, now: clock.now() };
     const kind = await store.write((tx) => redeemSecondFactorCode(tx, user.id, code, by, options));
     if (kind === null) {
-      await auditFailedLogin(user, by.actor.address, "The code of the second factor was wrong.");
+      await auditFailedLogin(user, by.actor.address, sentence("login.factor-wrong"));
       throw invalidValue(
         "code",
         sentence("field.must-be-the-current-code-of-the-authenticator-app-or-an-unused-recovery-code"),
@@ -338,7 +338,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
       async () => throttle.beginCode(key),
     );
     if (!(await passkeys.verify({ act, userId: user.id }, proof, () => by))) {
-      await auditFailedLogin(user, by.actor.address, "The signature of the passkey was wrong.");
+      await auditFailedLogin(user, by.actor.address, sentence("login.passkey-signature"));
       throw invalidValue(
         "passkey",
         sentence("field.must-be-the-answer-of-one-of-your-passkeys-to-the-last-options-try"),
@@ -407,7 +407,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
         findUserProvider(store, user) !== null ||
         !(user.breakGlass || isBuiltInEnabled(store));
       if (isRefused) {
-        await auditFailedLogin(user, address, "The passkey was refused.");
+        await auditFailedLogin(user, address, sentence("login.passkey-refused"));
         throw new CallerError("unauthorized", sentence("auth.the-passkey-is-not-valid-here-log-in-with-your"));
       }
       succeed();
@@ -438,7 +438,7 @@ export function createLoginService(deps: LoginServiceDeps): LoginService {
     async verifyPassword(account, address) {
       const user = await verifyCredentials(account, address, null);
       if (secondFactorsOf(store, user.id).length > 0) {
-        await auditFailedLogin(user, address, "The account has a second factor.");
+        await auditFailedLogin(user, address, sentence("login.has-factor"));
         throw invalidCredentials();
       }
       if (user.passwordResetRequired || findUserProvider(store, user) !== null) throw invalidCredentials();

@@ -75,7 +75,9 @@ export function* readCalendarEvents(text: string): Generator<CalendarEvent | nul
       event.push(line);
     }
   }
-  if (!hasCalendar || open.length > 0) throw new CalendarSyntaxError(INVALID);
+  if (!hasCalendar) throw new CalendarSyntaxError(INVALID);
+  const last = open.at(-1);
+  if (last !== undefined) throw new CalendarSyntaxError(sentence("calendar.cut-off", { name: last }));
 }
 
 const INVALID = sentence("field.must-be-an-icalendar-text-rfc-5545");
@@ -119,8 +121,7 @@ function parseProperty(written: string): CalendarProperty | null {
   const at = valueStart(written);
   if (written.length > MAX_PROPERTY_LENGTH || at > MAX_NAME_LENGTH) return null;
   const value = withoutDashes(written.slice(at));
-  // ical.js refuses a rule in small letters.
-  const given = /^RRULE/i.test(written) ? value.toUpperCase() : value;
+  const given = /^RRULE/i.test(written) ? tidyRule(value) : value;
   const line = /^(UID|SUMMARY)/i.test(written) ? written : written.slice(0, at) + given;
   let parsed: unknown;
   try {
@@ -135,6 +136,16 @@ function parseProperty(written: string): CalendarProperty | null {
     hasRange: range !== undefined,
     value: type === "text" ? String(content) : line.slice(valueStart(line)).trim(),
   };
+}
+
+/**
+ * A rule without the blanks and quotes that some programs write, in the capitals that ical.js needs. RSCALE=GREGORIAN says what
+ * holds anyway; other calendars are refused. @source RFC 7529, section 4
+ */
+function tidyRule(value: string): string {
+  const parts = value.toUpperCase().replace(/["\s]/g, "").split(";");
+  const isGregorian = !parts.some((part) => part.startsWith("SKIP="));
+  return parts.filter((part) => part !== "" && !(isGregorian && part === "RSCALE=GREGORIAN")).join(";");
 }
 
 /** Dates such as 2026-12-23 or 2026-12-23T08:00:00Z, which some programs write, in the form of RFC 5545. */

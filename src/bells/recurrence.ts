@@ -118,8 +118,10 @@ export function parseTime(text: string): RuleTime | null {
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0)) as DateNumbers;
   // A leap second is read as the second before it. @source RFC 5545, section 3.3.12
   const localMs = Date.UTC(year, month - 1, day, hour, minute, Math.min(second, 59));
-  const isValid = new Date(localMs).getUTCDate() === day && month >= 1 && month <= 12 && hour < 24 && minute < 60;
-  if (!isValid || second > 60) return null;
+  const isDay = month >= 1 && month <= 12 && new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
+  // Some programs write midnight as the end of the day before.
+  const isEndOfDay = hour === 24 && minute === 0 && second === 0;
+  if (!isDay || !(hour < 24 || isEndOfDay) || minute > 59 || second > 60) return null;
   return { localMs, isDate: match[4] === undefined, isUtc: match[7] !== undefined && match[7] !== "" };
 }
 

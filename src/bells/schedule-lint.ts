@@ -160,7 +160,7 @@ function nextNightlyRun({ zones, rules = DEFAULT_CLOCK_RULES, ownZone }: LocalTi
 }
 
 function toReason({ id, name }: { id: string; name: string }, findings: readonly ScheduleFinding[]) {
-  const texts = findings.map(({ kind, count, first }) => sentence(FINDING_CODES[kind], { rings: count, first }));
+  const texts = findings.map(({ kind, count, first }) => sentence(FINDING_CODES[kind], { count, first }));
   return { code: `bells-year:${id}`, reason: sentence("health.schedule", { name, findings: texts.join("; ") }) };
 }
 

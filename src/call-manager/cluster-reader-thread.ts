@@ -39,7 +39,7 @@ export function createClusterReaderThread(
       pending.clear();
     };
     started.on("error", (error) => end(sentence("cluster.thread", { reason: error.message })));
-    started.on("exit", () => end("The reader thread exited."));
+    started.on("exit", () => end(sentence("cluster.reader-exited")));
     return started;
   }
 

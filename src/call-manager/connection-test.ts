@@ -8,8 +8,8 @@ import type { SnmpNodes } from "./snmp/snmp-nodes.ts";
 
 /** One check of a connection test. */
 export interface ConnectionCheck {
-  /** `axl`: AXL and its user; `nodes`: the list of nodes; `snmp`: one node; `risport`: the fallback. */
-  what: "axl" | "nodes" | "snmp" | "risport";
+  /** `axl`: AXL and its user; `nodes`: the list of nodes; `snmp`: one node; `risport`: the fallback; `tftp`: phones' files. */
+  what: "axl" | "nodes" | "snmp" | "risport" | "tftp";
   host: string;
   ok: boolean;
   /** True if the cluster cannot be read without it. */

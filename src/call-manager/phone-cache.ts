@@ -7,7 +7,7 @@ import callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../resources/callmgr/callmgr-onprem-servers.ts";
 import { type ClusterRow, clusterAccessOf, clustersGatheredBy } from "./cluster-access.ts";
 import { type ClusterErrorCode, toClusterError } from "./cluster-error.ts";
-import type { ReadingProgress } from "./cluster-reader.ts";
+import type { ClusterReader, ClusterReaderDeps } from "./cluster-reader.ts";
 import type { ReadingKind } from "./cluster-types.ts";
 import type { ConnectionTest } from "./connection-test.ts";
 import { type PhoneCacheUpdateDeps, recordUpdateFailure, updatePhoneCache } from "./phone-cache-update.ts";
@@ -16,7 +16,8 @@ import { markOrphansDefunct, replayJournals } from "./phone-writer.ts";
 /** Calls `work` at the times of a cron expression; the returned function stops it. */
 export type ScheduleCron = (expression: string, work: () => void) => () => void;
 
-export interface PhoneCacheDeps extends PhoneCacheUpdateDeps {
+export interface PhoneCacheDeps extends Omit<PhoneCacheUpdateDeps, "reader"> {
+  createReader(onProgress: ClusterReaderDeps["onProgress"]): ClusterReader;
   events: Events;
   schedule: ScheduleCron;
   /** Cron expression per kind of reading; null: only on request. */
@@ -66,8 +67,6 @@ export interface PhoneCache {
   rebuild(): Promise<Record<string, unknown>>;
   /** Runs the connection test of a cluster; changes nothing. */
   test(cluster: ClusterRow): Promise<ConnectionTest>;
-  /** Records the progress of a reading. */
-  reportProgress(clusterId: string, progress: ReadingProgress): void;
 }
 
 /** Backoff after failed readings; the last value repeats. @source docs/decisions/0205-call-manager.md, Reading */
@@ -87,11 +86,16 @@ interface ClusterState {
 }
 
 /** One reading per cluster at a time; clusters do not wait for each other. */
-export function createPhoneCache(deps: PhoneCacheDeps): PhoneCache {
-  const { store, clock, log, events, reader, endpointId } = deps;
+export function createPhoneCache({ createReader, ...given }: PhoneCacheDeps): PhoneCache {
+  const { store, clock, log, events, endpointId } = given;
   const abortController = new AbortController();
   const { signal } = abortController;
   const clusters = new Map<string, ClusterState>();
+  const reader = createReader((clusterId, { rows }) => {
+    const each = clusters.get(clusterId);
+    if (each) each.state.rowsRead = rows;
+  });
+  const deps = { ...given, reader };
   let unsubscribes: (() => void)[] = [];
   let journalReplay: Promise<void> = Promise.resolve();
   let orphanQueue: Promise<unknown> = Promise.resolve();
@@ -261,10 +265,6 @@ export function createPhoneCache(deps: PhoneCacheDeps): PhoneCache {
       return { clusters: gathered.map(({ id, name, phones = null }) => ({ callmgrClusterId: id, name, phones })) };
     },
     test: (cluster) => reader.testConnection(clusterAccessOf(cluster, store.secrets)),
-    reportProgress(clusterId, { rows }) {
-      const each = clusters.get(clusterId);
-      if (each) each.state.rowsRead = rows;
-    },
   };
 }
 

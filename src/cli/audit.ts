@@ -5,6 +5,7 @@ import { EXIT } from "../lib/exit-codes.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import type { AuditRange, AuditVerification } from "../store/audit-types.ts";
 import { runControlCommand } from "../wiring/run-control-command.ts";
+import { counted } from "./counted.ts";
 
 interface VerifyOptions {
   data: string;
@@ -56,8 +57,8 @@ function readNoted(text: string): AuditVerification["last"] {
 
 function describeVerification({ entries, last, broken }: AuditVerification): string {
   const end = `last entry ${last.number}:${last.hash}`;
-  if (!broken) return `The audit log is intact: ${entries} entries, ${end}`;
+  if (!broken) return `The audit log is intact: ${counted(entries, "entry", "entries")}, ${end}`;
   const { number, id, at, reason } = broken;
   const which = id === null ? `entry ${number}` : `entry ${number} (${id}, ${at ?? "no time"})`;
-  return `The audit log is broken at ${which}: ${reason}\nIntact before it: ${entries} entries, ${end}`;
+  return `The audit log is broken at ${which}: ${reason}\nIntact before it: ${counted(entries, "entry", "entries")}, ${end}`;
 }

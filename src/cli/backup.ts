@@ -11,6 +11,7 @@ import { requireDatabase } from "../wiring/require-database.ts";
 import type { RestoreOptions } from "../wiring/restore.ts";
 import { runControlCommand } from "../wiring/run-control-command.ts";
 import { addBackupKey, readIdentities } from "./backup-key.ts";
+import { counted } from "./counted.ts";
 
 const ABOUT_KEY =
   "The secret key is NOT in a backup, so that a stolen backup does not give away passwords: export the key once with\n" +
@@ -138,7 +139,8 @@ function addRestore(program: Command, terminal: Terminal): void {
       const restored = await restoreBackup({ ...order, withoutKey: options.withoutKey === true });
       if (options.json) return terminal.out(JSON.stringify(restored));
       terminal.out(`Restored the backup of ${restored.takenAt} to ${options.data}.`);
-      if (restored.ended > 0) terminal.err(`${restored.ended} messages in progress were ended.`);
+      if (restored.ended > 0)
+        terminal.err(`${counted(restored.ended, "message in progress was", "messages in progress were")} ended.`);
       if (restored.aside !== null)
         terminal.err(`The previous data are in ${restored.aside}; delete them once the appliance works.`);
       terminal.err(`  Start the daemon: systemctl start carillon, or carillon serve --data ${options.data}`);
@@ -237,7 +239,7 @@ function describeReport({ path, bytes, faults, manifest, encryption }: BackupRep
   if (faults.length === 0 && encryption === "unlabelled")
     return `${path} is encrypted and has no label: only its structure was checked; its content is checked with --identity FILE`;
   const rows = Object.values(manifest.rows).reduce((sum, each) => sum + each, 0);
-  const what = `${(bytes / 1_048_576).toFixed(1)} MiB, ${manifest.files.length} files, ${rows} rows`;
-  if (faults.length > 0) return `${path} is damaged: ${faults.length} errors`;
+  const what = `${(bytes / 1_048_576).toFixed(1)} MiB, ${counted(manifest.files.length, "file")}, ${counted(rows, "row")}`;
+  if (faults.length > 0) return `${path} is damaged: ${counted(faults.length, "error")}`;
   return `Verified: ${what}, encrypted with key ${manifest.keyFingerprint}`;
 }

@@ -7,6 +7,7 @@ import { sleep, systemClock } from "../lib/clock.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
+import { counted } from "./counted.ts";
 
 interface BulkOptions extends ApplianceOptions {
   type: string;
@@ -75,7 +76,7 @@ async function followUpload(api: ApiClient, id: string, terminal: Terminal): Pro
     const upload = await api.get<Upload>(`/bulk-uploads/${id}`);
     const { status, percentage, lineCount, errorCount } = upload;
     const filled = Math.round((BAR_WIDTH * percentage) / 100);
-    const bar = `[${"#".repeat(filled)}${"-".repeat(BAR_WIDTH - filled)}] ${percentage} % ${lineCount} lines, ${errorCount} errors`;
+    const bar = `[${"#".repeat(filled)}${"-".repeat(BAR_WIDTH - filled)}] ${percentage} % ${counted(lineCount, "line")}, ${counted(errorCount, "error")}`;
     if (terminal.errIsTerminal) terminal.err(`${isFirst ? "" : "\x1b[1A\x1b[2K"}${bar}`);
     if (status !== "PENDING" && status !== "RUNNING") {
       if (!terminal.errIsTerminal) terminal.err(bar);

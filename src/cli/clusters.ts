@@ -4,6 +4,7 @@ import { sleep, systemClock } from "../lib/clock.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
+import { counted } from "./counted.ts";
 import { printCommandError } from "./terminal.ts";
 
 interface ClusterOptions extends ApplianceOptions {
@@ -86,13 +87,13 @@ async function read(api: ApiClient, { id }: Cluster, { kind }: ClusterOptions, t
     cache = await api.get<PhoneCache>(path);
     const progress =
       cache.state === "writing"
-        ? `${cache.phonesWritten} of ${cache.phonesToWrite} phones written`
-        : `${cache.rowsRead} rows read`;
+        ? `${cache.phonesWritten} of ${counted(cache.phonesToWrite ?? 0, "phone")} written`
+        : `${counted(cache.rowsRead, "row")} read`;
     if (progress !== printed && cache.state !== "idle") terminal.err(progress);
     printed = progress;
   }
   if (cache.reason !== null) terminal.err(cache.reason);
-  else terminal.err(`${cache.phones} phones, ${cache.registered} of them registered`);
+  else terminal.err(`${counted(cache.phones ?? 0, "phone")}, ${cache.registered} of them registered`);
   terminal.out(JSON.stringify(cache));
   return cache.state === "idle";
 }

@@ -6,6 +6,7 @@ import type { Terminal } from "../lib/terminal.ts";
 import type { DemoDeps } from "../tools/demo/demo-environment.ts";
 import type { DemoExpectation, DemoFigures } from "../tools/demo/demo-results.ts";
 import type { SimulatorProcess } from "../tools/simulator-process.ts";
+import { counted } from "./counted.ts";
 
 const DEMO_DEVICES: DemoExpectation = { phones: 50, offline: 3, zones: 10 };
 
@@ -61,21 +62,26 @@ async function runEveryChannel(deps: DemoDeps, once: boolean): Promise<number> {
 
 async function runPhoneDemo(deps: DemoDeps, once: boolean): Promise<number> {
   const { registerDevices } = await import("../api-client/register-devices.ts");
-  const { demoDifferences } = await import("../tools/demo/demo-results.ts");
-  const { setPushCredentials } = await import("../tools/demo/demo-school.ts");
+  const { demoDifferences, formatDemoSummary } = await import("../tools/demo/demo-results.ts");
+  const { createSchoolDay, setPushCredentials } = await import("../tools/demo/demo-school.ts");
   const { finishDemo, firstDeviceGroupId, printInstructions, printProgress, startDemoAppliance, startDemoSimulator } =
     await import("../tools/demo/demo-environment.ts");
   const { terminal } = deps;
   const { ready, token, admin } = await startDemoAppliance(deps);
   const simulator = await startDemoSimulator(deps, ready, DEMO_DEVICES);
   const api = createApiClient(ready.url, token);
-  printProgress(deps, `${simulator.ready.devices.length} devices running; creating a school`);
+  printProgress(deps, `${counted(simulator.ready.devices.length, "device")} running; creating a school`);
   await setPushCredentials(api);
   await registerDevices(api, simulator.ready.devices);
   const figures = await broadcast(deps, api, simulator);
+  for (const line of formatDemoSummary(figures, DEMO_DEVICES)) terminal.out(line);
+  terminal.out("");
   const differences = demoDifferences(figures, DEMO_DEVICES);
   for (const difference of differences) terminal.err(`unexpected: ${difference}`);
-  if (!once) printInstructions(terminal, ready, { token, admin, groupId: await firstDeviceGroupId(api) }, simulator);
+  if (!once) {
+    await createSchoolDay(api, systemClock.now());
+    printInstructions(terminal, ready, { token, admin, groupId: await firstDeviceGroupId(api) }, simulator);
+  }
   terminal.out(JSON.stringify(figures));
   return finishDemo(deps, once, differences.length === 0);
 }

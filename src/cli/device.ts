@@ -1,11 +1,13 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { type ApiClient, listAll } from "../api-client/api-client.ts";
 import { type DeviceRegistration, registerDevices } from "../api-client/register-devices.ts";
+import { EXIT } from "../lib/exit-codes.ts";
 import { isMulticastAddress } from "../lib/network-route.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { formatTable } from "../lib/text-table.ts";
 import { parseListenAddress } from "../settings/network-addresses.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
+import { printCommandError } from "./terminal.ts";
 
 interface PhoneOptions extends ApplianceOptions {
   address: string;
@@ -18,14 +20,21 @@ interface ZoneOptions extends ApplianceOptions {
   name?: string;
 }
 
+interface PhoneConfigurationCheck {
+  configuration: object | null;
+  problems: { severity: keyof typeof SEVERITY_MARKS; words: string }[];
+}
+
+const SEVERITY_MARKS = { refuses: "REFUSES", "may-refuse": "may", unknown: "unknown" } as const;
+
 /** Port of a paging zone unless given; the console offers the same one. */
 const DEFAULT_ZONE_PORT = 20_480;
 
-/** `carillon device phone | zone | list`: registers devices, which can then be called. */
-export function addDevice(program: Command, terminal: Terminal): void {
+/** `carillon device phone | zone | configuration | list`: registers devices, which can then be called, and checks phones. */
+export function addDevice(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   const device = program
     .command("device")
-    .description("Register phones and paging zones; list all devices.")
+    .description("Register phones and paging zones; list all devices; check phones.")
     .addHelpText(
       "after",
       "\nExample:\n  carillon device zone hall --group 239.1.2.3 --name Hall\n  carillon device list",
@@ -59,10 +68,37 @@ export function addDevice(program: Command, terminal: Terminal): void {
         attributes: { Group: group.host, Port: String(group.port) },
       }),
     );
+  addApplianceOptions(device.command("configuration <identifier>"), terminal)
+    .description("Read a phone's configuration from the TFTP server of its call manager; say whether it takes pushes.")
+    .addHelpText("after", "\nExample:\n  carillon device configuration SEP001122334455")
+    .action(async (identifier: string, options: ApplianceOptions) => {
+      const takesPushes = await checkConfiguration(apiClientFrom(options, terminal), identifier, terminal);
+      finish(takesPushes ? EXIT.ok : EXIT.failure);
+    });
   addApplianceOptions(device.command("list"), terminal)
     .description("List all devices: identifier, name, last result.")
     .addHelpText("after", "\nExample:\n  carillon device list")
     .action((options: ApplianceOptions) => list(apiClientFrom(options, terminal), terminal));
+}
+
+/** `carillon device configuration`: prints what a phone's configuration says; false if the phone refuses pushes. */
+async function checkConfiguration(api: ApiClient, identifier: string, terminal: Terminal): Promise<boolean> {
+  const query = new URLSearchParams({ deviceIdentifier: identifier });
+  const [device] = await listAll<{ id: string }>(api, `/devices?${query}`);
+  if (!device) {
+    printCommandError(terminal, {
+      exitCode: EXIT.failure,
+      message: `Device ${identifier} not found.`,
+      next: "List all devices: carillon device list",
+    });
+    return false;
+  }
+  const check = await api.post<PhoneConfigurationCheck>(`/devices/${device.id}/phone-configuration`, {});
+  const { configuration, problems } = check;
+  for (const { severity, words } of problems) terminal.err(`${SEVERITY_MARKS[severity].padEnd(9)} ${words}`);
+  if (configuration && problems.length === 0) terminal.err("ok        The phone takes pushes from this appliance.");
+  terminal.out(JSON.stringify(check));
+  return configuration !== null && !problems.some(({ severity }) => severity === "refuses");
 }
 
 async function register(terminal: Terminal, options: ApplianceOptions, device: DeviceRegistration): Promise<void> {

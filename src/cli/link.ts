@@ -8,6 +8,7 @@ import type { Terminal } from "../lib/terminal.ts";
 import type { InitialSyncReport } from "../sync/site/initial-sync-report.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
 import { requireDatabase } from "../wiring/require-database.ts";
+import { counted } from "./counted.ts";
 
 interface CodeOptions {
   data: string;
@@ -24,7 +25,7 @@ interface EnrolOptions {
   authority?: string;
 }
 
-/** `carillon link code | enrol | status | revoke | leave`: links an appliance to the cloud; needs the running daemon. */
+/** `carillon link code | enrol | status | secrets | revoke | leave`: links an appliance to the cloud; needs the running daemon. */
 export function addLink(program: Command, terminal: Terminal): void {
   const link = program
     .command("link")
@@ -39,6 +40,7 @@ export function addLink(program: Command, terminal: Terminal): void {
   addEnrol(link, terminal);
   addStatus(link, terminal);
   addInitialSync(link, terminal);
+  addSecrets(link, terminal);
   link
     .command("revoke")
     .description(
@@ -137,7 +139,23 @@ function addInitialSync(link: Command, terminal: Terminal): void {
     .addHelpText("after", "\nExample:\n  carillon link first-sync --data data --action retry")
     .action(async ({ data, action }: { data: string; action: string }) => {
       const { rows } = (await runCommand(data, "link.initial-sync", { action })) as { rows: number };
-      terminal.out(action === "retry" ? `Sent ${rows} rows again.` : "The first sync is finished.");
+      terminal.out(action === "retry" ? `Sent ${counted(rows, "row")} again.` : "The first sync is finished.");
+    });
+}
+
+function addSecrets(link: Command, terminal: Terminal): void {
+  link
+    .command("secrets")
+    .description(
+      "At the appliance: fetch the secrets of call managers that the cloud hands to it now, and list those that are still missing.",
+    )
+    .requiredOption("--data <dir>", "data directory of the appliance")
+    .addHelpText("after", "\nExample:\n  carillon link secrets --data data")
+    .action(async ({ data }: { data: string }) => {
+      const { secretTasks } = (await runCommand(data, "link.secrets", {})) as Pick<ApplianceLinkStatus, "secretTasks">;
+      const { secretTaskText } = await import("../cloud-link/secret-tasks.ts");
+      for (const task of secretTasks) terminal.out(secretTaskText(task));
+      if (secretTasks.length === 0) terminal.err("No secret is missing.");
     });
 }
 
@@ -146,9 +164,9 @@ function formatAppliance(appliance: ApplianceStatus): string[] {
   const { endpointId, name, link, since, unsentRows, unsentSince, rowsBehind, waitingRows, waits } = appliance;
   const from = (at: number | null): string => (at === null ? "" : ` since ${new Date(at).toISOString()}`);
   const counts = [
-    ...(unsentRows ? [`${unsentRows} rows to send${from(unsentSince)}`] : []),
-    ...(rowsBehind ? [`${rowsBehind} rows of the cloud to come`] : []),
-    ...(waitingRows ? [`${waitingRows} rows wait here`] : []),
+    ...(unsentRows ? [`${counted(unsentRows, "row")} to send${from(unsentSince)}`] : []),
+    ...(rowsBehind ? [`${counted(rowsBehind, "row")} of the cloud to come`] : []),
+    ...(waitingRows ? [`${counted(waitingRows, "row waits", "rows wait")} here`] : []),
   ];
   return [
     `${link.padEnd(8)}${name ?? "(no name)"}  ${endpointId}${from(since)}${counts.length > 0 ? `: ${counts.join(", ")}` : ""}`,
@@ -156,11 +174,11 @@ function formatAppliance(appliance: ApplianceStatus): string[] {
   ];
 }
 
-type ApplianceLinkStatus = LinkReport & { secretTasks: NamedSecretTask[] };
+type ApplianceLinkStatus = LinkReport & { secretTasks: NamedSecretTask[]; exchangeKey: string | null };
 
 async function formatStatus(status: ApplianceLinkStatus): Promise<string[]> {
   const { secretTaskText } = await import("../cloud-link/secret-tasks.ts");
-  const { hub, link, applied, queued, parked, certificateUntil, initialSync, secretTasks } = status;
+  const { hub, link, applied, queued, parked, certificateUntil, initialSync, secretTasks, exchangeKey } = status;
   if (hub === null) return ["The appliance is not linked."];
   const since = link ? ` since ${new Date(link.since).toISOString()}` : "";
   return [
@@ -170,6 +188,7 @@ async function formatStatus(status: ApplianceLinkStatus): Promise<string[]> {
     `queued       ${queued}`,
     `rejected     ${parked}`,
     `certificate  until ${certificateUntil === null ? "-" : new Date(certificateUntil).toISOString()}`,
+    ...(exchangeKey === null ? [] : [`secret key   ${exchangeKey}`]),
     ...(initialSync ? formatInitialSync(initialSync) : []),
     ...secretTasks.map((task) => `secret       ${secretTaskText(task)}`),
   ];

@@ -9,6 +9,7 @@ import { CallerError } from "../lib/errors.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
+import { counted } from "./counted.ts";
 
 interface LoadOptions extends ApplianceOptions {
   file?: string;
@@ -113,17 +114,17 @@ async function follow(api: ApiClient, path: string, terminal: Terminal): Promise
 
 function progressText({ phase, percentage, waitingFor, linesRead, state }: Run): string {
   if (waitingFor !== null) return `waiting for: ${waitingFor}`;
-  if (phase === "reading") return `reading: ${linesRead} lines`;
+  if (phase === "reading") return `reading: ${counted(linesRead, "line")}`;
   return `${phase ?? state}: ${percentage} %`;
 }
 
 function printFindings(run: Run, terminal: Terminal): void {
   for (const { file, mode, delimiter, encoding, quote, lines } of run.files ?? []) {
-    terminal.err(`${file}: ${mode}, ${lines} lines, ${encoding}, separator ${delimiter}, quotes ${quote}`);
+    terminal.err(`${file}: ${mode}, ${counted(lines, "line")}, ${encoding}, separator ${delimiter}, quotes ${quote}`);
   }
   for (const message of run.errors ?? []) terminal.err(`error: ${describeMessage(message)}`);
   for (const message of run.warnings ?? []) terminal.err(`warning: ${describeMessage(message)}`);
-  if (run.linesWithErrors > 0) terminal.err(`${run.linesWithErrors} of ${run.linesRead} lines have errors.`);
+  if (run.linesWithErrors > 0) terminal.err(`Lines with errors: ${run.linesWithErrors} of ${run.linesRead}.`);
   if (run.reason !== null) terminal.err(run.reason);
   if (run.state === "stopped") terminal.err("If the source is correct, go on with --confirm.");
 }

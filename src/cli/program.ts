@@ -10,6 +10,9 @@ import { addBells } from "./bells/bells.ts";
 import { addBulk } from "./bulk.ts";
 import { addClusters } from "./clusters.ts";
 import { addConformance } from "./conformance.ts";
+import { addHistory } from "./daily/history.ts";
+import { addStatus } from "./daily/status.ts";
+import { addStop } from "./daily/stop.ts";
 import { addDemo } from "./demo.ts";
 import { addDevice } from "./device.ts";
 import { addDoctor } from "./doctor.ts";
@@ -42,9 +45,12 @@ export type AddCommand = (program: Command, terminal: Terminal, finish: (exitCod
 const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
   "Getting started:": [addDemo, addInit, addServe, addSettings, addDoctor],
   "Daily use:": [
+    addStatus,
     addDevice,
     addSend,
+    addStop,
     addMessage,
+    addHistory,
     addEmergencies,
     addAlarms,
     addUser,

@@ -3,6 +3,7 @@ import { UpstreamError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import type { RetentionReport, RetentionRun } from "../notifications/retention/history-retention.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
+import { counted } from "./counted.ts";
 
 interface RetentionOptions {
   data: string;
@@ -42,19 +43,19 @@ async function runCommand(dataDir: string, order: string): Promise<unknown> {
   throw new UpstreamError("starting", `No daemon runs on ${dataDir}; start it first.`, { dataDir });
 }
 
-const period = (days: number | null): string => (days === null ? "for ever" : `${days} days`);
+const period = (days: number | null): string => (days === null ? "for ever" : counted(days, "day"));
 
 function describeReport(report: RetentionReport) {
   const { schedule, due, answersDays, positionsDays, heldNotifications, waitsUntil, lastRun } = report;
   return [
     ...due.map(
       ({ kind, days, notifications, deliveries, recipients, oldestAt }) =>
-        `${kind.padEnd(12)} kept ${period(days)}; due: ${notifications} messages, ${deliveries} deliveries, ${recipients} recipients` +
+        `${kind.padEnd(12)} kept ${period(days)}; due: ${counted(notifications, "message")}, ${counted(deliveries, "delivery", "deliveries")}, ${counted(recipients, "recipient")}` +
         (oldestAt === null ? "" : `, since ${new Date(oldestAt).toISOString().slice(0, 10)}`),
     ),
     `${"answers".padEnd(12)} kept ${period(answersDays)}`,
     `${"positions".padEnd(12)} kept ${period(positionsDays)}`,
-    `Held by a legal hold or an open incident: ${heldNotifications} messages`,
+    `Held by a legal hold or an open incident: ${counted(heldNotifications, "message")}`,
     schedule === null ? "Removed on request only." : `Removed at ${schedule} (cron, local time).`,
     ...(waitsUntil === null
       ? []
@@ -66,5 +67,10 @@ function describeReport(report: RetentionReport) {
 }
 
 function describeRun({ notifications, deliveries, recipients, activities, answers, positions }: RetentionRun): string {
-  return `removed the details of ${notifications} messages: ${deliveries} deliveries, ${recipients} recipients, ${activities} activity log entries; ${answers} answers, ${positions} positions`;
+  return [
+    `removed the details of ${counted(notifications, "message")}: ${counted(deliveries, "delivery", "deliveries")}`,
+    counted(recipients, "recipient"),
+    `${counted(activities, "activity log entry", "activity log entries")}; ${counted(answers, "answer")}`,
+    counted(positions, "position"),
+  ].join(", ");
 }

@@ -18,6 +18,7 @@ import {
 import { countOutcomes, reachVerdict } from "../resources/notifications/outcome-counts.ts";
 import { REACH_WARNING_CODES } from "../resources/notifications/reach-warnings.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
+import { counted } from "./counted.ts";
 
 interface SendOptions extends ApplianceOptions {
   to: string[];
@@ -226,7 +227,7 @@ function tableOf(lines: readonly DeliveryStatusRow[]): string[] {
 /** What the outcomes add up to, and again the devices that were not reached. */
 function summaryOf(lines: readonly DeliveryStatusRow[], verdict: ReachVerdict): string[] {
   const missed = lines.filter(isMissed);
-  const summary = `${VERDICT_NAMES[verdict]}: ${reachedTotal(countOutcomes(lines))} of ${lines.length} devices.`;
+  const summary = `${VERDICT_NAMES[verdict]}: ${reachedTotal(countOutcomes(lines))} of ${counted(lines.length, "device")}.`;
   if (missed.length === 0) return ["", summary];
   return ["", `${summary} Not reached: ${missed.length}`, ...formatTable(missed.map(cellsOf))];
 }

@@ -3,6 +3,7 @@ import { createApiClient } from "../api-client/api-client.ts";
 import { EXIT } from "../lib/exit-codes.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import type { SimulatorProcess } from "../tools/simulator-process.ts";
+import { counted } from "./counted.ts";
 import { printCommandError } from "./terminal.ts";
 
 /** Options that are passed on to the simulator, which checks them. */
@@ -83,5 +84,5 @@ async function registerSimulatedDevices(
   const { registerDevices } = await import("../api-client/register-devices.ts");
   const { devices } = running.ready;
   await registerDevices(createApiClient(url, token), devices);
-  terminal.err(`${devices.length} devices registered at ${url}`);
+  terminal.err(`${counted(devices.length, "device")} registered at ${url}`);
 }

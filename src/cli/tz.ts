@@ -7,6 +7,7 @@ import { runAsOwner } from "../lib/file-ownership.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { sendControlCommand } from "../wiring/control-socket.ts";
 import { requireDatabase } from "../wiring/require-database.ts";
+import { counted } from "./counted.ts";
 import { readSettings } from "./settings.ts";
 
 interface TzOptions {
@@ -41,9 +42,9 @@ export function addTz(program: Command, terminal: Terminal, finish: (exitCode: n
       if (json) terminal.out(JSON.stringify({ sources, problems: zones.problems(), changes }));
       else {
         for (const { kind, version, isInUse, differs, lacks } of sources) {
-          const compared = isInUse ? "in use" : `other rules for ${differs.length} zones`;
+          const compared = isInUse ? "in use" : `other rules for ${counted(differs.length, "zone")}`;
           terminal.out(
-            `${kind.padEnd(10)} ${(version ?? "unknown").padEnd(8)} ${compared}, without ${lacks.length} zones`,
+            `${kind.padEnd(10)} ${(version ?? "unknown").padEnd(8)} ${compared}, without ${counted(lacks.length, "zone")}`,
           );
           if (differs.length > 0) terminal.out(`           ${differs.join(" ")}`);
         }
@@ -103,7 +104,7 @@ export function addTz(program: Command, terminal: Terminal, finish: (exitCode: n
       const payload = signedPayload("time-zones", document);
       const signature = sign(null, payload, parseSigningKey(readFileSync(key, "utf8"))).toString("base64");
       writeFileSync(target, JSON.stringify({ payload: payload.toString("base64"), signature }));
-      terminal.out(`${document.version}: ${Object.keys(document.zones).length} zones in ${target}`);
+      terminal.out(`${document.version}: ${counted(Object.keys(document.zones).length, "zone")} in ${target}`);
       finish(EXIT.ok);
     });
 }

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { CallerError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
+import { counted } from "./counted.ts";
 
 /** `carillon upgrade-key` and `carillon upgrade-pack`, for publishers of versions. */
 export function addUpgradePack(program: Command, terminal: Terminal): void {
@@ -41,7 +42,7 @@ export function addUpgradePack(program: Command, terminal: Terminal): void {
       if (!existsSync(dirname(to))) throw new CallerError("invalid-value", `Folder ${dirname(to)} not found.`);
       const pem = read(key);
       const { version, files } = await packUpgrade(folder, pem, to);
-      terminal.out(`${to}: ${version}, ${Object.keys(files).length} files`);
+      terminal.out(`${to}: ${version}, ${counted(Object.keys(files).length, "file")}`);
       terminal.err(`  Appliances with ${upgradePublicKeyOf(pem)} in trust.upgrades of their settings accept it.`);
     });
 }

@@ -20,6 +20,8 @@ export interface HubControlHandlerDeps {
   logIn(endpoint: string, asked: ControlRequest & { kind: "log-in" }): Promise<RowBody>;
   /** What the cloud has of a type, for an appliance to compare. */
   inventory(endpoint: string, asked: ControlRequest & { kind: "inventory" }): Promise<RowBody>;
+  /** Seals secrets for an appliance. Throws CallerError. */
+  handOver(endpoint: string, keyHash: string, asked: ControlRequest & { kind: "secrets" }): Promise<RowBody>;
   onFault(error: unknown): void;
 }
 
@@ -35,6 +37,7 @@ export function createHubControlHandler({
   logIn,
   head,
   inventory,
+  handOver,
   onFault,
 }: HubControlHandlerDeps) {
   const open = new WeakMap<LinkedSite, number>();
@@ -51,6 +54,7 @@ export function createHubControlHandler({
     }
     if (of.kind === "inventory") return inventory(endpoint, of);
     if (of.kind === "log-in") return logIn(endpoint, of);
+    if (of.kind === "secrets") return handOver(endpoint, keyHash, of);
     return { ...(await enrolment.renew(endpoint, keyHash, of.request)) };
   }
 

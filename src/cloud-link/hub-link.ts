@@ -11,7 +11,6 @@ import type { Log } from "../lib/log.ts";
 import { createSemaphore } from "../lib/semaphore.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import type { DeliveryProviders } from "../notifications/engine/delivery-providers.ts";
-import type { NotificationService } from "../notifications/notification-service.ts";
 import type { HeldAuditNotes } from "../ops/audit-notes.ts";
 import { ensureAuthority } from "../ops/tls/certificates.ts";
 import { offeredUpgrade } from "../ops/upgrade/remote-upgrade.ts";
@@ -56,12 +55,13 @@ import { SYNC_LIMITS } from "../sync/protocol/frames.ts";
 import { productReplicatedTypes } from "../sync/protocol/product-replicated-types.ts";
 import { isReplicated, replicatedBody } from "../sync/protocol/replicated-body.ts";
 import { withSecretMarks } from "../sync/protocol/secret-marks.ts";
-import { createRemoteChannel, type RemoteChannelDeps } from "../sync/remote-delivery/remote-channel.ts";
+import { createRemoteChannel, type RemoteChannelCallbacks } from "../sync/remote-delivery/remote-channel.ts";
 import { createSqliteProgramRunner } from "../sync/storage/sqlite-program-runner.ts";
 import { deleteRecord, getRecord, putRecord, type RowBody, scanRecords } from "../sync/storage/transaction-program.ts";
 import { type Acceptor, createAcceptor, type LinkedSite } from "../sync/transport/acceptor.ts";
 import { createApplianceAuthority } from "./appliance-authority.ts";
 import { createHubControlHandler, type HubControlHandlerDeps } from "./hub-control-handler.ts";
+import { createSecretHandOver, type SecretHandOver } from "./secret-hand-over/hub-hand-over.ts";
 
 export interface HubLinkDeps {
   dataDir: string;
@@ -73,9 +73,14 @@ export interface HubLinkDeps {
   by: ActorContext;
   recording: { recorder: ChangeCapture | null };
   endpointId(): string;
-  notificationService(): Pick<NotificationService, "handleOutcomes">;
-  /** Appliances that may activate devices. Called only after the start of all modules. */
-  candidates: RemoteChannelDeps["candidates"];
+  /** Ends of the appliances' audits, which are kept here. */
+  heldAuditNotes?: HeldAuditNotes;
+  /** The shared log of the organisation, if there is one. */
+  shared?: Pick<SharedLog, "isReachable">;
+}
+
+/** What appliances ask of the cloud. */
+export interface HubLinkCallbacks extends RemoteChannelCallbacks {
   /** Runs an API request that an appliance forwards, within its domains. Throws CallerError. */
   request(
     appliance: { endpoint: string } & ApplianceLimit,
@@ -83,15 +88,11 @@ export interface HubLinkDeps {
   ): ReturnType<HubControlHandlerDeps["request"]>;
   /** Verifies the password of a log-in at an appliance. Throws CallerError. */
   logIn: HubControlHandlerDeps["logIn"];
-  /** Ends of the appliances' audits, which are kept here. */
-  heldAuditNotes?: HeldAuditNotes;
-  /** The shared log of the organisation, if there is one. */
-  shared?: Pick<SharedLog, "isReachable">;
 }
 
 /** The cloud's end of all links. */
 export interface HubLink {
-  start(): Promise<void>;
+  start(callbacks: HubLinkCallbacks): Promise<void>;
   /** Accepts an upgrade request. Throws what the API should answer: CallerError, UpstreamError (`starting`). */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Creates an enrolment code for one appliance; `until` is epoch ms. */
@@ -113,6 +114,8 @@ export interface HubLink {
   readonly hub: HubSync;
   /** Staged upgrades of appliances. */
   readonly upgrades: StagedRollouts;
+  /** Secrets of clusters that go to appliances, sealed for each. */
+  readonly secrets: SecretHandOver;
   stop(): void;
 }
 
@@ -140,16 +143,16 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
       log.warn({ event: "link.protocol_violation", endpoint, reason }, "protocol violation by an appliance"),
   });
   const remoteChannel = createRemoteChannel({
-    ...{ store, runner, clock, types, hub, onFault, candidates: deps.candidates },
+    ...{ store, runner, clock, types, hub, onFault },
     isLinked: (endpoint) => acceptor?.connected().includes(endpoint) === true,
     record,
-    handleOutcomes: (outcomes) => deps.notificationService().handleOutcomes(outcomes),
   });
   const offered = () => offeredUpgrade(store);
   const connected = (): string[] => acceptor?.connected() ?? [];
   const common = { store, clock, events, by, endpointId: deps.endpointId, offered, onFault };
   const remoteCommands = createRemoteCommandSender({ ...common, runner, hub });
   const upgrades = createStagedRollouts({ ...common, connected });
+  const secrets = createSecretHandOver({ store, runner, clock, log, by });
   const runInventory = createSemaphore(MAX_INVENTORIES, MAX_WAITING_INVENTORIES);
   let enrolment: EnrolmentService | null = null;
   let acceptor: Acceptor | null = null;
@@ -244,6 +247,7 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
       yield* deleteRecord(ADOPTIONS, endpoint);
       for (const { type, id } of yield* scanRecords(REFUSED_ADOPTIONS, { where: [endpoint] }))
         yield* deleteRecord(REFUSED_ADOPTIONS, endpoint, type, id);
+      yield* secrets.forget(endpoint);
       return yield* revokeIdentities(endpoint, clock.now());
     });
     if (!isRevoked) return;
@@ -261,9 +265,11 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
   return {
     hub,
     upgrades,
+    secrets,
     extendProviders: remoteChannel.extendProviders,
     conflicts: () => runner.readSync(() => scanRecords(EDIT_CONFLICTS, { limit: MAX_CONFLICTS })),
-    async start() {
+    async start(callbacks) {
+      remoteChannel.start(callbacks);
       await hub.start();
       recording.recorder = createHubChangeRecorder({ runner, clock, types });
       // If an appliance was ever linked, the feed was complete then, and missing rows can be published later.
@@ -287,8 +293,9 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
         enrolment: service,
         sendControl,
         head: readFeedSequence,
-        request: (endpoint, asked) => deps.request({ endpoint, domainIds: domainsOf(endpoint) }, asked),
-        logIn: deps.logIn,
+        request: (endpoint, asked) => callbacks.request({ endpoint, domainIds: domainsOf(endpoint) }, asked),
+        logIn: callbacks.logIn,
+        handOver: secrets.handOver,
         inventory: (endpoint, asked) => runInventory(() => readInventory(endpoint, asked)),
         onFault,
       });

@@ -17,6 +17,7 @@ import { deleteRecord, getRecord, scanRecords, type TransactionProgram } from ".
 import { type ApplianceStatus, listApplianceStatuses } from "./appliance-status.ts";
 import { acceptSiteValue, type ConflictView, viewConflict } from "./edit-conflicts.ts";
 import type { HubLink } from "./hub-link.ts";
+import type { HandOverAppliance, SecretConsentInput } from "./secret-hand-over/hub-hand-over.ts";
 import type { NamedSecretTask } from "./secret-tasks.ts";
 import type { EnrolmentOptions, LinkReport, SiteLink } from "./site-link.ts";
 
@@ -61,6 +62,10 @@ export interface LinkAdminService {
   /** Binds an appliance to domains (null: the whole organisation). */
   bindToDomains(endpoint: string, domainIds: readonly string[] | null): Promise<void>;
   withdrawEnrolmentCode(codeId: string): Promise<void>;
+  /** Appliances that serve a cluster, and whether its secrets are handed to them. Cloud only. */
+  secretAppliances(clusterId: string): HandOverAppliance[];
+  /** Has the secrets of a cluster handed to exactly these appliances, sealed for their keys. Cloud only. */
+  setSecretConsent(clusterId: string, given: SecretConsentInput, by: ActorContext): Promise<void>;
   revoke(endpoint: string): Promise<void>;
 }
 
@@ -166,6 +171,11 @@ export function createLinkAdminService(deps: LinkAdminServiceDeps): LinkAdminSer
     async withdrawEnrolmentCode(codeId) {
       if (!(await requireHub().withdrawEnrolmentCode(codeId))) throw notFound();
     },
+    secretAppliances(clusterId) {
+      if (!hub) throw notFound();
+      return hub.secrets.appliances(clusterId);
+    },
+    setSecretConsent: async (clusterId, given, by) => requireHub().secrets.setConsent(clusterId, given, by),
     async revoke(endpoint) {
       if (!isAppliance(endpoint)) throw notFound();
       await requireHub().revoke(endpoint);

@@ -52,13 +52,15 @@ import { createDialer, type Dialer, type DialerState } from "../sync/transport/d
 import { assertHubUrl, type HubRoute, hubAddressOf } from "../sync/transport/hub-address.ts";
 import { isSuperAccount } from "./appliance-authority.ts";
 import { type CloudCaller, type CloudCredentialDeps, createCloudCredentials } from "./cloud-credentials.ts";
+import { loadExchangeKeys } from "./secret-hand-over/exchange-key-file.ts";
+import { exchangeKeyFingerprint } from "./secret-hand-over/sealed-secret.ts";
+import { createSecretReceiver, type SecretReceiver } from "./secret-hand-over/site-hand-over.ts";
 import { listOwnSecretTasks, type NamedSecretTask, secretHealthReasons } from "./secret-tasks.ts";
 
 export interface SiteLinkDeps {
   dataDir: string;
   /** Version of this software. */
   version: string;
-  health: StatusReporterDeps["health"];
   store: Store;
   catalogue: Catalogue;
   clock: Clock;
@@ -69,14 +71,19 @@ export interface SiteLinkDeps {
   endpointId(): string;
   /** Between 0 and 1. */
   random(): number;
-  notificationService(): Pick<NotificationService, "abort" | "resume">;
   recording: { recorder: ChangeCapture | null };
   /** Connection settings of the machine. */
   route: HubRoute;
-  /** Failover with peers. */
-  failover(): LinkFailover;
   /** Ends of the audit, which the cloud keeps. */
   auditNotes?: Pick<AuditNotes, "current" | "onNote" | "receiveKept">;
+}
+
+/** What the link uses of the appliance, once it runs. */
+export interface SiteLinkCallbacks {
+  health: StatusReporterDeps["health"];
+  notificationService: Pick<NotificationService, "abort" | "resume">;
+  /** Failover with peers. */
+  failover: LinkFailover;
 }
 
 /** An API request to forward to the cloud. */
@@ -141,7 +148,7 @@ export interface EnrolmentOptions {
 export interface SiteLink {
   /** Starts recording writes; `start` sends them. */
   startRecording(): void;
-  start(): Promise<void>;
+  start(callbacks: SiteLinkCallbacks): Promise<void>;
   report(): LinkReport;
   /** Connected to the cloud; cheap. */
   isConnected(): boolean;
@@ -149,6 +156,10 @@ export interface SiteLink {
   healthReasons(): HealthReason[];
   /** Secrets that must be entered at this appliance. */
   secretTasks(): NamedSecretTask[];
+  /** Fetches the secrets that the cloud hands over, at once; nothing without a connection. Never rejects. */
+  fetchSecrets(): Promise<void>;
+  /** Fingerprint of the key that secrets are sealed for; null without a link. */
+  exchangeKeyFingerprint(): string | null;
   /**
    * Enrols the appliance, which must be restarted then. `resolved` is the verified address of the host of `hub`. Throws
    * CallerError, UpstreamError, and ConflictError if it is linked to another cloud.
@@ -199,6 +210,8 @@ const SETTLED_MS = 5_000;
 /** Longest wait for the cloud to compare one type, and how often an open first sync is compared without changes. */
 const INVENTORY_TIMEOUT_MS = 120_000;
 const PROOF_INTERVAL_MS = 60_000;
+/** How often missing secrets are asked for, which the cloud may have got consent to hand over. */
+const SECRET_CHECK_MS = 30_000;
 
 /** Does nothing on an appliance that was never enrolled. */
 export function createSiteLink(deps: SiteLinkDeps): SiteLink {
@@ -224,6 +237,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
   let credentialProblem: string | null | undefined;
   let hasInitialSyncFailed = false;
   let proof: InitialSyncProof | null = null;
+  let secretReceiver: SecretReceiver | null = null;
   const readReport = (): InitialSyncReport | null => runner.readSync(readInitialSyncReport);
   const requireProof = (): InitialSyncProof => {
     if (proof && readReport()?.state === "differs") return proof;
@@ -244,7 +258,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     });
   }
 
-  async function start(): Promise<void> {
+  async function start(callbacks: SiteLinkCallbacks): Promise<void> {
     identity = readLocalIdentity(dataDir);
     if (!identity) return;
     if (!runner.readSync(() => getRecord(SYNC_STATE, "link"))) {
@@ -252,10 +266,10 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       return;
     }
     startRecording();
-    if (!initialSync.isPending()) return startSync();
+    if (!initialSync.isPending()) return startSync(callbacks);
     log.info({ event: "initial_sync.started" }, "initial sync with the organisation started");
     initialSync.run().then(
-      (isDone) => (isDone ? startSync() : undefined),
+      (isDone) => (isDone ? startSync(callbacks) : undefined),
       (error: unknown) => {
         hasInitialSyncFailed = true;
         log.error({ event: "initial_sync.failed", err: error }, "initial sync with the organisation failed");
@@ -273,7 +287,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     log.error({ event: "initial_sync.differs", rows, more }, "initial sync not complete: rows differ from the cloud");
   }
 
-  async function startSync(): Promise<void> {
+  async function startSync({ health, notificationService, failover }: SiteLinkCallbacks): Promise<void> {
     const onFault = (error: unknown): void =>
       log.error({ event: "sync.failed", err: error }, "sync with the cloud failed");
     const resendState = async (): Promise<void> => {
@@ -282,6 +296,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     };
     const executor = createCommandExecutor({
       ...deps,
+      notificationService,
       resendState,
       onFault,
       latestCloudTime: () => site?.latestCloudTime() ?? null,
@@ -297,8 +312,8 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       blobs: createFileBlobStore(join(dataDir, "files")),
       activityFields: { extensionId: ONPREM_EXTENSION_ID, endpointId: deps.endpointId() },
       endpoint: deps.endpointId(),
-      groups: () => deps.failover().wantedLeases(),
-      hasContact: () => deps.failover().hasContact(),
+      groups: () => failover.wantedLeases(),
+      hasContact: () => failover.hasContact(),
       onCheckpoint(applied) {
         log.debug({ event: "sync.checkpoint_applied", applied }, "in sync with the cloud");
         checkpointWaiters.reached(applied);
@@ -310,7 +325,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
           "rows differ from the cloud; fetching them again",
         );
       },
-      onLease: (lease, until) => deps.failover().onLease(lease, until),
+      onLease: (lease, until) => failover.onLease(lease, until),
       onSyncError: (reason) => events.emit("fault.changed", { ...SYNC_ALARM, endpointId: deps.endpointId(), reason }),
       onFault,
     });
@@ -331,13 +346,13 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       sendControl: (message) => dialer?.sendControl(message) === true,
       onHeartbeat(text) {
         const beat = parseHeartbeat(text);
-        if (beat) deps.failover().receiveHeartbeat(beat);
+        if (beat) failover.receiveHeartbeat(beat);
       },
-      trustChanged: () => deps.failover().trustChanged(),
-      onAuditEnds: (notes) => deps.auditNotes?.receiveKept("in the cloud", notes),
+      trustChanged: () => failover.trustChanged(),
+      onAuditEnds: (notes) => deps.auditNotes?.receiveKept(sentence("audit.kept-in-cloud"), notes),
       onRenewed(next) {
         identity = next;
-        deps.failover().trustChanged();
+        failover.trustChanged();
         // The next connection uses the new key; the cloud revokes the old one then.
         dialer?.disconnect();
       },
@@ -361,8 +376,14 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       const { status, headers, body: text } = given as unknown as Omit<ForwardedResponse, "body"> & { body: string };
       return { status, headers, body: Buffer.from(text, "base64") };
     };
+    const receiver = createSecretReceiver({
+      ...{ dataDir, store, log, by, endpointId: deps.endpointId, identity: () => identity as LocalIdentity },
+      tasks: () => listOwnSecretTasks(store, catalogue, deps.endpointId()),
+      ask: async (request) => (dialer?.state().state === "connected" ? controlClient.request(request) : null),
+    });
+    secretReceiver = receiver;
     const status = createStatusReporter({
-      ...{ clock, health: deps.health, say: (message) => void dialer?.sendControl(message) },
+      ...{ clock, health, say: (message) => void dialer?.sendControl(message) },
       queue() {
         const link = runner.readSync(() => getRecord(SYNC_STATE, "link"));
         return link && readQueueStatus(store, link);
@@ -383,9 +404,18 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
         ownProof.check();
         const end = deps.auditNotes?.current();
         if (end) sendAuditEnd(end);
-        clock.after(SETTLED_MS, () => void controlClient.renew(), { background: true });
+        receiver.connected();
+        clock.after(
+          SETTLED_MS,
+          () => {
+            void controlClient.renew();
+            void receiver.fetch();
+          },
+          { background: true },
+        );
       },
     });
+    const secretTimer = clock.every(SECRET_CHECK_MS, () => void receiver.fetch());
     const proofTimer = clock.every(PROOF_INTERVAL_MS, ownProof.check);
     const renewal = clock.every(RENEWAL_CHECK_MS, () => {
       reportCredentialHealth();
@@ -399,6 +429,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       stopWaking();
       renewal.cancel();
       proofTimer.cancel();
+      secretTimer.cancel();
       ownProof.stop();
       status.stop();
       controlClient.stop();
@@ -455,6 +486,9 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
       if (identity && isKnownToCloud(users.name, id)) credentials.logIn(tokenId, { email, password });
     },
     identity: () => identity ?? readLocalIdentity(dataDir),
+    fetchSecrets: async () => secretReceiver?.fetch(),
+    exchangeKeyFingerprint: () =>
+      identity && exchangeKeyFingerprint(loadExchangeKeys(dataDir, identity.hub, deps.endpointId()).publicKey),
     sendHeartbeat: (beat) => void dialer?.sendControl({ t: "beat", beat: JSON.stringify(beat) }),
     peerStarted: (id) => site?.peerStarted(id),
     isConnected: () => dialer?.state().state === "connected",
@@ -510,7 +544,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     },
     async leave() {
       stopAll();
-      [site, dialer, identity] = [null, null, null];
+      [site, dialer, identity, secretReceiver] = [null, null, null, null];
       forwardRequest = async () => null;
       prove = async () => null;
       deleteLocalIdentity(dataDir);

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../lib/clock.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { FailoverStatus } from "../ops/health/failover-status.ts";
 import { type ActiveSound, createRingDuty, type Duty, type DutyForecast, type PeerSound } from "./duty.ts";
 import { HEARTBEAT_INTERVAL_MS, type PeerHeartbeat } from "./heartbeat.ts";
@@ -142,7 +143,7 @@ export function createFailover(deps: FailoverDeps): Failover {
     receive(heard) {
       membership.receive(heard);
       for (const sound of ringDuty.receive(heard)) {
-        if (deps.hasBegun(sound)) deps.onDuplicate(sound.id, "Another appliance played it as well.");
+        if (deps.hasBegun(sound)) deps.onDuplicate(sound.id, sentence("activity.doubled"));
         deps.onPeerSound(sound.id);
       }
       tick();

@@ -10,6 +10,7 @@ import type { CalendarReader } from "../bells/calendar-reader.ts";
 import type { CalendarSubscriptions } from "../bells/calendar-subscriptions.ts";
 import type { LocalTimeContext } from "../bells/timetables.ts";
 import type { PhoneCache } from "../call-manager/phone-cache.ts";
+import type { PhoneConfigurations } from "../call-manager/phone-configuration/phone-configurations.ts";
 import type { LinkAdminService } from "../cloud-link/link-admin-service.ts";
 import type { ForwardedRequest, ForwardedResponse } from "../cloud-link/site-link.ts";
 import type { Activations } from "../devices/activation-groups.ts";
@@ -117,6 +118,7 @@ export interface ApiDeps {
   bulkUploads: BulkUploadService;
   loaders: LoadService;
   phoneCache: Pick<PhoneCache, "state" | "update" | "test">;
+  phoneConfigurations: Pick<PhoneConfigurations, "check" | "testServer">;
   areas: Areas;
   readiness: Pick<EmergencyReadinessMonitor, "list">;
   alarms: Pick<Alarms, "setManually">;

@@ -18,11 +18,16 @@ export function addSentences(fields: Fields, members: object, sentences: Sentenc
   return filled;
 }
 
-/** Code and parameters of the text at a path of members, or of each text of a list; null without one. */
+/** Code and parameters of the text at a path of members, or of each text of a list; null without one. Members of a list are those of its elements. */
 export function sentenceAt(members: object, path: string, sentences: SentenceReader): unknown {
-  const text = path.split(".").reduce<unknown>((at, name) => (at as Members | null | undefined)?.[name], members);
+  const text = path.split(".").reduce<unknown>(memberOf, members);
   if (typeof text === "string") return sentences.read(text);
   return Array.isArray(text) ? sentences.readAll(text as string[]) : null;
+}
+
+function memberOf(at: unknown, name: string): unknown {
+  if (Array.isArray(at)) return at.map((each) => String(memberOf(each, name) ?? ""));
+  return (at as Members | null | undefined)?.[name];
 }
 
 function addWithin(fields: Fields, value: unknown, sentences: SentenceReader): unknown {

@@ -1,6 +1,7 @@
 import { invalidValue } from "../lib/errors.ts";
 import type { HttpResponse } from "../lib/http-response.ts";
-import { sentence } from "../lib/sentences/sentences.ts";
+import type { SentenceReference } from "../lib/sentences/reference.ts";
+import { readSentence, type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import { camelCase } from "../schema/decoder.ts";
 import type { Field } from "../schema/field.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
@@ -15,7 +16,8 @@ export interface IgnoredInput {
   code: (typeof IGNORED_INPUT_CODES)[number];
   /** Name of the query parameter or body field. */
   parameter: string;
-  message: string;
+  message: Sentence;
+  messageSentence: SentenceReference | null;
 }
 
 /** Finds what an operation would ignore in a request. */
@@ -114,7 +116,9 @@ function unsupportedValues(
     const parameter = Object.hasOwn(fields, name) ? name : camelCase(name);
     const reason = fields[parameter]?.unsupported;
     if (reason === undefined || [undefined, null, "", false, "false"].some((each) => each === value)) return [];
-    return [{ code: "unsupported-value", parameter, message: `${parameter} is stored and has no effect. ${reason}` }];
+    return [
+      ignored("unsupported-value", parameter, sentence("warning.unsupported-value", { name: parameter, reason })),
+    ];
   });
 }
 
@@ -128,12 +132,14 @@ function noSuchFilter(name: string): Error {
 
 function unknownParameter(name: string): IgnoredInput {
   const parameter = name.slice(0, 100);
-  const message = `The query parameter ${parameter} has no effect here. See /api/docs for those that have.`;
-  return { code: "unknown-parameter", parameter, message };
+  return ignored("unknown-parameter", parameter, sentence("warning.unknown-parameter", { name: parameter }));
 }
 
 function unknownField(name: string): IgnoredInput {
   const parameter = name.slice(0, 100);
-  const message = `The field ${parameter} is not known here and was not stored. See /api/docs for the fields.`;
-  return { code: "unknown-field", parameter, message };
+  return ignored("unknown-field", parameter, sentence("warning.unknown-field", { name: parameter }));
+}
+
+function ignored(code: IgnoredInput["code"], parameter: string, message: Sentence): IgnoredInput {
+  return { code, parameter, message, messageSentence: readSentence(message) };
 }

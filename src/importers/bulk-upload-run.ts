@@ -228,7 +228,7 @@ function addLineLog(
 ): void {
   const now = clock.now();
   const { line, name, id, faults } = result;
-  const response = faults.length === 0 ? "Created." : faults.map(({ message }) => message).join(" ");
+  const response = faults.length === 0 ? sentence("upload.created") : faults.map(({ message }) => message).join(" ");
   const values = [now, now, pk, line, id === null ? 0 : 1, name, response.slice(0, MAX_RESPONSE_LENGTH)];
   tx.run(ADD_LOG, ...values, JSON.stringify(faults), id);
 }

@@ -61,7 +61,7 @@ export function createBulkUploadService(deps: BulkUploadDeps): BulkUploadService
   function enqueueRun(upload: BulkUpload, by: ActorContext, commits: boolean): void {
     const run = { upload, type: typeOf(upload.resourceType), by, commits };
     queue
-      .run(`Upload of ${upload.resourceType}`, async () => {
+      .run(sentence("load.queued-upload", { type: upload.resourceType }), async () => {
         if (signal.aborted || !store.get(bulkUploads, upload.id)) return;
         await clearLogs(deps, upload);
         const started = { status: "RUNNING", startedAt: clock.now(), percentage: 0 } as const;

@@ -315,7 +315,7 @@ function assertErrorThreshold({ definition, counts }: LoadContext): void {
   const most = definition.errorThreshold ?? 0;
   if (linesWithErrors === 0 || share <= most) return;
   const figures = sentence("load.lines-with-errors", {
-    errors: linesWithErrors,
+    count: linesWithErrors,
     lines: linesRead,
     percent: Math.round(share),
   });

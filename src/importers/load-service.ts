@@ -66,13 +66,13 @@ export function createLoadService(deps: LoadServiceDeps): LoadService {
     // Reported one after another, so that the last one stays.
     let reported: Promise<unknown> = Promise.resolve();
     const onWait = (behind: string, before: number): void => {
-      const others = before > 1 ? `, and ${before - 1} more` : "";
-      const waitingFor = `${behind}${others}`.slice(0, 255);
+      const all = before > 1 ? sentence("load.queued-more", { first: behind, number: before - 1 }) : behind;
+      const waitingFor = all.slice(0, 255);
       reported = reported.then(() => change(run, { waitingFor, phase: "waiting" })).catch(logFailure(run));
     };
     queue
       .run(
-        `Import ${name}`,
+        sentence("load.queued-import", { name }),
         async () => {
           await reported;
           const definition = store.get(loadDefinitions, run.loadDefinitionId);

@@ -46,7 +46,7 @@ export async function readRosterService(client: OneRosterClient, options: ApiSou
     assertComplete(collection, read, isConfirmed);
     if (read.repeated > 0) {
       const message = sentence("roster.records-records-came-more-than-once-because-rows-moved-between", {
-        records: read.repeated,
+        count: read.repeated,
       });
       context.warn({ file: `${collection}.csv`, line: 0, column: null, message });
     }

@@ -78,7 +78,7 @@ export async function readRosterSource(
           : await changeRecords(records, file, content, clock);
       if (read.outdated > 0) {
         const message = sentence("roster.changes-changes-are-skipped-newer-ones-were-loaded-before", {
-          changes: read.outdated,
+          count: read.outdated,
         });
         context.warn({ file: `${file}.csv`, line: 0, column: "dateLastModified", message });
       }

@@ -91,7 +91,7 @@ function tooMany(expected: number, given: number): FieldError {
   return {
     field: null,
     type: "invalid-value",
-    message: sentence("upload.the-line-has-given-cells-the-header-has-expected", { given, expected }),
+    message: sentence("upload.the-line-has-given-cells-the-header-has-expected", { count: given, expected }),
   };
 }
 

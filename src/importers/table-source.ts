@@ -65,7 +65,7 @@ export async function readTableSource(
     else {
       if (width > headWidth) {
         const message = sentence("upload.the-line-has-given-cells-the-header-has-expected", {
-          given: width,
+          count: width,
           expected: headWidth,
         });
         context.warn({ file, line, column: null, message });

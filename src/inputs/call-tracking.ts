@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, ConflictError } from "../lib/errors.ts";
 import { derivedId } from "../lib/ids.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { NotificationService } from "../notifications/notification-service.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
@@ -116,7 +117,7 @@ export async function expireCalls(deps: CallTrackingDeps): Promise<void> {
     const old = tx.all<{ id: string }>("SELECT id FROM active_callaware_calls WHERE start_time < ? LIMIT 50", before);
     for (const { id } of old) {
       const listed = tx.get(activeCallawareCalls, id);
-      if (listed) endActiveCall(tx, listed, deps, "The end of the call was not reported.");
+      if (listed) endActiveCall(tx, listed, deps, sentence("input.call-end-missing"));
     }
   });
 }

@@ -188,7 +188,7 @@ export function createInputs(deps: InputDeps): Inputs {
       purgeTimer?.cancel();
       retryTimer?.cancel();
       await running;
-      for (const resolve of waiting.values()) resolve({ outcome: "late", reason: "The appliance is stopping." });
+      for (const resolve of waiting.values()) resolve({ outcome: "late", reason: sentence("input.stopping") });
     },
   };
 }

@@ -121,8 +121,8 @@ export function createAuditNotes({ store, clock, log, dataDir, backupFolder }: A
       const named = (source: string, notes: readonly SignedAuditNote[]): KeptAuditNote[] =>
         notes.map(({ number, hash, at }) => ({ number, hash, at, source }));
       return [
-        ...named("beside the database", own ? [own] : []),
-        ...named("in the log", logged),
+        ...named(sentence("audit.kept-in-database"), own ? [own] : []),
+        ...named(sentence("audit.kept-in-log"), logged),
         ...(await notesOfBackups(backupFolder)),
         ...[...kept].flatMap(([source, notes]) => named(source, notes)),
       ];
@@ -182,14 +182,18 @@ async function notesOfBackups(folder: string): Promise<KeptAuditNote[]> {
   for (const { name } of await listBackups(folder)) {
     const label = isEncryptedName(name) ? readLabel(join(folder, name)) : null;
     if (label) {
-      notes.push({ ...label.audit, at: Date.parse(label.takenAt), source: `in the label of the backup ${name}` });
+      notes.push({ ...label.audit, at: Date.parse(label.takenAt), source: sentence("audit.kept-in-label", { name }) });
       continue;
     }
     const text = isEncryptedName(name) ? null : readManifestText(join(folder, name));
     if (text === null) continue;
     try {
       const { audit, takenAt } = parseManifest(text);
-      notes.push({ ...audit, at: Date.parse(takenAt), source: `in the backup ${basename(name)}` });
+      notes.push({
+        ...audit,
+        at: Date.parse(takenAt),
+        source: sentence("audit.kept-in-backup", { name: basename(name) }),
+      });
     } catch {
       // As above.
     }

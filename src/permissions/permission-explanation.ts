@@ -2,7 +2,7 @@ import { isAccountLocked } from "../auth/account-lock.ts";
 import type { AccessControl } from "../auth/principal.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, invalidValue } from "../lib/errors.ts";
-import { sentence } from "../lib/sentences/sentences.ts";
+import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import domains from "../resources/domains/domains.ts";
 import type users from "../resources/people/users.ts";
 import securityGroups from "../resources/security/security-groups.ts";
@@ -83,7 +83,7 @@ export interface PermissionExplanation {
   /** The grants that allow it. */
   grants: readonly SourcedGrant[];
   /** Reasons for the refusal, in English; empty when granted. */
-  missing: readonly string[];
+  missing: readonly Sentence[];
 }
 
 /** Dependencies of the explanation. */
@@ -100,7 +100,7 @@ export function explainPermission(
   deps: PermissionExplanationDeps,
   scope: AccessScope,
 ): PermissionExplanation {
-  const missing: string[] = [];
+  const missing: Sentence[] = [];
   if (isAccountLocked(user.lock, deps.clock.now())) missing.push(sentence("login.the-account-is-locked"));
   const acting = resolveActingScope(user, domainId, deps);
   if (!acting)
@@ -108,7 +108,7 @@ export function explainPermission(
       granted: false,
       domainId: null,
       grants: [],
-      missing: [...missing, "The user is not allowed to act in this domain."],
+      missing: [...missing, sentence("permission.not-in-domain")],
     };
   const grants = findApplicableGrants(listUserGrants(deps.store, user, scope), acting, { verb, path }, deps);
   if (!acting.allows(verb, path)) missing.push(...explainMissingGrants({ verb, path }, grants, deps));
@@ -152,12 +152,12 @@ function explainMissingGrants(
   { verb, path }: RequestedOperation,
   grants: readonly SourcedGrant[],
   { catalogue }: PermissionExplanationDeps,
-): string[] {
+): Sentence[] {
   const isWhole = verb !== "get" && isOrganisationPath(path, organisationSegments(catalogue));
   if (grants.length > 0 && isWhole) {
-    return ["Changing a resource of the whole organisation requires a permission that is not limited to a domain."];
+    return [sentence("permission.organisation")];
   }
-  return [`No permission covers ${verb} ${path} here.`];
+  return [sentence("permission.uncovered", { verb, path })];
 }
 
 /** The row of the path may be hidden or read-only in the acting domain. */
@@ -165,13 +165,13 @@ function explainInvisibleRow(
   { verb, path }: RequestedOperation,
   acting: AccessScope,
   { catalogue, store }: PermissionExplanationDeps,
-): string[] {
+): Sentence[] {
   const named = parseItemPath(path, catalogue);
   if (!named) return [];
   const { resource, id } = named;
-  if (!store.get(resource, id, acting)) return ["The resource was not found, or it is not visible in this domain."];
+  if (!store.get(resource, id, acting)) return [sentence("permission.row-invisible")];
   if (verb === "get" || store.get(resource, id, acting.changeable)) return [];
-  return ["The resource is shared by an ancestor domain and must be changed there."];
+  return [sentence("permission.row-shared")];
 }
 
 /** The resource and id of an item path; null for collections and actions. */

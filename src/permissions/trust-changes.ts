@@ -1,3 +1,4 @@
+import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import type secondFactors from "../resources/people/second-factors.ts";
 import users from "../resources/people/users.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
@@ -17,8 +18,8 @@ export function auditGroupChange(change: RowMutation<typeof securityGroups>, tx:
   if (was === is || !row) return;
   // Set-up makes the first one.
   if (is && tx.count(securityGroups, { superGroup: true }) === 1) return;
-  const what = is ? "is now a super group" : change.after ? "is no longer a super group" : "was deleted, a super group";
-  audit(securityGroups, row.id, `Security group ${row.name} ${what}.`, tx, by);
+  const code = is ? "trust.super-group" : change.after ? "trust.super-group-ended" : "trust.super-group-deleted";
+  audit(securityGroups, row.id, sentence(code, { name: row.name }), tx, by);
 }
 
 export function auditMemberChange(
@@ -30,8 +31,8 @@ export function auditMemberChange(
   const group = row && superGroupOf(row.securityGroupId, tx);
   if (!group || op === "update" || (op === "create" && isOnlyMember(tx))) return;
   const name = tx.get(users, row.userId)?.name ?? row.userId;
-  const what = op === "create" ? "is now a member" : "is no longer a member";
-  audit(securityGroupMembers, row.id, `${name} ${what} of the super group ${group.name}.`, tx, by);
+  const code = op === "create" ? "trust.member" : "trust.member-ended";
+  audit(securityGroupMembers, row.id, sentence(code, { name, group: group.name }), tx, by);
 }
 
 export function auditScimLinkChange(
@@ -42,8 +43,8 @@ export function auditScimLinkChange(
   const row = after ?? before;
   const group = row && superGroupOf(row.securityGroupId, tx);
   if (!group || op === "update") return;
-  const what = op === "create" ? "now fills" : "no longer fills";
-  audit(securityGroupScimGroups, row.id, `A group of a directory ${what} the super group ${group.name}.`, tx, by);
+  const code = op === "create" ? "trust.directory-group" : "trust.directory-group-ended";
+  audit(securityGroupScimGroups, row.id, sentence(code, { group: group.name }), tx, by);
 }
 
 export function auditBreakGlassChange(
@@ -53,8 +54,8 @@ export function auditBreakGlassChange(
 ): void {
   const row = after ?? before;
   if (!row || (before?.breakGlass ?? false) === (after?.breakGlass ?? false)) return;
-  const what = after?.breakGlass ? "is now a break-glass account" : "is no longer a break-glass account";
-  audit(users, row.id, `${row.name} ${what}.`, tx, by);
+  const code = after?.breakGlass ? "trust.break-glass" : "trust.break-glass-ended";
+  audit(users, row.id, sentence(code, { name: row.name }), tx, by);
 }
 
 /** Of a super user, by somebody else: the password alone then gives the highest rights. */
@@ -66,7 +67,7 @@ export function auditSecondFactorReset(
   if (op !== "delete" || !before || before.kind === "recovery-codes" || by.actor.userId === before.userId) return;
   const user = tx.get(users, before.userId);
   if (!user || !readUserRights(tx, user.pk).superUser) return;
-  audit(users, user.id, `The second factor of ${user.name} was removed.`, tx, by);
+  audit(users, user.id, sentence("trust.factor-removed", { name: user.name }), tx, by);
 }
 
 /** Set-up makes the first one. */
@@ -84,6 +85,6 @@ function superGroupOf(id: string, tx: StoreReader): RowOf<typeof securityGroups>
 }
 
 /** What replicates was audited where it was changed. */
-function audit(resource: AnyResource, rowId: string, change: string, tx: Transaction, by: ActorContext): void {
+function audit(resource: AnyResource, rowId: string, change: Sentence, tx: Transaction, by: ActorContext): void {
   if (!by.replicated) tx.addAuditEvent({ op: "trust-change", resource: resource.name, rowId, details: { change } }, by);
 }

@@ -27,7 +27,7 @@ import { createLogTail, createTailedLog, type LogTail, type TailedLog } from "./
 import { createPendingRequests, type PendingRequestLimits } from "./pending-requests.ts";
 import { recordPluginStopped } from "./plugin-activities.ts";
 import { configErrorText, createPluginConfig, type PluginConfig } from "./plugin-config.ts";
-import type { PluginHostDeps } from "./plugin-host-deps.ts";
+import type { PluginCallbacks, PluginHostDeps } from "./plugin-host-deps.ts";
 import { launchInWorker } from "./plugin-instance.ts";
 import type { FromPlugin, OutcomeReport, PluginInit, PluginReportResult, ToPlugin } from "./plugin-protocol.ts";
 import { createPluginReports, type PluginReports } from "./plugin-reports.ts";
@@ -43,9 +43,9 @@ const MAX_VOICE_BYTES = 1_600;
 /** Default JavaScript heap limit of a plugin in MiB, see PluginManifest.memoryMb. */
 const DEFAULT_MEMORY_MB = 128;
 /** Reasons that are no failures. */
-const CONFIG_CHANGED_REASON = "configuration changed";
-const RESTART_REQUESTED_REASON = "restart requested";
-const DISABLED_REASON = "disabled";
+const CONFIG_CHANGED_REASON = sentence("plugin-host.config-changed");
+const RESTART_REQUESTED_REASON = sentence("plugin-host.restart-requested");
+const DISABLED_REASON = sentence("plugin-host.disabled");
 
 /** Limits of silent connectivity tests. */
 const PROBE_LIMITS: PendingRequestLimits<ProbeResult> = {
@@ -78,7 +78,7 @@ export interface PluginStatus {
 }
 
 export interface HostedPluginDeps {
-  host: PluginHostDeps;
+  host: PluginHostDeps & PluginCallbacks;
   answers: Omit<PluginCallDeps, "grants" | "grantsRings" | "grantsPhone">;
 }
 
@@ -190,7 +190,7 @@ export class HostedPlugin {
       this.#config = createPluginConfig(config, this.#deps.host.store.secrets);
       this.#profileSchema = profile && compileProfileSchema(profile);
     } catch (error) {
-      this.#loadError = `failed to load config.js: ${errorText(error)}`;
+      this.#loadError = sentence("plugin-host.config-unloadable", { reason: errorText(error) });
     }
   }
 
@@ -235,7 +235,7 @@ export class HostedPlugin {
   /** Stops the plugin permanently. */
   async stop(): Promise<void> {
     this.#isClosed = true;
-    await this.#supervisor.stop("the appliance is stopping");
+    await this.#supervisor.stop(sentence("plugin-host.stopping"));
   }
 
   /** Queues deliveries; they fail at once if the plugin is disabled or stopped. */
@@ -327,7 +327,7 @@ export class HostedPlugin {
   /** The configuration to run with, or the reason why the plugin must not run. */
   #resolveRunConfig(row: RowOf<typeof extensions>): string | ReturnType<PluginConfig["toRuntime"]> {
     if (row.disabled || row.globalDisabled) return DISABLED_REASON;
-    if (!this.#config) return this.#loadError ?? "config.js is not loaded";
+    if (!this.#config) return this.#loadError ?? sentence("plugin-host.config-not-loaded");
     try {
       return this.#config.toRuntime(row.config);
     } catch (error) {
@@ -464,7 +464,7 @@ export class HostedPlugin {
   /** Messages of calls come fifty times a second, so they have no response. */
   #receiveFromCall(message: Extract<FromPlugin, { kind: `phone-${string}` }>): void {
     const { name, phone: isGranted } = this.manifest;
-    const phone = isGranted ? this.#deps.host.phone?.() : undefined;
+    const phone = isGranted ? this.#deps.host.phone : undefined;
     if (!phone || typeof message.callId !== "string") return;
     if (message.kind === "phone-end") phone.end(name, message.callId);
     else if (message.kind === "phone-key") {

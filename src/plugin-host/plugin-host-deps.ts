@@ -43,6 +43,12 @@ export interface PluginHostDeps {
   endpointId(): string;
   /** Public base URL of the appliance. */
   baseUrl(): string;
+  /** How plugins are launched; default: a worker thread each. */
+  launch?: (plugin: InstalledPlugin) => LaunchPlugin;
+}
+
+/** What plugins report to the product and ask of it, once they run. */
+export interface PluginCallbacks {
   /** Receives outcomes. A plugin may name any delivery, so the receiver must check ownership. Must not throw. */
   onOutcomes(outcomes: readonly DeliveryOutcome[]): void;
   /** Resolves when the first packet to the target has left. */
@@ -56,12 +62,10 @@ export interface PluginHostDeps {
     playedAlone(provider: string, deviceIdentifier: string, rings: readonly OfflineRing[]): Promise<void>;
     behind(provider: string, deviceIdentifiers: readonly string[]): void;
   };
-  /** Calls to the appliance; absent if not available. Called only while plugins run. */
-  phone?(): PhoneCallHandler;
+  /** Calls to the appliance; absent if not available. */
+  phone?: PhoneCallHandler;
   confirm(provider: string, recipientId: string, option: string): Promise<string | null>;
   receive(message: TextMessage): Promise<TextReply>;
   /** Validates and stores an external trigger; resolves when it is stored, without waiting for its effects. */
   trigger(plugin: string, input: unknown): Promise<void>;
-  /** How plugins are launched; default: a worker thread each. */
-  launch?: (plugin: InstalledPlugin) => LaunchPlugin;
 }

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import type { AccountMessageSender } from "../auth/account-mails.ts";
-import { ConflictError, UpstreamError } from "../lib/errors.ts";
+import { BugError, ConflictError, UpstreamError } from "../lib/errors.ts";
 import { derivedId } from "../lib/ids.ts";
 import { createSentenceRegistry, type SentenceReader } from "../lib/sentences/registry.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
@@ -28,20 +28,20 @@ import { findPlugins, type InstalledPlugin } from "./installed-plugins.ts";
 import type { PluginLogLine } from "./log-tail.ts";
 import { recordPluginRestart } from "./plugin-activities.ts";
 import { linkPluginApi } from "./plugin-api-link.ts";
-import type { PluginHostDeps } from "./plugin-host-deps.ts";
+import type { PluginCallbacks, PluginHostDeps } from "./plugin-host-deps.ts";
 import type { PluginReportResult } from "./plugin-protocol.ts";
 import { PLUGIN_STATE } from "./plugin-state.ts";
-import type { PluginCallDeps } from "./rpc-handlers.ts";
 import { unknownPluginSettings } from "./unknown-settings.ts";
 
-export type { PluginHostDeps } from "./plugin-host-deps.ts";
+export type { PluginCallbacks, PluginHostDeps } from "./plugin-host-deps.ts";
 
 /** All installed plugins, each run and supervised independently: one plugin cannot delay another. */
 export interface PluginHost extends DeliveryProviders {
   /**
-   * Creates the extension rows and starts enabled plugins; resolves when each is running or its first start has failed.
+   * Creates the extension rows and starts enabled plugins, which use `callbacks` from then on; resolves when each is running or
+   * its first start has failed.
    */
-  start(): Promise<void>;
+  start(callbacks: PluginCallbacks): Promise<void>;
   /** Loads plugins that were installed or updated since; returns their names. */
   loadNewPlugins(): Promise<string[]>;
   /** Stops all plugins; resolves within about 2 s. */
@@ -115,17 +115,19 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
   for (const plugin of installed) if (plugin.sentences) sentences.set(plugin.manifest.name, plugin.sentences);
   const findProvider = (type: string, identifier: string): string | null => matchClaim(type, identifier);
   const { isAllowed } = createSsrfGuard({ allowedTargets: deps.settings.network.allowedTargets });
-  const callDeps: Omit<PluginCallDeps, "grants" | "grantsRings" | "grantsPhone"> = {
-    ...deps,
-    findProvider,
-    isTargetAllowed: isAllowed,
-  };
-  const plugins = new Map(
-    installed.map((plugin) => [plugin.manifest.name, new HostedPlugin(plugin, { host: deps, answers: callDeps })]),
-  );
+  const plugins = new Map<string, HostedPlugin>();
+  let callbacks: PluginCallbacks | null = null;
   let versionStamps = new Map(installed.map((plugin) => [plugin.manifest.name, versionStampOf(plugin)]));
   const unsubscribe: (() => void)[] = [];
   let isStopped = false;
+
+  function host(plugin: InstalledPlugin): HostedPlugin {
+    if (!callbacks) throw new BugError("Plugins are hosted from the start on.");
+    const host = { ...deps, ...callbacks };
+    const hosted = new HostedPlugin(plugin, { host, answers: { ...host, findProvider, isTargetAllowed: isAllowed } });
+    plugins.set(plugin.manifest.name, hosted);
+    return hosted;
+  }
 
   /** Applies a plugin's extension row; `again` also starts a stopped plugin. */
   async function applyRow(name: string, again = false): Promise<void> {
@@ -146,8 +148,9 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
     manifests,
     sentences,
     findProvider,
-    async start() {
-      await Promise.all([...plugins.values()].map((plugin) => plugin.load()));
+    async start(given) {
+      callbacks = given;
+      await Promise.all(installed.map((plugin) => host(plugin).load()));
       await writeExtensionRows(manifests, store, by);
       unsubscribe.push(
         events.on("row.changed", ({ resource, id, op }) => onRowChanged(resource, id, op)),
@@ -170,8 +173,7 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
         const at = manifests.findIndex((manifest) => manifest.name === name);
         if (plugin.sentences) sentences.set(name, plugin.sentences);
         manifests.splice(at < 0 ? manifests.length : at, at < 0 ? 0 : 1, plugin.manifest);
-        const hosted = plugins.get(name) ?? new HostedPlugin(plugin, { host: deps, answers: callDeps });
-        plugins.set(name, hosted);
+        const hosted = plugins.get(name) ?? host(plugin);
         matchClaim = compileClaims(manifests);
         if (at < 0) await hosted.load();
         await writeExtensionRows([plugin.manifest], store, by);
@@ -265,12 +267,14 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
       if (plugin) return void plugin.deliver(items);
       const details = { reason: sentence("delivery.plugin-not-installed", { plugin: provider }) };
       const at = clock.now();
-      deps.onOutcomes(items.map(({ deliveryId }) => ({ provider, deliveryId, level: "failed" as const, details, at })));
+      callbacks?.onOutcomes(
+        items.map(({ deliveryId }) => ({ provider, deliveryId, level: "failed" as const, details, at })),
+      );
     },
     extensionHooks: extensionHooks({
       config: (name) => plugins.get(name)?.config ?? null,
       status: (name) => ({ ...(plugins.get(name)?.status ?? ABSENT) }),
-      watches: (name) => plugins.get(name)?.manifest.watches ?? [],
+      watches: (name) => manifests.find((manifest) => manifest.name === name)?.watches ?? [],
       // Deferred until the write is committed and the row is readable.
       onSettingsWritten: (name) => clock.defer(() => void applyRow(name, true)),
     }),

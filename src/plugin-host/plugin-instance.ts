@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../lib/clock.ts";
 import { runAs } from "../lib/current-work.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import type { PluginDefinition } from "../plugin-api/index.ts";
 import { SHUTDOWN_COMPLETE, SHUTDOWN_REQUEST } from "./graceful-shutdown.ts";
@@ -61,7 +62,7 @@ export function launchInWorker(entry: URL, memoryMb: number, onLine: (line: stri
       if (!over) runAs(work, () => events.onMessage(message));
     });
     worker.on("error", (error: Error & { code?: string }) => end(exitReasonOf(error)));
-    worker.on("exit", (code) => end(`the process exited with code ${code}`));
+    worker.on("exit", (code) => end(sentence("plugin-host.exited", { code })));
     return {
       send: (message) => worker.postMessage(message),
       async kill() {
@@ -119,8 +120,8 @@ export function launchInline(definition: PluginDefinition, clock: Clock): Launch
 }
 
 function exitReasonOf(error: Error & { code?: string }): string {
-  if (error.code === "ERR_WORKER_OUT_OF_MEMORY") return "out of memory";
-  return `uncaught exception: ${error.message}`;
+  if (error.code === "ERR_WORKER_OUT_OF_MEMORY") return sentence("plugin-host.out-of-memory");
+  return sentence("plugin-host.uncaught", { message: error.message });
 }
 
 function readLines(stream: Readable, onLine: (line: string) => void): void {

@@ -1,3 +1,4 @@
+import { sentence } from "../lib/sentences/sentences.ts";
 /**
  * Runs a plugin in its worker thread and restarts it after a crash, with backoff. After too many crashes it stays stopped.
  * Deliveries that it held survive the crash in delivery-queue.ts.
@@ -120,10 +121,12 @@ export class PluginSupervisor {
     try {
       this.#instance = this.#open();
     } catch (error) {
-      this.#fail(`failed to start: ${error instanceof Error ? error.message : String(error)}`);
+      this.#fail(
+        sentence("plugin-host.not-started", { reason: error instanceof Error ? error.message : String(error) }),
+      );
       return;
     }
-    const slow = (): void => this.#fail(`start timed out after ${START_TIMEOUT_MS / 1000} s`);
+    const slow = (): void => this.#fail(sentence("plugin-host.start-timeout", { seconds: START_TIMEOUT_MS / 1000 }));
     this.#timers.push(this.#deps.clock.after(START_TIMEOUT_MS, slow, { background: true }));
   }
 
@@ -152,7 +155,7 @@ export class PluginSupervisor {
         if (current) this.#run();
         break;
       case "fault":
-        if (current) this.#fail(`uncaught exception: ${message.message}`);
+        if (current) this.#fail(sentence("plugin-host.uncaught", { message: message.message }));
         break;
       case "pong":
         break;
@@ -176,7 +179,7 @@ export class PluginSupervisor {
     if (this.#silentPings < MAX_SILENT_PINGS) {
       this.#silentPings++;
       this.#instance?.send({ kind: "ping" });
-    } else this.#fail(`no response for ${MAX_SILENT_PINGS} s`);
+    } else this.#fail(sentence("plugin-host.silent", { seconds: MAX_SILENT_PINGS }));
   }
 
   #fail(reason: string): void {

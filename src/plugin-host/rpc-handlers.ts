@@ -6,7 +6,7 @@ import { isCodec } from "../media/codecs.ts";
 import { isSrtpKey, SRTP_SUITES, type SrtpMasterKey } from "../media/srtp.ts";
 import type { AudioTarget, OfflineRing, TextMessage, VoicePart, VoiceTarget } from "../plugin-api/index.ts";
 import { applyDeviceReport } from "./device-reports.ts";
-import type { PluginHostDeps } from "./plugin-host-deps.ts";
+import type { PluginCallbacks, PluginHostDeps } from "./plugin-host-deps.ts";
 import type { HostMethod } from "./plugin-protocol.ts";
 import { readPluginState, writePluginState } from "./plugin-state.ts";
 import { listResourceRows } from "./readable-resources.ts";
@@ -21,20 +21,8 @@ const MAX_SSRC = 0xffff_ffff;
 const MAX_OUTDATED_DEVICES = 50_000;
 
 export interface PluginCallDeps
-  extends Pick<
-    PluginHostDeps,
-    | "store"
-    | "by"
-    | "endpointId"
-    | "openStream"
-    | "closeStream"
-    | "voice"
-    | "rings"
-    | "phone"
-    | "confirm"
-    | "receive"
-    | "trigger"
-  > {
+  extends Pick<PluginHostDeps, "store" | "by" | "endpointId">,
+    Omit<PluginCallbacks, "onOutcomes"> {
   findProvider(type: string, deviceIdentifier: string): string | null;
   /** Resources that the plugin's manifest grants. */
   grants: readonly string[];
@@ -110,10 +98,9 @@ async function handlePhoneCall(
 ): Promise<unknown> {
   const { phone, grantsPhone } = deps;
   if (!grantsPhone) throw new CallerError("invalid-value", `${method}: plugin.json does not grant phone`);
-  if (method === "phone.dial")
-    return (await phone?.().dial(plugin, named)) ?? { answer: false, reason: "unknown-number" };
+  if (method === "phone.dial") return (await phone?.dial(plugin, named)) ?? { answer: false, reason: "unknown-number" };
   if (typeof named !== "string") throw new CallerError("invalid-value", `${method}: callId must be a string`);
-  await phone?.().connect(plugin, named, target === null ? null : allowedTarget(checkedVoiceTarget(target), deps));
+  await phone?.connect(plugin, named, target === null ? null : allowedTarget(checkedVoiceTarget(target), deps));
   return undefined;
 }
 

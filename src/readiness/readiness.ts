@@ -280,7 +280,7 @@ function judge(judged: Judged, settings: Settings["readiness"], problems: Senten
   let state: ReadinessState = problems.length > 0 ? "reduced" : "ready";
   const lostPercent = Math.round((100 * (usual - total)) / usual);
   if (lostPercent >= settings.reducedByPercent) {
-    problems.push(sentence("readiness.reduced", { total, usual }));
+    problems.push(sentence("readiness.reduced", { count: total, usual }));
     state = "reduced";
   }
   const reachesDevices = places.some((place) => place.speakers + place.phones + place.others > 0);

@@ -4,7 +4,7 @@ import { yieldToEventLoop } from "../lib/clock.ts";
 import { CallerError, invalidValue, UpstreamError } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
-import { sentence } from "../lib/sentences/sentences.ts";
+import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import { syncUserGroups } from "../permissions/directory-group-members.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
@@ -74,7 +74,7 @@ export function createDirectorySync(deps: DirectorySyncDeps): DirectorySync {
       if (error instanceof CallerError) throw error;
       await recordOutcome(row, {
         code: "failed",
-        message: `Failed: ${error instanceof Error ? error.message : String(error)}`,
+        message: sentence("directory-sync.failed", { reason: error instanceof Error ? error.message : String(error) }),
       });
       throw error;
     }
@@ -130,7 +130,7 @@ interface SyncOutcome {
   code: NonNullable<IdentityProviderRow["lastSyncOutcome"]>;
   inLine?: number;
   gone?: number;
-  message: string;
+  message: Sentence;
 }
 
 /**
@@ -172,7 +172,7 @@ async function syncDirectory(row: IdentityProviderRow, force: boolean, deps: Dir
         message: sentence("login.none-of-the-known-users-was-found-nothing-was-changed"),
       };
     if (removals > Math.max(REMOVAL_THRESHOLD.users, (found + gone.length) * REMOVAL_THRESHOLD.share)) {
-      const message = `Withheld: ${removals} users would have been removed. Check the search base and filters, or force the sync.`;
+      const message = sentence("directory-sync.withheld", { count: removals });
       return { code: "held-back", inLine: found - withoutGroups.length, gone: removals, message };
     }
   }
@@ -181,7 +181,7 @@ async function syncDirectory(row: IdentityProviderRow, force: boolean, deps: Dir
   return {
     code: "in-line",
     ...{ inLine: found, gone: removals },
-    message: `Users in sync: ${found}. No longer in the directory: ${gone.length}.`,
+    message: sentence("directory-sync.done", { found, gone: gone.length }),
   };
 }
 

@@ -288,14 +288,20 @@ function readGroupName(entry: Entry): string {
   return readClaimTexts(entry.cn)[0] ?? entry.dn;
 }
 
+/** The reason that a directory gives is cut to this length. */
+const MAX_REASON_LENGTH = 400;
+
 /** Converts errors of the directory to UpstreamError, without passwords. */
 function toUpstreamError(row: IdentityProviderRow, error: unknown): UpstreamError | TooManyRequestsError {
   if (error instanceof UpstreamError || error instanceof TooManyRequestsError) return error;
   const reason =
     error instanceof Error ? `${error.name === "Error" ? "" : `${error.name}: `}${error.message}` : String(error);
+  // A result of the directory has a number as its code, as in RFC 4511 §4.1.9.
+  const isAnswer = typeof (error as { code?: unknown } | null)?.code === "number";
+  const code = isAnswer ? "login.directory-error" : "login.name-cannot-be-reached-reason";
   return new UpstreamError(
     "upstream",
-    sentence("login.name-cannot-be-reached-reason", { name: row.name, reason }).slice(0, 500),
+    sentence(code, { name: row.name, reason: reason.slice(0, MAX_REASON_LENGTH) }),
     { provider: row.id },
     error,
   );
@@ -304,7 +310,11 @@ function toUpstreamError(row: IdentityProviderRow, error: unknown): UpstreamErro
 /** A test counts users and groups up to this number. */
 const MAX_COUNTED = 1_000;
 
-const ENCRYPTION_NAMES = { tls: "TLS", starttls: "STARTTLS", plain: "no encryption" } as const;
+const CONNECTED = {
+  tls: "provider-test.address-tls",
+  starttls: "provider-test.address-starttls",
+  plain: "provider-test.address-plain",
+} as const;
 
 async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<ProviderCheck[]> {
   const checks: ProviderCheck[] = [];
@@ -316,7 +326,7 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
     () => ({
       code: `called-${encryption}`,
       value: row.url,
-      words: `Connected to ${row.url} with ${ENCRYPTION_NAMES[encryption]}.`,
+      words: sentence(CONNECTED[encryption], { url: row.url ?? "" }),
     }),
   );
   if (!client) return checks;
@@ -332,8 +342,8 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
       },
       () =>
         row.bindDn
-          ? { code: "may-search", value: row.bindDn, words: `Bound as ${row.bindDn}.` }
-          : { code: "searched-as-nobody", words: "Bound anonymously." },
+          ? { code: "may-search", value: row.bindDn, words: sentence("provider-test.bound", { name: row.bindDn }) }
+          : { code: "searched-as-nobody", words: sentence("provider-test.anonymous") },
     );
     if (!isBound) return checks;
     const filter = (row.userFilter ?? USER_FILTER).replaceAll("{login}", "*");
@@ -365,12 +375,12 @@ const atLeast = (n: number): string => (n >= MAX_COUNTED ? `≥ ${n}` : String(n
 
 function peopleFinding(n: number): ProviderFinding {
   return n === 0
-    ? { code: "no-people", words: "No users found: check userBase and userFilter." }
-    : { code: "people", value: atLeast(n), words: `Users who can log in: ${atLeast(n)}.` };
+    ? { code: "no-people", words: sentence("provider-test.no-users") }
+    : { code: "people", value: atLeast(n), words: sentence("provider-test.users", { number: atLeast(n) }) };
 }
 
 function groupCountFinding(n: number): ProviderFinding {
   return n === 0
-    ? { code: "no-groups", words: "No groups found: check groupBase and groupFilter." }
-    : { code: "groups", value: atLeast(n), words: `Groups found: ${atLeast(n)}.` };
+    ? { code: "no-groups", words: sentence("provider-test.no-groups") }
+    : { code: "groups", value: atLeast(n), words: sentence("provider-test.groups", { number: atLeast(n) }) };
 }

@@ -212,7 +212,7 @@ async function test(
     () => withLoginErrors(configuration),
     (found) => {
       const { issuer } = found.serverMetadata();
-      const words = `Discovery document of ${issuer} read. Register the redirect URI ${redirectUri} there.`;
+      const words = sentence("provider-test.discovered", { issuer, uri: redirectUri });
       return { code: "described", value: issuer, words };
     },
   );
@@ -223,7 +223,7 @@ async function test(
     async () => begin(row, config, redirectUri),
     () => {
       const at = config.serverMetadata().authorization_endpoint ?? "";
-      return { code: "log-in-page", value: at, words: `Users log in at ${at}.` };
+      return { code: "log-in-page", value: at, words: sentence("provider-test.login-page", { url: at }) };
     },
   );
   await runCheck(checks, "groups", async () => row, groupsAttributeFinding);
@@ -259,5 +259,8 @@ function toLoginError(error: unknown): LoginError {
   }
   const isSigned = !findCause(error, (each): each is Error => /signature/i.test((each as Error).message));
   const known = isSigned ? ERROR_CODES[code ?? ""] : "signature";
-  return new LoginError(known ?? "answer", `${message ?? "The response is malformed"}.`);
+  return new LoginError(
+    known ?? "answer",
+    message === undefined ? sentence("login.response-malformed") : `${message}.`,
+  );
 }

@@ -1,5 +1,6 @@
 import type { IdentityProviderRow } from "../auth/identity-providers.ts";
 import type { Clock } from "../lib/clock.ts";
+import { asGiven, type Sentence, sentence } from "../lib/sentences/sentences.ts";
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import type { Store } from "../store/store.ts";
 import type { SamlService } from "./saml-service.ts";
@@ -38,7 +39,7 @@ export interface ProviderFinding {
   /** The name, address, number or date of the finding; null if it has none. */
   value?: string | null;
   /** The finding or the error message, in English. */
-  words: string;
+  words: Sentence;
 }
 
 /** One step of a provider test. */
@@ -126,7 +127,7 @@ export async function runCheck<T>(
     return found;
   } catch (error) {
     const words = (error instanceof Error ? error.message : String(error)).slice(0, 1_000);
-    checks.push({ what, ok: false, code: "failed", value: null, words });
+    checks.push({ what, ok: false, code: "failed", value: null, words: asGiven(words) });
     return null;
   }
 }
@@ -136,6 +137,6 @@ export function groupsAttributeFinding({
   groupsAttribute: name,
 }: Pick<IdentityProviderRow, "groupsAttribute">): ProviderFinding {
   return name === null || name === ""
-    ? { code: "groups-unread", words: "Groups are not read: no claim or attribute is configured." }
-    : { code: "groups-read", value: name, words: `Groups are read from ${name}.` };
+    ? { code: "groups-unread", words: sentence("provider-test.groups-unread") }
+    : { code: "groups-read", value: name, words: sentence("provider-test.groups-read", { name }) };
 }

@@ -1,4 +1,5 @@
 import { type CacheProvider, type Profile, SAML, ValidateInResponseTo } from "@node-saml/node-saml";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { LoginError, type LoginErrorCode } from "./login-error.ts";
 import { LOGIN_TIMEOUT_MS } from "./pending-login.ts";
 import type { SamlAssertion, SamlConfig, SamlWorkerRequest, SamlWorkerResponse } from "./saml-worker-messages.ts";
@@ -89,7 +90,7 @@ async function readResponse({
   const library = createSaml(parties, { ...NO_CACHE, getAsync });
   const validate = () => library.validatePostResponseAsync({ SAMLResponse: response });
   const { profile } = await (parties.allowSha1 ? validate() : withoutSha1(validate));
-  if (!profile) throw new LoginError("answer", "The provider sent no assertion.");
+  if (!profile) throw new LoginError("answer", sentence("login.no-assertion"));
   return toAssertion(profile);
 }
 
@@ -98,12 +99,12 @@ function assertResponseSize(xml: string): void {
   const counted = (pattern: RegExp): number => xml.match(pattern)?.length ?? 0;
   // The library also accepts attributes without value or quotes, which would escape the count.
   if (counted(TAG) + counted(NO_TAG) !== counted(/</g))
-    throw new LoginError("answer", "The response is not well-formed XML.");
+    throw new LoginError("answer", sentence("login.response-no-xml"));
   const isLarge =
     counted(/<[^/]/g) > RESPONSE_LIMITS.nodes ||
     counted(/=\s*["']/g) > RESPONSE_LIMITS.attributes ||
     (xml.length > RESPONSE_LIMITS.encryptedBytes && xml.includes("EncryptedAssertion"));
-  if (isLarge) throw new LoginError("answer", "The provider's response is too large.");
+  if (isLarge) throw new LoginError("answer", sentence("login.response-too-large"));
 }
 
 interface ParsedAssertion {
@@ -136,5 +137,5 @@ function toLoginError(error: unknown, { what }: SamlWorkerRequest): LoginError {
   // These requests contain only data of the row, so the message is safe to log.
   if (what !== "read") return new LoginError("answer", message);
   const code = ERROR_PATTERNS.find(([pattern]) => pattern.test(message))?.[1];
-  return new LoginError(code ?? "answer", code === undefined ? "The provider's response cannot be read." : message);
+  return new LoginError(code ?? "answer", code === undefined ? sentence("login.response-unreadable") : message);
 }

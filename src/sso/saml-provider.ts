@@ -168,7 +168,7 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
       checks,
       "certificate",
       async () => readExpiry(pem, now),
-      (end) => ({ code: "good-until", value: end, words: `The signing certificate is valid until ${end}.` }),
+      (end) => ({ code: "good-until", value: end, words: sentence("provider-test.valid-until", { date: end }) }),
     );
   }
   const { consumerUrl, metadataUrl } = buildProviderUrls(row, deps.baseUrl());
@@ -179,7 +179,11 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
     () => ({
       code: "log-in-page",
       value: row.entryPoint,
-      words: `Users log in at ${row.entryPoint}. Register the metadata ${metadataUrl} and the consumer URL ${consumerUrl} there.`,
+      words: sentence("provider-test.login-page-saml", {
+        url: row.entryPoint ?? "",
+        metadata: metadataUrl,
+        consumer: consumerUrl,
+      }),
     }),
   );
   await runCheck(checks, "groups", async () => row, groupsAttributeFinding);
@@ -187,11 +191,20 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
 }
 
 function readExpiry(pem: string, now: number): string {
-  const { validTo, subject } = new X509Certificate(pem);
+  const { validTo, subject } = readCertificate(pem);
   if (Date.parse(validTo) < now)
     throw new LoginError(
       "signature",
       sentence("login.the-certificate-of-subject-expired-on-date", { subject, date: validTo }),
     );
   return new Date(Date.parse(validTo)).toISOString().slice(0, 10);
+}
+
+function readCertificate(pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new LoginError("signature", sentence("provider-test.certificate-unreadable", { reason }));
+  }
 }

@@ -185,21 +185,19 @@ function createNoteCheck(
       if (checkpoint?.number === row.pk && checkpoint.hash !== row.hash) return sentence("audit.checkpoint");
       const other = byNumber.get(row.pk)?.find((note) => note.hash !== row.hash);
       return other
-        ? sentence("error.the-entry-does-not-match-the-end-of-the-audit-that-was-kept-note", {
-            note: describeNote(other),
-          })
+        ? sentence("error.the-entry-does-not-match-the-end-of-the-audit-that-was-kept-note", placeOf(other))
         : null;
     },
     findTruncation(lastNumber: number): string | null {
       if (newest && newest.number > lastNumber)
-        return sentence("audit.cut-off-noted", { number: newest.number, note: describeNote(newest) });
+        return sentence("audit.cut-off-noted", { number: newest.number, ...placeOf(newest) });
       return checkpoint !== undefined && checkpoint.number > lastNumber ? sentence("audit.cut-off") : null;
     },
   };
 }
 
-function describeNote({ source, at }: KeptAuditNote): string {
-  return `${source} on ${toIsoTime(at) ?? "an unknown day"}`;
+function placeOf({ source, at }: KeptAuditNote): { place: string; at: string } {
+  return { place: source, at: toIsoTime(at) ?? sentence("audit.unknown-day") };
 }
 
 /** Restored backups, which replaced the entries after the backup. Their entries are in the chain themselves. */

@@ -2,6 +2,7 @@ import { closeSync, fdatasyncSync, ftruncateSync, openSync, readSync, rmSync, wr
 import { setImmediate as turn } from "node:timers/promises";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { BugError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { BackupProgress, BackupRequest, WalSegment } from "./online-backup.ts";
 import { WAL_FRAME_HEADER_BYTES, WAL_HEADER_BYTES } from "./wal-checkpoint.ts";
 
@@ -10,7 +11,10 @@ async function runBackup({ source, target }: BackupRequest, port: MessagePort): 
   const report = (progress: BackupProgress): void => port.postMessage(progress);
   const failed = (error: unknown): void => {
     const { code, message } = error as NodeJS.ErrnoException;
-    report({ error: `Failed to copy the database: ${message}`, isFull: code === "ENOSPC" || code === "EDQUOT" });
+    report({
+      error: sentence("backup.copy-failed", { reason: message }),
+      isFull: code === "ENOSPC" || code === "EDQUOT",
+    });
   };
   const file = openSync(target, "wx+", 0o600);
   const parts = openWalSegments(`${target}-log`);

@@ -2,6 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import type Database from "better-sqlite3";
 import { BugError, UpstreamError } from "../lib/errors.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import type { WalBytes, WalCheckpointer } from "./wal-checkpoint.ts";
 
@@ -87,7 +88,7 @@ function untilFinished(worker: Worker, sendRest: () => void): Promise<void> {
           reject(error);
         }
     });
-    worker.once("error", (error) => failed(`Failed to copy the database: ${error.message}`));
-    worker.once("exit", () => failed("The copy of the database was aborted."));
+    worker.once("error", (error) => failed(sentence("backup.copy-failed", { reason: error.message })));
+    worker.once("exit", () => failed(sentence("backup.copy-aborted")));
   });
 }

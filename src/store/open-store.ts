@@ -6,6 +6,7 @@ import { BugError } from "../lib/errors.ts";
 import type { EventMap, Events } from "../lib/events.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource, RowOf, SystemValues } from "../schema/resource.ts";
 import { auditKeyOf } from "./audit-chain.ts";
@@ -283,7 +284,7 @@ export function openStore(options: StoreOptions): Store {
       db.pragma("secure_delete = ON");
       const count = await write((tx) => {
         const sealed = sealWithNextKey(db, secrets, next, auditKey);
-        const change = `The secret key was replaced: ${sealed} values are sealed with the new one.`;
+        const change = sentence("trust.key-replaced", { count: sealed });
         const keys = { before: keyFingerprint(key), after: keyFingerprint(next) };
         tx.addAuditEvent({ op: "trust-change", resource: "secret-key", rowId: null, details: { change, ...keys } }, by);
         return sealed;

@@ -1,3 +1,4 @@
+import { sentence } from "../lib/sentences/sentences.ts";
 import { type PosixRule, parsePosixRule } from "./posix-rule.ts";
 
 /** The content of a TZif file: offsets in seconds ahead of UTC, instants in epoch seconds. */
@@ -35,7 +36,7 @@ export class TzifError extends Error {}
  * seconds, whose instants are not epoch seconds. @source RFC 8536, section 3; RFC 9636 for version 4
  */
 export function parseTzif(bytes: Buffer): TzifContent {
-  if (bytes.length > MAX_TZIF_BYTES) throw new TzifError("too large");
+  if (bytes.length > MAX_TZIF_BYTES) throw new TzifError(sentence("time-zones.too-large"));
   const version = readVersion(bytes, 0);
   const first = readCounts(bytes, 0);
   if (version === 1) return parseBlock(bytes, HEADER_BYTES, first, 4, null);
@@ -50,12 +51,12 @@ export function parseTzif(bytes: Buffer): TzifContent {
 
 function readVersion(bytes: Buffer, at: number): number {
   if (bytes.length < at + HEADER_BYTES) throw new TzifError("truncated");
-  if (bytes.toString("latin1", at, at + 4) !== "TZif") throw new TzifError("not a TZif file");
+  if (bytes.toString("latin1", at, at + 4) !== "TZif") throw new TzifError(sentence("time-zones.not-tzif"));
   const byte = bytes[at + 4] ?? 0;
   if (byte === 0) return 1;
   // A reader takes later versions as the latest that it knows. @source RFC 8536, section 3.1
   if (byte >= 0x32 && byte <= 0x39) return byte - 0x30;
-  throw new TzifError("unknown version");
+  throw new TzifError(sentence("time-zones.version-unknown"));
 }
 
 function readCounts(bytes: Buffer, at: number): Counts {
@@ -75,8 +76,8 @@ function parseBlock(
   rule: PosixRule | null,
 ): TzifContent {
   if (bytes.length < start + blockBytes(counts, timeBytes)) throw new TzifError("truncated");
-  if (counts.leap > 0) throw new TzifError("its times count leap seconds");
-  if (counts.type === 0 || counts.char === 0) throw new TzifError("without local time types");
+  if (counts.leap > 0) throw new TzifError(sentence("time-zones.leap-seconds"));
+  if (counts.type === 0 || counts.char === 0) throw new TzifError(sentence("time-zones.no-types"));
   const indexes = start + counts.time * timeBytes;
   const types = indexes + counts.time;
   const names = types + counts.type * 6;
@@ -84,7 +85,8 @@ function parseBlock(
     const at = types + index * 6;
     const offset = bytes.readInt32BE(at);
     const nameAt = bytes[at + 5] ?? 0;
-    if (Math.abs(offset) > MAX_OFFSET_S || nameAt >= counts.char) throw new TzifError("invalid local time type");
+    if (Math.abs(offset) > MAX_OFFSET_S || nameAt >= counts.char)
+      throw new TzifError(sentence("time-zones.type-invalid"));
     const end = bytes.indexOf(0, names + nameAt);
     return { offset, abbreviation: bytes.toString("latin1", names + nameAt, Math.min(end, names + counts.char)) };
   };
@@ -96,7 +98,8 @@ function parseBlock(
     const at = start + index * timeBytes;
     const instant = timeBytes === 4 ? bytes.readInt32BE(at) : Number(bytes.readBigInt64BE(at));
     const type = all[bytes[indexes + index] ?? 0];
-    if (!type || instant <= (instants.at(-1) ?? Number.NEGATIVE_INFINITY)) throw new TzifError("invalid transition");
+    if (!type || instant <= (instants.at(-1) ?? Number.NEGATIVE_INFINITY))
+      throw new TzifError(sentence("time-zones.transition-invalid"));
     instants.push(instant);
     offsets.push(type.offset);
     abbreviations.push(type.abbreviation);
@@ -108,10 +111,10 @@ function parseBlock(
 /** Between two line feeds; empty: the data end with the last transition. */
 function parseFooter(bytes: Buffer, start: number): PosixRule | null {
   const end = bytes.indexOf(0x0a, start + 1);
-  if (bytes[start] !== 0x0a || end < 0) throw new TzifError("without footer");
+  if (bytes[start] !== 0x0a || end < 0) throw new TzifError(sentence("time-zones.footer-missing"));
   const text = bytes.toString("latin1", start + 1, end);
   if (text === "") return null;
   const rule = parsePosixRule(text);
-  if (!rule) throw new TzifError(`invalid footer ${text.slice(0, 100)}`);
+  if (!rule) throw new TzifError(sentence("time-zones.footer-invalid", { text: text.slice(0, 100) }));
   return rule;
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { parseTzif, TzifError } from "./tzif.ts";
 
 /** A whole time zone database as one JSON file: how an administrator and the cloud bring it to an appliance. */
@@ -32,11 +33,11 @@ export function readZoneDocument(text: string): ZoneDocument {
   try {
     value = text.length > MAX_DOCUMENT_BYTES ? null : JSON.parse(text);
   } catch {
-    throw new TzifError("not a time zone document");
+    throw new TzifError(sentence("time-zones.no-document"));
   }
   const { version, zones, links, installedAt } = (value ?? {}) as Partial<ZoneDocument>;
   if (typeof version !== "string" || !VERSION.test(version) || !isTextRecord(zones) || !isTextRecord(links))
-    throw new TzifError("not a time zone document");
+    throw new TzifError(sentence("time-zones.no-document"));
   return { version, zones, links, ...(typeof installedAt === "string" && { installedAt }) };
 }
 
@@ -50,7 +51,7 @@ export function verifyZoneDocument({ zones, links }: ZoneDocument): void {
     }
   }
   const dangling = Object.entries(links).find(([, target]) => zones[target] === undefined);
-  if (dangling) throw new TzifError(`${dangling[0]} is a link to a missing zone`);
+  if (dangling) throw new TzifError(sentence("time-zones.missing-zone", { name: dangling[0] }));
   const missing = REQUIRED_ZONES.find((name) => zones[name] === undefined && links[name] === undefined);
   if (missing) throw new TzifError(`${missing} is missing`);
 }

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { NodeZone, type OffsetZone, TzifZone } from "./offset-zone.ts";
 import { parseTzif, TzifError } from "./tzif.ts";
 import { readZoneDocument, zoneDocumentFile } from "./zone-document.ts";
@@ -107,7 +108,10 @@ function createZoneCache(read: (name: string) => Buffer | null): Pick<ZoneSource
       const bytes = read(name);
       return bytes && new TzifZone(name, parseTzif(bytes));
     } catch (error) {
-      damaged.set(name, error instanceof TzifError ? error.message : `can't be read (${errorCode(error)})`);
+      damaged.set(
+        name,
+        error instanceof TzifError ? error.message : sentence("time-zones.unreadable", { code: errorCode(error) }),
+      );
       return null;
     }
   };

@@ -12,6 +12,8 @@ export interface SimulatorReady {
   devices: DeviceRegistration[];
   /** Connection settings of each simulated service, by name; empty without `--services`. */
   services: Record<string, Record<string, string>>;
+  /** UDP port of the phones' TFTP server on 127.0.0.1; null without phones. */
+  tftpPort: number | null;
 }
 
 /** A simulator in a child process. */

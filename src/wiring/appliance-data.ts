@@ -21,7 +21,8 @@ export interface ApplianceDataOptions {
   /** See `StoreOptions`. */
   key?: Buffer;
   declarations: readonly AnyResource[];
-  hooks: Readonly<Record<string, ResourceHooks>>;
+  /** Hooks that need nothing of what is opened here. */
+  hooks?: Readonly<Record<string, ResourceHooks>>;
   tables?: readonly InternalTable[];
   clock: Clock;
   events: Events;
@@ -44,6 +45,8 @@ export interface ApplianceData {
   clock: Clock;
   /** Captures every write for replication; null unless the daemon is linked. */
   recording: { recorder: ChangeCapture | null };
+  /** Adds hooks by resource; must come before the first row is written or presented. */
+  bindHooks(hooks: Readonly<Record<string, ResourceHooks>>): void;
   close(): Promise<void>;
 }
 
@@ -54,7 +57,9 @@ export function openApplianceData(options: ApplianceDataOptions): ApplianceData 
   const converter = createRecordingConverter(options.clock);
   const reserve = options.keepsDiskReserve ? keepDiskReserve(options) : null;
   const diskReserve = reserve && { diskReserve: reserve };
-  const store = openStore({ version: productVersion(), ...options, ...diskReserve, catalogue, recording, converter });
+  const hooks: Record<string, ResourceHooks> = { ...options.hooks };
+  const opening = { ...options, hooks, ...diskReserve, catalogue, recording, converter };
+  const store = openStore({ version: productVersion(), ...opening });
   const access = createAccessControl({ store, catalogue, clock: options.clock, events: options.events });
   return {
     catalogue,
@@ -62,6 +67,7 @@ export function openApplianceData(options: ApplianceDataOptions): ApplianceData 
     access,
     clock: options.clock,
     recording,
+    bindHooks: (more) => void Object.assign(hooks, more),
     async close() {
       reserve?.stop();
       access.close();

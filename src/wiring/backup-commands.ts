@@ -33,7 +33,7 @@ export function createBackupCommands(
       running = null;
       const reason = error instanceof Error ? error.message : String(error);
       // The command's user must see the reason; the daemon itself is fine.
-      throw new CallerError("upstream", `The backup failed: ${reason}`);
+      throw new CallerError("upstream", sentence("backup.failed", { reason }));
     }
   };
   return {

@@ -12,7 +12,7 @@ import { createWebhookDispatcher, type WebhookDispatcher } from "../webhooks/web
 import type { ApplianceData } from "./appliance-data.ts";
 
 export interface ChangePublisherDeps {
-  data: ApplianceData;
+  data: Pick<ApplianceData, "store" | "access" | "catalogue">;
   clock: Clock;
   events: Events;
   log: Log;

@@ -1,12 +1,13 @@
 import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createHubLink, type HubLink, type HubLinkDeps } from "../cloud-link/hub-link.ts";
+import { createHubLink, type HubLink, type HubLinkCallbacks, type HubLinkDeps } from "../cloud-link/hub-link.ts";
 import { createLinkAdminService, type LinkAdminService } from "../cloud-link/link-admin-service.ts";
+import { HAND_OVER_COLLECTIONS } from "../cloud-link/secret-hand-over/hub-hand-over.ts";
 import {
   createSiteLink,
-  type LinkFailover,
   type LinkReport,
   type SiteLink,
+  type SiteLinkCallbacks,
   type SiteLinkDeps,
 } from "../cloud-link/site-link.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -16,7 +17,6 @@ import type { Log } from "../lib/log.ts";
 import { productVersion } from "../lib/product-version.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import type { DeliveryProviders } from "../notifications/engine/delivery-providers.ts";
-import type { NotificationService } from "../notifications/notification-service.ts";
 import type { HealthSource } from "../ops/health/health.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { InternalTable } from "../store/store.ts";
@@ -37,6 +37,7 @@ export const SYNC_TABLES: readonly InternalTable[] = collectionTables([
   ...SITE_COLLECTIONS,
   ...HUB_COLLECTIONS,
   ...IDENTITY_COLLECTIONS,
+  ...HAND_OVER_COLLECTIONS,
   PRESENCES as unknown as Collection<never>,
 ]).concat(PENDING_LEDGER_TABLE, SECRET_MARKS_TABLE, ...INITIAL_SYNC_TABLES);
 
@@ -51,18 +52,7 @@ export interface CloudLinkDeps {
   /** This daemon is a cloud. */
   isHub?: boolean;
   endpointId(): string;
-  /** Available once all modules run. */
-  notificationService(): NotificationService;
   settings: Pick<Settings, "cloud">;
-  /** Health of the appliance; available once all modules run. */
-  health: SiteLinkDeps["health"];
-  failover(): LinkFailover;
-  /** At a cloud: the appliances that may activate devices. Available once all modules run. */
-  candidates: HubLinkDeps["candidates"];
-  /** At a cloud: executes a request proxied by an appliance. */
-  request: HubLinkDeps["request"];
-  /** At a cloud: verifies the password of a log-in at an appliance. */
-  logIn: HubLinkDeps["logIn"];
   /** Ends of audits: of the own one at an appliance, of the appliances at a cloud. */
   auditNotes?: NonNullable<SiteLinkDeps["auditNotes"]>;
   heldAuditNotes?: NonNullable<HubLinkDeps["heldAuditNotes"]>;
@@ -71,6 +61,9 @@ export interface CloudLinkDeps {
   /** Shared log of a cloud with several nodes. */
   shared?: NonNullable<HubLinkDeps["shared"]>;
 }
+
+/** What both ends of a link use, once they run. */
+export interface CloudLinkCallbacks extends SiteLinkCallbacks, HubLinkCallbacks {}
 
 /** The daemon's side of cloud links: one link at an appliance, many at a cloud. */
 export interface CloudLink {
@@ -89,7 +82,7 @@ export interface CloudLink {
   controlCommands: Readonly<Record<string, ControlCommand>>;
   /** Must be called before the first write that is to be replicated. */
   startRecording(): void;
-  start(): Promise<void>;
+  start(callbacks: CloudLinkCallbacks): Promise<void>;
   stop(): void;
 }
 
@@ -128,8 +121,17 @@ export function createCloudLink(deps: CloudLinkDeps): CloudLink {
     stop: site.stop,
     controlCommands: {
       ...rejectedCommands(CLOUD_COMMANDS, "Run this command at the cloud: this daemon is an appliance."),
-      /** `{}` -> LinkReport with `secretTasks`. */
-      "link.status": async () => ({ ...site.report(), secretTasks: site.secretTasks() }),
+      /** `{}` -> LinkReport with `secretTasks` and `exchangeKey`, the fingerprint of the key that secrets are sealed for. */
+      "link.status": async () => ({
+        ...site.report(),
+        secretTasks: site.secretTasks(),
+        exchangeKey: site.exchangeKeyFingerprint(),
+      }),
+      /** `{}` -> `{secretTasks}` after the secrets that the cloud hands over were fetched. */
+      "link.secrets": async () => {
+        await site.fetchSecrets();
+        return { secretTasks: site.secretTasks() };
+      },
       /** `{hub, code, mode?, authority?}` -> `{endpoint}`; the daemon restarts. */
       "link.enrol": async ({ hub, code, mode = "join", authority }) => {
         if (typeof hub !== "string") throw requiredValue("hub");
@@ -176,7 +178,7 @@ function readAuthority(path: string): string {
 
 /** Control commands that only one side of a link supports. */
 const CLOUD_COMMANDS = ["link.code", "link.revoke"];
-const APPLIANCE_COMMANDS = ["link.enrol", "link.initial-sync", "link.leave"];
+const APPLIANCE_COMMANDS = ["link.enrol", "link.initial-sync", "link.leave", "link.secrets"];
 
 function rejectedCommands(names: readonly string[], message: string): Readonly<Record<string, ControlCommand>> {
   const reject: ControlCommand = () => Promise.reject(new CallerError("not-found", message));

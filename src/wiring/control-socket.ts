@@ -59,6 +59,20 @@ export function startControlSocket(
   });
 }
 
+/** Serves `commands` from its start on; see `startControlSocket`. */
+export function createControlSocket(...options: Parameters<typeof startControlSocket>): {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+} {
+  let socket: ControlSocket | null = null;
+  return {
+    async start() {
+      socket = await startControlSocket(...options);
+    },
+    stop: async () => socket?.stop(),
+  };
+}
+
 /** Binds with mode 0600 from the start: the umask applies while the socket is created, which is synchronous. */
 function listenPrivately(server: Server, path: string): void {
   const before = process.umask(0o177);

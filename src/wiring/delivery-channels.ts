@@ -1,92 +1,72 @@
 import type { RingPlans } from "../bells/offline-ring-plans.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Events } from "../lib/events.ts";
-import type { Log } from "../lib/log.ts";
+import type { Inputs } from "../inputs/inputs.ts";
+import type { PhoneCalls } from "../inputs/phone/phone-calls.ts";
 import type { SpeechSynthesizer } from "../notifications/compose/speech-synthesis.ts";
 import { createNotificationService } from "../notifications/create-notification-service.ts";
 import type { NotificationService } from "../notifications/notification-service.ts";
-import type { TextMessageHandler } from "../notifications/responses/text-replies.ts";
 import { builtInPluginFolder, installedPluginFolder } from "../plugin-host/installed-plugins.ts";
-import { createPluginHost, type PluginHost, type PluginHostDeps } from "../plugin-host/plugin-host.ts";
-import type { Settings } from "../settings/schema.ts";
-import type { ApplianceData } from "./appliance-data.ts";
-import type { AudioServices } from "./audio-services.ts";
+import { createPluginHost, type PluginCallbacks, type PluginHost } from "../plugin-host/plugin-host.ts";
 import type { CloudLink } from "./cloud-link.ts";
 import type { DeviceGroupRegistry } from "./device-group-registry.ts";
+import type { Foundation } from "./foundation.ts";
+import type { PublicResponses } from "./public-responses.ts";
 
-export interface DeliveryChannelDeps {
-  dataDir: string;
-  data: ApplianceData;
-  settings: Settings;
-  clock: Clock;
-  events: Events;
-  log: Log;
-  sound: AudioServices;
-  speech: SpeechSynthesizer;
-  registry: DeviceGroupRegistry;
-  linking: Pick<CloudLink, "withApplianceChannel">;
-  endpointId(): string;
-  /** Stores an input reported by a plugin. */
-  takeInput(plugin: string, input: unknown): Promise<void>;
-  /** Calls to the appliance. */
-  phone: NonNullable<PluginHostDeps["phone"]>;
-  /** Handles a text message received by a plugin. */
-  takeText: TextMessageHandler;
-  /** Public base URL of the appliance. */
-  baseUrl(): string;
-  /** The upcoming offline rings; set before a plugin runs. */
-  ringPlans(): RingPlans | undefined;
+/** The plugins that are installed. */
+export function createPlugins({ dataDir, data, settings, clock, events, log, ...base }: Foundation): PluginHost {
+  return createPluginHost({
+    ...{ store: data.store, clock, events, log, settings },
+    ...{ endpointId: base.endpointId, baseUrl: base.baseUrl },
+    pluginFolder: builtInPluginFolder(),
+    ownPluginFolder: installedPluginFolder(dataDir),
+    by: data.access.systemContext("extensions"),
+  });
 }
 
-/** Creates plugin host and notification service, which depend on each other: deliveries go one way, outcomes the other. */
-export function createDeliveryChannels(deps: DeliveryChannelDeps): {
-  plugins: PluginHost;
-  notificationService: NotificationService;
-} {
-  const { data, settings, clock, events, log, sound, speech, registry, endpointId } = deps;
-  const { store, access } = data;
-  // Set below; no plugin runs before.
-  let notificationService: NotificationService;
-  const plugins = createPluginHost({
-    ...{ store, clock, events, log, settings, endpointId, baseUrl: deps.baseUrl },
-    pluginFolder: builtInPluginFolder(),
-    ownPluginFolder: installedPluginFolder(deps.dataDir),
-    by: access.systemContext("extensions"),
-    onOutcomes: (outcomes) => notificationService.handleOutcomes(outcomes),
-    openStream: (provider, target, notificationId) => notificationService.openStream(provider, target, notificationId),
-    closeStream: (target, notificationId) => notificationService.closeStream(target, notificationId),
-    voice: {
-      prepare: (parts, notificationId) => notificationService.voiceCalls.prepare(parts, notificationId),
-      open: (provider, target) => notificationService.voiceCalls.open(provider, target),
-      say: (provider, target, parts, notificationId) =>
-        notificationService.voiceCalls.say(provider, target, parts, notificationId),
-      close: (provider, target) => notificationService.voiceCalls.close(provider, target),
-    },
-    rings: {
-      planned: async (provider, device) => (await deps.ringPlans()?.planFor(provider, device)) ?? null,
-      sound: async (provider, sha256, from) => (await deps.ringPlans()?.readSound(provider, sha256, from)) ?? null,
-      playedAlone: async (provider, device, rings) => deps.ringPlans()?.recordOfflineRings(provider, device, rings),
-      behind: (provider, devices) => deps.ringPlans()?.setOutdatedDevices(provider, devices),
-    },
-    confirm: (provider, recipientId, option) => notificationService.recordChannelAnswer(provider, recipientId, option),
-    receive: (message) => deps.takeText(message),
-    trigger: (plugin, input) => deps.takeInput(plugin, input),
-    phone: deps.phone,
-  });
-  notificationService = createNotificationService({
-    ...{ store, clock, events, log, endpointId, providers: deps.linking.withApplianceChannel(plugins) },
+/** Sends notifications through plugins, and at a cloud through its appliances. */
+export function createNotifications(
+  { data, settings, clock, events, log, audio: sound, endpointId, baseUrl }: Foundation,
+  deps: { plugins: PluginHost; link: CloudLink; registry: DeviceGroupRegistry; speech: SpeechSynthesizer },
+): NotificationService {
+  const { plugins, link, registry, speech } = deps;
+  const { secondPerson, secondPersonMinutes } = settings.broadcasts;
+  return createNotificationService({
+    ...{ store: data.store, clock, events, log, endpointId, providers: link.withApplianceChannel(plugins) },
     filters: plugins.deviceFilters,
     ...{ memberships: registry.memberships, activations: registry.activations },
     ...{ audio: sound.audio, speech, streamer: sound.streamer, addresses: sound.addresses },
     networkInterface: sound.networkInterface,
     ttl: settings.audio.ttl,
     livePageMs: settings.audio.livePageSeconds * 1_000,
-    secondPerson: settings.broadcasts.secondPerson
-      ? { withinMs: settings.broadcasts.secondPersonMinutes * 60_000 }
-      : null,
+    secondPerson: secondPerson ? { withinMs: secondPersonMinutes * 60_000 } : null,
     sentences: plugins.sentences,
-    baseUrl: deps.baseUrl,
-    by: access.systemContext("broadcast"),
+    baseUrl,
+    by: data.access.systemContext("broadcast"),
   });
-  return { plugins, notificationService };
+}
+
+/** What plugins report to, once they run. */
+export function pluginCallbacks(deps: {
+  notificationService: NotificationService;
+  ringPlans: RingPlans;
+  publicResponses: Pick<PublicResponses, "textReplies">;
+  inputs: Pick<Inputs, "enqueue">;
+  phoneCalls: PhoneCalls;
+}): PluginCallbacks {
+  const { notificationService, ringPlans } = deps;
+  return {
+    onOutcomes: notificationService.handleOutcomes,
+    openStream: notificationService.openStream,
+    closeStream: notificationService.closeStream,
+    voice: notificationService.voiceCalls,
+    rings: {
+      planned: ringPlans.planFor,
+      sound: ringPlans.readSound,
+      playedAlone: ringPlans.recordOfflineRings,
+      behind: ringPlans.setOutdatedDevices,
+    },
+    confirm: notificationService.recordChannelAnswer,
+    receive: deps.publicResponses.textReplies,
+    trigger: deps.inputs.enqueue,
+    phone: deps.phoneCalls,
+  };
 }

@@ -105,8 +105,11 @@ export function createFailoverCoordinator(deps: FailoverCoordinatorDeps): Failov
     },
     onDuplicate: (id, reason) => recordActivity(id, "doubled", reason, "warn"),
     onTakeover(id, lateMs) {
-      const late = lateMs < LATE_THRESHOLD_MS ? "" : `, ${(lateMs / 1_000).toFixed(1)} s late`;
-      recordActivity(id, "takeover", `Played in place of another appliance${late}.`, "info");
+      const isLate = lateMs >= LATE_THRESHOLD_MS;
+      const message = isLate
+        ? sentence("activity.taken-over-late", { seconds: (lateMs / 1_000).toFixed(1) })
+        : sentence("activity.taken-over");
+      recordActivity(id, "takeover", message, "info");
     },
   });
   const receive = (beat: PeerHeartbeat): void => {
@@ -205,7 +208,7 @@ function createPeerAudits({ audits, endpointId, log }: FailoverCoordinatorDeps) 
     receive({ endpoint, auditEnd, auditEnds }: PeerHeartbeat): void {
       if (!audits) return;
       const own = auditEnds?.[endpointId()];
-      if (Array.isArray(own)) audits.receiveKept(`at the appliance ${endpoint}`, own);
+      if (Array.isArray(own)) audits.receiveKept(sentence("audit.kept-at-appliance", { name: endpoint }), own);
       const note = parseAuditNote(auditEnd);
       if (
         !note ||

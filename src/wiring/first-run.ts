@@ -40,12 +40,21 @@ export interface FirstRunDeps {
  * Browser setup: the code is in DIR/setup-code, readable by its owner only, until there is an administrator. Knowing it proves
  * access to the machine.
  */
-export function createFirstRunSetup({ dataDir, store, access, clock, signIn, passwords }: FirstRunDeps): FirstRun {
+export function createFirstRunSetup({
+  dataDir,
+  store,
+  access,
+  clock,
+  signIn,
+  passwords,
+}: FirstRunDeps): FirstRun & { start(): void } {
   const by = access.systemContext("first-run");
   const isNeeded = (): boolean => !hasAdministrator(store);
-  if (!isNeeded()) removeSetupCode(dataDir);
-  else if (readSetupCode(dataDir) === null) writeSetupCode(dataDir);
   return {
+    start() {
+      if (!isNeeded()) removeSetupCode(dataDir);
+      else if (readSetupCode(dataDir) === null) writeSetupCode(dataDir);
+    },
     needed: isNeeded,
     async setUp({ code, email, password, name }, address) {
       if (!isNeeded()) throw alreadySetUpError();

@@ -17,16 +17,24 @@ export interface StoredSecretDeps {
   isShared(type: string, id: string): boolean;
 }
 
+export interface SecretHashing {
+  start(): void;
+  /** Resolves when all are hashed, or could not be. */
+  idle(): Promise<void>;
+  stop(): Promise<void>;
+}
+
 const ROWS_PER_READ = 50;
 
 /**
  * Hashes the PINs that earlier releases stored encrypted, so that they replicate; they are valid before, too. Nothing is
- * sent of rows that the cloud does not have. Returns how to stop it.
+ * sent of rows that the cloud does not have.
  * @source docs/decisions/0466-secrets-and-replication.md
  */
-export function hashStoredSecrets(deps: StoredSecretDeps): { done: Promise<void>; stop(): Promise<void> } {
+export function createSecretHashing(deps: StoredSecretDeps): SecretHashing {
   const { store, catalogue, clock, log } = deps;
   let isStopped = false;
+  let done: Promise<void> = Promise.resolve();
 
   async function hashField(resource: AnyResource, field: string): Promise<number> {
     const { table, columnOf } = buildTableLayout(resource, catalogue);
@@ -76,14 +84,16 @@ export function hashStoredSecrets(deps: StoredSecretDeps): { done: Promise<void>
     if (count > 0) log.info({ event: "secret.hashed", count }, "PINs of an earlier release are stored as hashes now");
   }
 
-  const done = run().catch((error: unknown) =>
-    log.error(
-      { event: "secret.hashing_failed", err: error },
-      "failed to hash stored PINs; tried again at the next start",
-    ),
-  );
   return {
-    done,
+    start() {
+      done = run().catch((error: unknown) =>
+        log.error(
+          { event: "secret.hashing_failed", err: error },
+          "failed to hash stored PINs; tried again at the next start",
+        ),
+      );
+    },
+    idle: () => done,
     async stop() {
       isStopped = true;
       await done;

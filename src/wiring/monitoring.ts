@@ -31,11 +31,12 @@ export interface Monitoring {
   alarms: Alarms;
   metrics: Metrics;
   series: HealthSeries;
+  start(): void;
   stop(): Promise<void>;
 }
 
-/** Starts measurements, the health history and alarms. */
-export function startMonitoring(deps: MonitoringDeps): Monitoring {
+/** Measurements, the health history and alarms. */
+export function createMonitoring(deps: MonitoringDeps): Monitoring {
   const { store, access, health, measurements, endpointId } = deps;
   const history = createHealthHistory({ ...deps, by: access.systemContext("health") });
   const detectors = createDetectors({ reader: store, health, endpointId });
@@ -44,14 +45,16 @@ export function startMonitoring(deps: MonitoringDeps): Monitoring {
   const residentBytes = (): number => process.memoryUsage.rss();
   const queues = (): QueueLengths => queueLengths(store);
   const series = createHealthSeries({ ...deps, measured: measurements.latest, residentBytes, queues });
-  measurements.start();
-  series.start();
-  history.start();
-  alarms.start();
   return {
     alarms,
     metrics,
     series,
+    start() {
+      measurements.start();
+      series.start();
+      history.start();
+      alarms.start();
+    },
     async stop() {
       series.stop();
       metrics.stop();

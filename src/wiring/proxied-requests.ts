@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import inject from "light-my-request";
 import type { AccessControl } from "../auth/principal.ts";
-import type { HubLinkDeps } from "../cloud-link/hub-link.ts";
+import type { HubLinkCallbacks } from "../cloud-link/hub-link.ts";
 import type { LogInProofs } from "../cloud-link/log-in-proofs.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
@@ -13,10 +13,10 @@ export interface ProxiedRequestDeps {
   access: Pick<AccessControl, "authenticate" | "issueTemporaryToken">;
   proofs: LogInProofs;
   catalogue: Catalogue;
-  /** Request listener of the API server; available once all modules run. */
-  listener(): RequestListener;
+  /** Request listener of the API server. */
+  listener: RequestListener;
   /** Base URL of the API, used in the Host header. */
-  url(): string;
+  url: string;
 }
 
 /** Headers that an appliance forwards; all others concern its own connection. */
@@ -41,7 +41,7 @@ export function createProxiedRequestHandler({
   catalogue,
   listener,
   url,
-}: ProxiedRequestDeps): HubLinkDeps["request"] {
+}: ProxiedRequestDeps): HubLinkCallbacks["request"] {
   const isCloudOwned = cloudOwnedPaths(catalogue);
   return async ({ endpoint, domainIds }, { credential, method, target, headers, body }) => {
     // The normalized path, as the router sees it: without dot segments.
@@ -67,11 +67,11 @@ export function createProxiedRequestHandler({
       const forwarded = Object.fromEntries(
         FORWARDED_HEADERS.flatMap((name) => (typeof headers[name] === "string" ? [[name, headers[name]]] : [])),
       );
-      const response = await inject(listener(), {
+      const response = await inject(listener, {
         method: method as "POST",
         url: `${pathname}${search}`,
         remoteAddress: `endpoint:${endpoint}`,
-        headers: { ...forwarded, host: new URL(url()).host, authorization: `Bearer ${token}` },
+        headers: { ...forwarded, host: new URL(url).host, authorization: `Bearer ${token}` },
         payload: Buffer.from(body, "base64"),
       });
       if (response.rawPayload.length > MAX_RESPONSE_BYTES)

@@ -5,6 +5,7 @@ import { CallerError, ConflictError, UpstreamError } from "../lib/errors.ts";
 import { copyOwner } from "../lib/file-ownership.ts";
 import { newId } from "../lib/ids.ts";
 import { productVersion } from "../lib/product-version.ts";
+import { sentence } from "../lib/sentences/sentences.ts";
 import { isNewerVersion } from "../lib/version-order.ts";
 import { NOTIFICATION_TABLES } from "../notifications/schema.ts";
 import { AUDIT_END_FILE } from "../ops/audit-notes.ts";
@@ -139,7 +140,7 @@ async function cancelRestoredNotifications(
       // Encrypted with the missing key.
       if (withoutKey) tx.run("UPDATE idempotency_keys SET response = NULL");
       const sealed = withoutKey ? { sealedAgain: "with another key" } : {};
-      const change = `The data were replaced by the backup ${file} of ${takenAt}.`;
+      const change = sentence("trust.restored", { file, date: takenAt });
       const details = { change, [RESTORED_AFTER]: audit.number, head: audit.hash, ...sealed };
       tx.addAuditEvent({ op: "trust-change", resource: "backups", rowId: null, details }, by);
       const endpointId = readLocalEndpoint(tx);

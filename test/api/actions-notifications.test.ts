@@ -92,7 +92,10 @@ describe("sending", () => {
   it("says in the response why a message reaches no one, and sends it", async () => {
     for (const draft of [false, true]) {
       const { status, body } = await api.call("POST", "/notifications", { json: { subject: "Alone", draft } });
-      expect([status, body.warnings]).toEqual([200, [ALONE]]);
+      expect([status, body.warnings]).toEqual([
+        200,
+        [{ ...ALONE, messageSentence: { code: "reach.empty", params: {} } }],
+      ]);
     }
     expect(sent).toHaveLength(2);
     expect((await send({ subject: "Fire" })).warnings).toEqual([]);

@@ -16,7 +16,8 @@ import { createCalendarSubscriptions } from "../../src/bells/calendar-subscripti
 import { BELL_TABLES } from "../../src/bells/schema.ts";
 import { createLocalTimeContext } from "../../src/bells/timetables.ts";
 import { createClusterReader } from "../../src/call-manager/cluster-reader.ts";
-import { createPhoneCache } from "../../src/call-manager/phone-cache.ts";
+import { createPhoneCache, type PhoneCacheDeps } from "../../src/call-manager/phone-cache.ts";
+import { createPhoneConfigurations } from "../../src/call-manager/phone-configuration/phone-configurations.ts";
 import { CALL_MANAGER_TABLES } from "../../src/call-manager/phone-plan-journal.ts";
 import { createLinkAdminService } from "../../src/cloud-link/link-admin-service.ts";
 import { type ApiDeps, createApi } from "../../src/http/api.ts";
@@ -214,7 +215,7 @@ export async function openApi(
     seedAlarms(tx, system);
     ensureBuiltInProvider(tx, rootId, system);
   });
-  const data = { catalogue, store, access, clock, recording: { recorder: null }, close: async () => undefined };
+  const data = { catalogue, store, access };
   const telling = createChangePublishers({ data, clock, events, log, ssrfGuard, endpointId: () => "" });
   const oauth = createOAuthService({ store, access, clock, onError: fail });
   const notificationService = options.needs?.notificationService ?? ({} as NotificationService);
@@ -248,11 +249,10 @@ export async function openApi(
     ...{ store, catalogue, clock, log, queue, system },
     endpointId: () => store.find(endpoints, {}, 1)[0]?.id ?? "",
   });
-  const reader = createClusterReader({
-    ...{ policy: ssrfGuard, clock, authorities: null, snmpPort: 161, allowDes: false, onProgress: () => undefined },
-  });
+  const createReader: PhoneCacheDeps["createReader"] = (onProgress) =>
+    createClusterReader({ policy: ssrfGuard, clock, authorities: null, snmpPort: 161, allowDes: false, onProgress });
   const phoneCache = createPhoneCache({
-    ...{ store, clock, log, events, by: system, reader, endpointId, schedule: () => () => undefined },
+    ...{ store, clock, log, events, by: system, createReader, endpointId, schedule: () => () => undefined },
     times: { full: null, delta: null, partial: null },
   });
   const calendarReader = createCalendarReader({ clock, zoneFolders, zoneData: { revision: 0 } });
@@ -322,6 +322,10 @@ export async function openApi(
     bulkUploads,
     loaders,
     phoneCache,
+    phoneConfigurations: createPhoneConfigurations({
+      ...{ reader: store, clock, policy: createSsrfGuard({ allowedTargets: [] }) },
+      ...{ authenticationUrl: () => undefined, ownAddresses: () => [] },
+    }),
     areas,
     bells,
     zoneData: { problems: zoneData.problems, compareSources: async () => [] },

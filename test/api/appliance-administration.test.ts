@@ -119,6 +119,27 @@ describe("a device", () => {
     expect(await refusal("POST", `/devices/${id}/quiet-test`, {}, stranger)).toMatch(/^40[34] /);
   });
 
+  it("has a configuration only if it is a phone, which says why it could not be read", async () => {
+    const { id } = await device({ type: "phones", deviceIdentifier: "SEP001122334456" });
+    const { status, body } = await call("POST", `/devices/${id}/phone-configuration`);
+    expect([status, body]).toEqual([
+      200,
+      {
+        ...{ readAt: expect.stringMatching(/Z$/), server: null, file: null, configuration: null },
+        problems: [
+          {
+            ...{ code: "no-server", severity: "unknown", words: expect.stringMatching(/^There is no TFTP server/) },
+            wordsSentence: { code: "phone-configuration.no-server", params: {} },
+          },
+        ],
+      },
+    ]);
+    const zone = await device({ type: "speakers", deviceIdentifier: "zone:Pool", attributes: { Group: "239.1.2.4" } });
+    expect(await refusal("POST", `/devices/${zone.id}/phone-configuration`)).toBe("409 conflict");
+    expect(await refusal("POST", `/devices/${UNKNOWN_ID}/phone-configuration`)).toBe("404 not-found");
+    expect(await refusal("POST", `/devices/${id}/phone-configuration`, {}, stranger)).toMatch(/^40[34] /);
+  });
+
   it("describes where it is heard only if it is a zone", async () => {
     const attributes = { Group: "239.1.2.3", Port: "20480" };
     const zone = await device({ type: "speakers", deviceIdentifier: "zone:Yard", attributes });

@@ -240,7 +240,10 @@ describe("an upload", () => {
     const done = await upload("device-groups", ["name", ...lines]);
     expect(done).toMatchObject({ status: "ERROR", errorCount: 1 });
     expect(await logsOf(done.id, "&resourceCreated=false")).toMatchObject([
-      { line: 3_502, resourceResponse: "Limit of 3500 device-groups reached.", errors: [{ type: "limit-exceeded" }] },
+      {
+        ...{ line: 3_502, resourceResponse: "Limit of 3500 device-groups reached." },
+        ...{ errors: [{ type: "limit-exceeded" }], errorSentences: [{ code: expect.stringMatching(/^limit\./) }] },
+      },
     ]);
     expect(api.store.count(deviceGroups, {})).toBe(0);
   });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect } from "vitest";
 import { buildProviderKey } from "../../src/auth/identity-providers.ts";
 import { createToken } from "../../src/auth/tokens.ts";
+import { translateSentence } from "../../src/lib/sentences/sentences.ts";
 import userTokens from "../../src/resources/people/user-tokens.ts";
 import users from "../../src/resources/people/users.ts";
 import applications from "../../src/resources/security/applications.ts";
@@ -182,25 +183,39 @@ describe("log-in by a directory", () => {
 
   it("says in words what works", async () => {
     const test = async () => (await api.call("POST", `${at}/connection-test`)).body;
+    const { secureUrl: url, bindDn: name } = directory;
+    const sentenceOf = (code: string, params = {}) => ({ code: `provider-test.${code}`, params });
     expect(await test()).toEqual({
       ok: true,
       checks: [
         {
-          ...{ what: "address", ok: true, code: "called-tls", value: directory.secureUrl },
-          words: `Connected to ${directory.secureUrl} with TLS.`,
+          ...{ what: "address", ok: true, code: "called-tls", value: url, words: `Connected to ${url} with TLS.` },
+          wordsSentence: sentenceOf("address-tls", { url }),
         },
         {
-          ...{ what: "bind", ok: true, code: "may-search", value: directory.bindDn },
-          words: `Bound as ${directory.bindDn}.`,
+          ...{ what: "bind", ok: true, code: "may-search", value: name, words: `Bound as ${name}.` },
+          wordsSentence: sentenceOf("bound", { name }),
         },
-        { what: "users", ok: true, code: "people", value: "2", words: "Users who can log in: 2." },
-        { what: "groups", ok: true, code: "groups", value: "2", words: "Groups found: 2." },
+        {
+          ...{ what: "users", ok: true, code: "people", value: "2", words: "Users who can log in: 2." },
+          wordsSentence: sentenceOf("users", { number: "2" }),
+        },
+        {
+          ...{ what: "groups", ok: true, code: "groups", value: "2", words: "Groups found: 2." },
+          wordsSentence: sentenceOf("groups", { number: "2" }),
+        },
       ],
     });
     await change({ bindPassword: "wrong" });
-    expect(await test()).toMatchObject({ ok: false, checks: [{ ok: true }, { what: "bind", ok: false }] });
+    const refusedTest = await test();
+    expect(refusedTest).toMatchObject({ ok: false, checks: [{ ok: true }, { what: "bind", ok: false }] });
+    expect(translateSentence(refusedTest.checks[1].words, "de")).toMatch(
+      /antwortet mit einem Fehler: Bind-DN oder Passwort ist falsch \(InvalidCredentialsError:/,
+    );
     await change({ bindPassword: directory.bindPassword, caCertificates: null });
-    expect((await test()).checks.at(-1).words).toMatch(/self.signed/);
+    const untrusted = (await test()).checks.at(-1).words;
+    expect(untrusted).toMatch(/self.signed/);
+    expect(translateSentence(untrusted, "de")).toContain("ist nicht erreichbar: Das Zertifikat ist selbst signiert");
     // A kept password is not sent to another server.
     const elsewhere = { url: directory.url, startTls: true, caCertificates: directory.authority };
     const refused = await api.call("PUT", at, { json: elsewhere });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defaultSettings } from "../../src/settings/schema.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi } from "./api-fixture.ts";
+import { type ApiFixture, FROZEN_CLOCK, openApi } from "./api-fixture.ts";
 
 const PASSWORD = "correct horse battery";
 
@@ -10,7 +10,7 @@ let root: string;
 beforeAll(async () => {
   const defaults = defaultSettings();
   const settings = { ...defaults, api: { ...defaults.api, trustedProxies: ["127.0.0.1"] } };
-  api = await openApi(makeTempDir(), { needs: { settings } });
+  api = await openApi(makeTempDir(), { clock: FROZEN_CLOCK, needs: { settings } });
   root = api.base.replace(/\/v1$/, "");
   for (const name of ["Owner", "Other"]) {
     const json = { name, email: `${name.toLowerCase()}@example.org` };

@@ -146,7 +146,7 @@ describe("the email address of a regular user", () => {
       {
         field: "email",
         type: "required",
-        message: "Field email is required for a user of type regular. Use the type anonymous for a person without one.",
+        message: "A regular user needs an email address to log in. Use the type anonymous for a person without one.",
         sentence: { code: "field.field-email-is-required-for-a-user-of-type-regular", params: {} },
       },
     ]);

@@ -44,6 +44,7 @@ describe("an explanation", () => {
     const refused = await ask(`verb=delete&path=/users/${api.adminId}`);
     expect(refused.body).toMatchObject({ granted: false, grants: [] });
     expect(refused.body.missing[0]).toContain("No permission covers");
+    expect(refused.body.missingSentences).toMatchObject([{ code: "permission.uncovered" }]);
     expect((await ask(`verb=delete&path=/users/${id}&userId=${api.adminId}`)).body.granted).toBe(true);
     expectError(await ask("path=/users"), 400, "required", "verb");
     expectError(await ask("verb=get"), 400, "required", "path");

@@ -271,6 +271,7 @@ describe("a roster", () => {
     expect(done).toMatchObject({
       ...{ state: "complete", usersRemoved: 1, linesWithErrors: 1 },
       errors: [{ file: "users.csv", line: 2, column: "status" }],
+      errorSentences: [{ code: "upload.the-status-must-be-active-or-tobedeleted" }],
     });
     expect(peopleOf(id)).toEqual(["Ann North"]);
     expect(listsOf(id)["North School"]).toEqual(["Ann North"]);
@@ -545,6 +546,7 @@ describe("a table of people", () => {
     const second = await api.call("POST", path, { json: { dryRun: true } });
     const waiting = await api.call("GET", `${path}/${second.body.id}`);
     expect(waiting.body).toMatchObject({ state: "pending", phase: "waiting", waitingFor: `Import ${school}` });
+    expect(waiting.body.waitingForSentence).toEqual({ code: "load.queued-import", params: { name: school } });
     const seen = new Set<string>();
     for (;;) {
       const { body } = await api.call("GET", `${path}/${first.body.id}`);

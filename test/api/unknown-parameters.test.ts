@@ -30,6 +30,9 @@ describe("what a request contains without effect", () => {
     const { status, body } = await api.call("GET", path);
     expect(status).toBe(200);
     expect(named(body)).toEqual(parameters.map((each) => ["unknown-parameter", each]));
+    expect(body.warnings).toMatchObject(
+      parameters.map((name) => ({ messageSentence: { code: "warning.unknown-parameter", params: { name } } })),
+    );
     const { warnings: _, ...rest } = body;
     expect(rest).toEqual((await api.call("GET", path.replace(/\?.*/, ""))).body);
     expectError(await api.call("GET", `${path}&strict=true`), 400, "invalid-value", parameters[0] ?? "");

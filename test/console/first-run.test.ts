@@ -45,7 +45,7 @@ describe("the first run", () => {
     await page.waitForURL(/broadcasts\/./);
     await page.waitForSelector("text=Speaker test");
     await page.waitForSelector("text=Finished");
-    await page.waitForSelector("text=1 of 1 devices");
+    await page.waitForSelector("text=1 of 1 device");
     expect(errors.filter((fault) => !fault.includes("401"))).toEqual([]);
   });
 });

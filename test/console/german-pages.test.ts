@@ -42,6 +42,9 @@ function everyHealthReason(): HealthReason[] {
     });
 }
 
+/** A field without a label is shown by the name of its property. */
+const PROPERTY_NAME = /^[a-z]+([A-Z][a-z]+)+$/;
+
 /** Texts of the sample scenarios. */
 const ENTERED = ["Somebody dangerous is in or near the building."];
 
@@ -112,6 +115,7 @@ describe("a German console", () => {
         (line) => path !== "/audit" || !line.startsWith("Nachrichten: "),
       );
       found.push(...[...findEnglish(lines), ...findEnglishLines(lines, ENTERED)].map((fault) => `${path} ${fault}`));
+      found.push(...lines.filter((line) => PROPERTY_NAME.test(line)).map((line) => `${path} ${line}`));
     }
     expect(found).toEqual([]);
   }, 600_000);
@@ -127,7 +131,9 @@ describe("a German console", () => {
       data: { id: string; name: string }[];
     }>("/extensions?limit=100");
     await window.open(`/system?open=${data.find(({ name }) => name === "mqtt-input")?.id}`);
-    expect((await linesOf(window.page)).join("\n")).toContain("Benutzername am Broker.");
+    const form = (await linesOf(window.page)).join("\n");
+    expect(form).toContain("Benutzername am Broker.");
+    expect(form).toContain("URL des Brokers");
     await window.open(`/broadcasts/${ids.alarmMessage}`);
     expect(await window.page.locator("h1").innerText()).toMatch(/^Alarm ausgelöst: Server schwer beeinträchtigt/);
     await window.page.goto(`${daemon.url}/api/v1/incidents/${ids.incident}/report/page`);

@@ -260,6 +260,30 @@ describe("people in the console", () => {
     await expect.poll(sent).toMatchObject([{ subject: "Dora speaks", initiator: { name: "Dora Ernst" } }]);
   });
 
+  it("marks the address of a person as required, and says so beside the field", async () => {
+    const { page, open, errors } = await openConsole(browser, daemon.url, { shortTimeouts: true });
+    await open("/people?open=new");
+    const sheet = page.getByRole("dialog");
+    const email = sheet.getByRole("textbox", { name: "E-mail" });
+    await sheet.getByText("People log in with it.").waitFor();
+    expect(await email.getAttribute("required")).not.toBeNull();
+    await sheet.getByRole("textbox", { name: "Name" }).fill("Emil Funk");
+    await sheet.getByRole("button", { name: "Save" }).click();
+    await sheet.locator("input:invalid").waitFor();
+    // What the browser does not stop, the server explains.
+    await page.evaluate('document.querySelector("form").noValidate = true');
+    await sheet.getByRole("button", { name: "Save" }).click();
+    const explained = "A regular user needs an email address to log in.";
+    await sheet.locator(".mantine-InputWrapper-error").filter({ hasText: explained }).waitFor();
+    expect(await list("/users?q=emil")).toEqual([]);
+    await sheet.getByRole("combobox", { name: "Type" }).click();
+    await page.getByRole("option", { name: "Anonymous" }).click();
+    expect(await email.getAttribute("required")).toBeNull();
+    await sheet.getByRole("button", { name: "Save" }).click();
+    await expect.poll(() => list("/users?q=emil")).toMatchObject([{ type: "anonymous", email: null }]);
+    expect(errors.filter((each) => !each.includes("400"))).toEqual([]);
+  });
+
   it("copies a group with its permissions and opens the copy", async () => {
     const { page, open } = await openConsole(browser, daemon.url);
     await open(`/security-groups?open=${ids.get("Office")}`);

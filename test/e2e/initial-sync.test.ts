@@ -120,7 +120,7 @@ describe("the first sync of an appliance", () => {
     );
     expect(here?.stdout).toContain(`differs: sites "Annex" ${annex}: only-here: The row conflicts`);
     expect(there?.stdout).toMatch(
-      new RegExp(`^linked  .+  ${site.first.endpointId} since .+: .*1 rows wait here`, "m"),
+      new RegExp(`^linked  .+  ${site.first.endpointId} since .+: .*1 row waits here`, "m"),
     );
     expect(there?.stdout).toContain(`waits: buildings ${wing}: ${reason}`);
     // Neither was deleted here.

@@ -35,7 +35,7 @@ describe("the commands device and send", () => {
     expect(listed.out.map((line) => line.split(/ {2,}/))).toEqual([["zone:hall", "Hall", "no message yet"]]);
     const sent = await carillon("send", "Fire drill", "--tone", "chime", "--drill", "--all-devices");
     expect([sent.exitCode, sent.out[1]?.split(/ {2,}/)]).toEqual([EXIT.ok, ["Hall", "zone:hall", "Sent, no receipt"]]);
-    expect(sent.out.at(-1)).toBe("No receipt: 1 of 1 devices.");
+    expect(sent.out.at(-1)).toBe("No receipt: 1 of 1 device.");
     const again = await carillon("send", "Fire drill", "--drill", "--to", "All devices", "--json");
     expect(JSON.parse(again.out.join())).toMatchObject({ devices: [{ deviceIdentifier: "zone:hall" }] });
     expect((await daemon.call<{ total: number }>("GET", "/device-groups")).body.total).toBe(1);
@@ -122,7 +122,7 @@ describe("the commands device and send", () => {
       EXIT.failure,
       ["Hall", "zone:hall", "Not reached", "a zone has no display"],
     ]);
-    expect(silent.out).toContain("Reached no one: 0 of 1 devices. Not reached: 1");
+    expect(silent.out).toContain("Reached no one: 0 of 1 device. Not reached: 1");
   });
 
   it("list unreached devices last, and again below the table", async () => {

@@ -128,7 +128,7 @@ describe("new time zone data of the machine", () => {
     await eventually(async () => (await carillon("tz", "status")).out.join().includes("Time zone data 2098d"));
     const status = (await carillon("tz", "status")).out;
     expect(status[0]).toMatch(/^installed +2098d +in use/);
-    expect(status).toContainEqual(expect.stringMatching(/^machine +2098c +other rules for 1 zones/));
+    expect(status).toContainEqual(expect.stringMatching(/^machine +2098c +other rules for 1 zone,/));
     const doctor = JSON.parse((await carillon("doctor", "--json")).out[0] ?? "[]") as {
       check: string;
       found: string;

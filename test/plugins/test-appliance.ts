@@ -6,6 +6,7 @@ import { DEFAULT_PROFILE, type DeliveryItem } from "../../src/plugin-api/index.t
 import {
   createPluginHost,
   PLUGIN_HOST_TABLES,
+  type PluginCallbacks,
   type PluginHost,
   type PluginHostDeps,
 } from "../../src/plugin-host/plugin-host.ts";
@@ -28,7 +29,7 @@ export const anyActor: ActorContext = {
 /** An appliance's store and plugin host, without a pipeline above them. */
 export interface TestAppliance {
   store: Store;
-  host: PluginHost;
+  host: Omit<PluginHost, "start"> & { start(): Promise<void> };
   events: Events;
   endpointId: string;
   /** All outcomes so far. */
@@ -47,7 +48,8 @@ export interface TestAppliance {
 export async function openAppliance(
   dataDir: string,
   pluginFolder: URL,
-  more: Partial<Pick<PluginHostDeps, "launch" | "openStream" | "confirm" | "trigger">> & { clock?: Clock } = {},
+  more: Pick<PluginHostDeps, "launch"> &
+    Partial<Pick<PluginCallbacks, "openStream" | "confirm" | "trigger">> & { clock?: Clock } = {},
 ): Promise<TestAppliance> {
   const clock = more.clock ?? systemClock;
   const events = createEvents((error) => {
@@ -91,7 +93,7 @@ export async function openAppliance(
   });
   const settings = defaultSettings();
   settings.network.allowedTargets = ["127.0.0.0/8"];
-  const host = createPluginHost({
+  const created = createPluginHost({
     store,
     clock,
     events,
@@ -101,6 +103,9 @@ export async function openAppliance(
     by: { ...anyActor, actor: { ...anyActor.actor, kind: "system" } },
     endpointId: () => endpoint.id,
     baseUrl: () => "http://127.0.0.1",
+    ...more,
+  });
+  const callbacks: PluginCallbacks = {
     onOutcomes(news) {
       outcomes.push(...news);
       look();
@@ -112,7 +117,8 @@ export async function openAppliance(
     receive: async () => ({ kind: "unknown" }),
     trigger: async () => {},
     ...more,
-  });
+  };
+  const host = { ...created, start: () => created.start(callbacks) };
   behaviour = host.extensionHooks;
 
   return {

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import de from "../../src/lib/sentences/de.json" with { type: "json" };
 import en from "../../src/lib/sentences/en.json" with { type: "json" };
@@ -24,13 +25,17 @@ const pluginsWithSentences = [...pluginFiles].flatMap(([path, text]) => {
 
 /** Messages of libraries and of modules that cannot load the catalogue, which are read from the texts of their errors. */
 const LIBRARY = "library.";
+/** What fields of a plugin's configuration are called; the core finds them by the name of the field. */
+const LABEL = "label.";
 
 /** Codes of a catalogue that no source names as a literal. */
 function unusedCodes(messages: Messages, sources: SourceTree): string[] {
   const named = new Set(
     [...sources.values()].flatMap((text) => [...text.matchAll(/"([\w.-]+)"/g)].map(([, code]) => code)),
   );
-  return Object.keys(messages).filter((code) => !named.has(code) && !code.startsWith(LIBRARY));
+  return Object.keys(messages).filter(
+    (code) => !named.has(code) && !code.startsWith(LIBRARY) && !code.startsWith(LABEL),
+  );
 }
 
 /** Differences of a translation from the English catalogue, and messages that cannot be read back. */
@@ -76,6 +81,8 @@ function wrongParameters(messages: Messages, sources: SourceTree): string[] {
   );
 }
 
+const kebabCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
 describe("the server's sentences", () => {
   it("exist in every language with the same placeholders", () => {
     expect(faultsOf(german, english)).toEqual([]);
@@ -97,6 +104,16 @@ describe("the server's sentences", () => {
     expect(wrongParameters(plugin.english, plugin.sources)).toEqual([]);
     expect(sentenceErrors({ en: plugin.english, de: plugin.german })).toEqual([]);
   });
+
+  it.each(readdirSync("plugins").filter((name) => existsSync(`plugins/${name}/config.ts`)))(
+    "name every field of the configuration of %s",
+    async (name) => {
+      const { default: config } = (await import(`../../plugins/${name}/config.ts`)) as { default: object };
+      const fields = Object.keys(config).map((field) => `${LABEL}${kebabCase(field)}`);
+      const labels = Object.keys(pluginsWithSentences.find((plugin) => plugin.name === name)?.english ?? {});
+      expect(labels.filter((code) => code.startsWith(LABEL))).toEqual(fields.toSorted());
+    },
+  );
 
   it("would be refused without a translation, a use or a parameter", () => {
     const messages = { a: "A {x} {y}", b: "B", c: "{n, plural, one {# c} other {# cs}}", d: "{x}{y}" };

@@ -14,18 +14,20 @@ interface Schema {
 }
 
 /** Members that the server writes for people: why something is as it is. */
-const SHOWN = /^(doc|fault|problems?|reasons?|result|violations?|waitsFor|warnings?|words)$|(Reasons?|Fault|Result)$/;
+const SHOWN =
+  /^(doc|fault|messages?|missing|notes?|problems?|reasons?|result|violations?|waitsFor|warnings?|words)$|(Reasons?|Fault|Result)$/;
 
 /** Members of these names whose texts people, devices or programs wrote, or which the console names by a code beside them. */
 const OTHERS: Readonly<Record<string, string>> = {
   "AlarmEvent.event.reasons": "the same as `reasons`",
+  "AlarmMute.note": "entered by people",
   "AlarmMute.reason": "entered by people",
+  "Deletion.message": "the same text for every row, which clients compare",
   "Endpoint.redReasons": "in `reasonSentences`",
   "Endpoint.yellowReasons": "in `reasonSentences`",
   "get /v1/alarms/{alarmId}/mute-preview.events.reasons": "compared with the text that people enter",
+  "get /v1/extensions/{extensionId}/log.data.message": "lines of a log",
   "get /v1/incidents/{incidentId}/report.messages.deliveries.reason": "a file; the page of the report is translated",
-  "post /v1/identity-providers/{identityProviderId}/connection-test.checks.words":
-    "named by `what`, `code` and `value`",
 };
 
 type Resolve = (ref: string) => Schema;

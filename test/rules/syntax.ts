@@ -234,3 +234,36 @@ function visit(node: ts.Node, see: (node: ts.Node) => void): void {
 function lineOf(source: ts.SourceFile, node: ts.Node): number {
   return source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
 }
+
+/** A literal, with the calls and members that it stands in, the innermost first; a value of a template is a number. */
+export interface LiteralFinding extends SyntaxFinding {
+  within: string[];
+}
+
+/** More levels say nothing about a text. */
+const MAX_WITHIN = 4;
+
+/** Texts and templates of a file. */
+export function literalsOf(path: string, text: string): LiteralFinding[] {
+  const source = parse(path, text);
+  const found: LiteralFinding[] = [];
+  visit(source, (node) => {
+    const what = literalText(node);
+    if (what === null) return;
+    const within: string[] = [];
+    let parent = node.parent;
+    for (let level = 0; level < MAX_WITHIN && parent; level++, parent = parent.parent) {
+      if (ts.isCallExpression(parent) || ts.isNewExpression(parent)) {
+        within.push(parent.expression.getText(source).replace(/\s+/g, ""));
+      } else if (ts.isPropertyAssignment(parent)) within.push(`${parent.name.getText(source)}:`);
+    }
+    found.push({ line: lineOf(source, node), what, within });
+  });
+  return found;
+}
+
+function literalText(node: ts.Node): string | null {
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (!ts.isTemplateExpression(node)) return null;
+  return node.head.text + node.templateSpans.map(({ literal }, at) => `${at + 2}${literal.text}`).join("");
+}

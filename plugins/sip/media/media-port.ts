@@ -52,7 +52,7 @@ export function createMediaPortPool({ first, last }: { first: number; last: numb
         const pair = await openPair(address, port).catch((error: NodeJS.ErrnoException) => {
           if (error.code !== "EADDRNOTAVAIL") return null;
           used.delete(port);
-          const problem = `Network unreachable: ${address} is not an address of this machine.`;
+          const problem = sentence("media.foreign-address", { address });
           throw new NetworkUnreachableError(problem, { address }, error);
         });
         if (!pair) {

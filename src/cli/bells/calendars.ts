@@ -4,6 +4,7 @@ import { CallerError } from "../../lib/errors.ts";
 import type { Terminal } from "../../lib/terminal.ts";
 import { formatTable } from "../../lib/text-table.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../appliance-options.ts";
+import { counted } from "../counted.ts";
 
 interface CalendarsOptions extends ApplianceOptions {
   refresh?: true;
@@ -49,7 +50,7 @@ async function act(api: ApiClient, calendar: Calendar, { refresh, confirm }: Cal
 
 function tableOf(calendars: readonly Calendar[]): string[] {
   const rows = calendars.map(({ name, host, state, days, readAt, reason }) => [
-    ...[name, state, host ?? "-", `${days ?? 0} days`, readAt ?? "never read", reason ?? ""],
+    ...[name, state, host ?? "-", counted(days ?? 0, "day"), readAt ?? "never read", reason ?? ""],
   ]);
   return rows.length === 0 ? ["No subscribed calendars."] : formatTable(rows);
 }

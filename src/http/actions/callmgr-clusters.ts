@@ -1,6 +1,7 @@
 import type { ConnectionTest } from "../../call-manager/connection-test.ts";
 import { chooseGatherer } from "../../call-manager/onprem-server-hooks.ts";
 import type { PhoneCacheState } from "../../call-manager/phone-cache.ts";
+import type { HandOverAppliance } from "../../cloud-link/secret-hand-over/hub-hand-over.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
 import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import callmgrClusters from "../../resources/callmgr/callmgr-clusters.ts";
@@ -17,8 +18,8 @@ const REBUILD_TYPES = ["full", "delta", "partial"] as const;
 
 const CHECK = {
   what: option(
-    "axl: the administration interface and its user; nodes: the list of nodes; snmp: one node; risport: the secondary source of registrations.",
-    ["axl", "nodes", "snmp", "risport"],
+    "axl: the administration interface and its user; nodes: the list of nodes; snmp: one node; risport: the secondary source of registrations; tftp: the server of the phones' configuration.",
+    ["axl", "nodes", "snmp", "risport", "tftp"],
     { required: true },
   ),
   host: text("Host that was queried.", { required: true }),
@@ -65,6 +66,39 @@ const REBUILD_INPUT = {
 };
 const validateRebuildInput = compileBodyValidator(REBUILD_INPUT);
 
+const SECRET_HAND_OVER = {
+  appliances: computed("Appliances that serve the cluster.", "array", {
+    of: {
+      endpointId: uuid("The appliance.", { required: true }),
+      name: text("Name of the appliance."),
+      fingerprint: text(
+        "Fingerprint of its key; null if it has not shown one yet. `carillon link status` shows it there.",
+      ),
+      consent: option(
+        "none: nothing is handed over; given: the secrets are handed over; stale: not any more, because the appliance has another key since.",
+        ["none", "given", "stale"],
+        { required: true },
+      ),
+      consentedAt: timestamp("When a super user agreed."),
+      handedOverAt: timestamp("When a secret was handed over last."),
+    },
+  }),
+};
+
+const SECRET_HAND_OVER_INPUT = {
+  endpointIds: list(
+    "Appliances that get the secrets; they must serve the cluster and have shown their key. Empty: none.",
+    uuid("Id of an appliance.", { required: true }),
+    { required: true, maxItems: 1_000 },
+  ),
+  fingerprints: list(
+    "Fingerprints of their keys as they were seen: if one of the appliances has another key by now, nothing is changed. Default: not compared.",
+    text("A fingerprint.", { required: true, max: 100 }),
+    { maxItems: 1_000 },
+  ),
+};
+const validateHandOverInput = compileBodyValidator(SECRET_HAND_OVER_INPUT);
+
 /**
  * Actions on call manager clusters.
  * @source docs/decisions/0042-api-contract.md, `/v1/callmgr-clusters/{cucmClusterId}/onprem-servers`
@@ -102,7 +136,12 @@ export const callmgrClusterActions: readonly Action[] = [
     response: { kind: "members", fields: CONNECTION_TEST },
     async handle(request) {
       const cluster = requireVisibleRow(request, callmgrClusters, request.params.cucmClusterId ?? "");
-      const test = await request.deps.phoneCache.test(cluster);
+      const { phoneCache, phoneConfigurations } = request.deps;
+      const [{ ok, checks }, tftp] = await Promise.all([
+        phoneCache.test(cluster),
+        phoneConfigurations.testServer(cluster),
+      ]);
+      const test: ConnectionTest = { ok, checks: tftp ? [...checks, tftp] : checks };
       return jsonResponse(addSentences(CONNECTION_TEST, test, request.deps.plugins.sentences));
     },
   },
@@ -131,7 +170,41 @@ export const callmgrClusterActions: readonly Action[] = [
       );
     },
   },
+  {
+    method: "get",
+    at: "callmgr-clusters/{cucmClusterId}/secret-hand-over",
+    doc: "Lists the appliances that serve the cluster, and whether its secrets are handed to them, sealed for their keys. Cloud only.",
+    response: { kind: "members", fields: SECRET_HAND_OVER },
+    async handle(request) {
+      const cluster = requireVisibleRow(request, callmgrClusters, request.params.cucmClusterId ?? "");
+      return handOverResponse(request.deps.link.secretAppliances(cluster.id));
+    },
+  },
+  {
+    method: "put",
+    at: "callmgr-clusters/{cucmClusterId}/secret-hand-over",
+    permission: "super",
+    doc: "Has the secrets of the cluster handed to these appliances and to no others. Each appliance gets them sealed for the key that it has now; with another key nothing is handed over until this is called again. Cloud only.",
+    response: { kind: "members", fields: SECRET_HAND_OVER },
+    accepts: SECRET_HAND_OVER_INPUT,
+    async handle(request) {
+      const cluster = requireVisibleRow(request, callmgrClusters, request.params.cucmClusterId ?? "");
+      const given = validateHandOverInput(request.body) as { endpointIds: string[]; fingerprints: string[] | null };
+      await request.deps.link.setSecretConsent(cluster.id, given, request.by);
+      return handOverResponse(request.deps.link.secretAppliances(cluster.id));
+    },
+  },
 ];
+
+function handOverResponse(appliances: readonly HandOverAppliance[]): HttpResponse {
+  const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+  const shown = appliances.map(({ consentedAt, handedOverAt, ...each }) => ({
+    ...each,
+    consentedAt: iso(consentedAt),
+    handedOverAt: iso(handedOverAt),
+  }));
+  return jsonResponse({ appliances: shown });
+}
 
 function phoneCacheResponse(state: PhoneCacheState, sentences: SentenceReader): HttpResponse {
   const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());

@@ -1,14 +1,16 @@
+import { PHONE_PROBLEMS } from "../../call-manager/phone-configuration/phone-configurations.ts";
 import { activationPredicates } from "../../devices/activation-query.ts";
 import { findDevices } from "../../devices/device-query.ts";
 import { pagingZoneSdp } from "../../devices/paging-zone-sdp.ts";
-import { notFound } from "../../lib/errors.ts";
+import { ConflictError, notFound } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import activationGroups from "../../resources/devices/activation-groups.ts";
 import deviceGroups from "../../resources/devices/device-groups.ts";
 import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import { sentenceField } from "../../resources/sentence-field.ts";
-import { boolean, json, text, timestamp, uuid } from "../../schema/field.ts";
+import { boolean, computed, json, option, text, timestamp, uuid } from "../../schema/field.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import type { PageQuery, Store } from "../../store/store.ts";
 import { type Action, type ApiRequest, jsonResponse as answerJson, requireVisibleRow } from "../action.ts";
@@ -49,6 +51,41 @@ const QUIET_TEST = {
   provenBy: devices.fields.provenBy,
   fault: text("Reason why it was not verified.", { max: 1_000 }),
   faultSentence: sentenceField("Reason", "fault"),
+};
+
+const PHONE_CONFIGURATION = {
+  readAt: timestamp("When the configuration was read.", { required: true }),
+  server: text("TFTP server that was asked, with its port; null if the phone's cluster has none.", { max: 300 }),
+  file: text("File that was read; null if none was.", { max: 100 }),
+  configuration: computed("What the file says about pushes; null if it could not be read.", "object", {
+    nullable: true,
+    of: {
+      isSigned: boolean("The file is signed by the call manager. The signature is not verified.", { required: true }),
+      authenticationUrl: text("URL that the phone asks whether a push is allowed.", { max: 1_000 }),
+      secureAuthenticationUrl: text("URL that a phone with a trust list asks instead.", { max: 1_000 }),
+      webAccess: option("Access to the phone's web server; null if the file does not say it.", [
+        "full",
+        "read-only",
+        "off",
+      ]),
+      isHttpsOnly: boolean("The phone's web server accepts HTTPS only.", { required: true }),
+      load: text("Firmware that the phone shall run.", { max: 1_000 }),
+      securityMode: option("Security profile of the phone.", ["non-secure", "authenticated", "encrypted"]),
+      capfAddress: text("Server that issues the phone's certificate (CAPF).", { max: 1_000 }),
+    },
+  }),
+  problems: computed("Why the phone may refuse pushes, or why that is not known.", "array", {
+    of: {
+      code: option("Type of the problem.", PHONE_PROBLEMS, { required: true }),
+      severity: option(
+        "refuses: the phone refuses pushes; may-refuse: unless the other server allows them; unknown: not judged.",
+        ["refuses", "may-refuse", "unknown"],
+        { required: true },
+      ),
+      words: text("The problem and its solution.", { required: true, max: 10_000 }),
+      wordsSentence: sentenceField("Problem", "words"),
+    },
+  }),
 };
 
 /**
@@ -116,6 +153,19 @@ export const deviceActions: readonly Action[] = [
       const { testedAt, provenAt, provenBy, fault } = await request.deps.silentTests.testDevice(device);
       const result = { testedAt: isoOf(testedAt), provenAt: isoOf(provenAt), provenBy, fault };
       return answerJson(addSentences(QUIET_TEST, result, request.deps.plugins.sentences));
+    },
+  },
+  {
+    method: "post",
+    at: "devices/{deviceId}/phone-configuration",
+    doc: "Reads the configuration of a phone from the TFTP server of its call manager cluster, and says whether the phone will take pushes; changes nothing.",
+    response: { kind: "members", fields: PHONE_CONFIGURATION },
+    async handle(request) {
+      const device = requireVisibleRow(request, devices, request.params.deviceId ?? "");
+      if (device.type !== "phones") throw new ConflictError(sentence("error.only-phones-have-a-configuration-file"));
+      const found = await request.deps.phoneConfigurations.check(device);
+      const check = { ...found, readAt: isoOf(found.readAt) };
+      return answerJson(addSentences(PHONE_CONFIGURATION, check, request.deps.plugins.sentences));
     },
   },
   {

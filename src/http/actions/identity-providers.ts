@@ -1,7 +1,9 @@
 import identityProviders from "../../resources/security/identity-providers.ts";
+import { sentenceField } from "../../resources/sentence-field.ts";
 import { boolean, computed, type Field, option, text } from "../../schema/field.ts";
 import { PROVIDER_FINDINGS, type ProviderCheck } from "../../sso/provider.ts";
 import { type Action, jsonResponse, requireVisibleRow } from "../action.ts";
+import { addSentences } from "../sentence-members.ts";
 
 const CHECK = {
   what: option(
@@ -15,7 +17,12 @@ const CHECK = {
   }),
   value: text("Name, address, number or date of the result; null without one.", { max: 10_000 }),
   words: text("Result, or the problem and its solution.", { required: true, max: 10_000 }),
-} satisfies Record<keyof ProviderCheck, Field>;
+  wordsSentence: sentenceField("Result", "words"),
+} satisfies Record<keyof ProviderCheck | "wordsSentence", Field>;
+const TEST_RESULT = {
+  ok: boolean("All checks passed.", { required: true }),
+  checks: computed("Checks in order; checks that depend on a failed one are skipped.", "array", { of: CHECK }),
+};
 
 /** Connection test and directory sync of identity providers. */
 export const identityProviderActions: readonly Action[] = [
@@ -25,17 +32,13 @@ export const identityProviderActions: readonly Action[] = [
     doc: "Tests everything needed for a login with the provider; changes nothing.",
     response: {
       kind: "members",
-      fields: {
-        ok: boolean("All checks passed.", { required: true }),
-        checks: computed("Checks in order; checks that depend on a failed one are skipped.", "array", {
-          of: CHECK,
-        }),
-      },
+      fields: TEST_RESULT,
     },
     async handle(request) {
       const row = requireVisibleRow(request, identityProviders, request.params.identityProviderId ?? "");
       const checks = await request.deps.identity.test(row);
-      return jsonResponse({ ok: checks.every(({ ok }) => ok), checks });
+      const result = { ok: checks.every(({ ok }) => ok), checks };
+      return jsonResponse(addSentences(TEST_RESULT, result, request.deps.plugins.sentences));
     },
   },
   {

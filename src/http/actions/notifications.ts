@@ -2,12 +2,14 @@ import { CallerError, forbidden, invalidValue } from "../../lib/errors.ts";
 import { sentence } from "../../lib/sentences/sentences.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import { SEND_WARNING_CODES } from "../../resources/notifications/reach-warnings.ts";
+import { sentenceField } from "../../resources/sentence-field.ts";
 import { computed, option, text } from "../../schema/field.ts";
 import type { RowOf } from "../../schema/resource.ts";
 import type { AccessScope, SearchQuery } from "../../store/store.ts";
 import type { Action, ApiRequest } from "../action.ts";
 import { IGNORED_INPUT_CODES } from "../openapi/warnings.ts";
 import { compileListParameters } from "../query/list-query.ts";
+import { addSentences } from "../sentence-members.ts";
 import { addMembers } from "./add-members.ts";
 
 const WARNINGS = computed(
@@ -18,6 +20,7 @@ const WARNINGS = computed(
       code: option("Type of the reason.", [...SEND_WARNING_CODES, ...IGNORED_INPUT_CODES], { required: true }),
       parameter: computed("Name of the query parameter or body field without effect.", "text", { sometimes: true }),
       message: text("The reason.", { required: true, max: 1_000 }),
+      messageSentence: sentenceField("The reason", "message"),
     },
   },
 );
@@ -47,7 +50,8 @@ export const notificationActions: readonly Action[] = [
           ? {}
           : { recipientCount: people, confirmableCount: row.confirmationRequestId === null ? 0 : people };
       const warnings = [...(await deps.notificationService.findReachWarnings(row)), ...unfilledWarnings(row)];
-      return addMembers(await request.respondWithRow(notifications, row), { ...counts, warnings });
+      const added = addSentences({ warnings: WARNINGS }, { ...counts, warnings }, deps.plugins.sentences);
+      return addMembers(await request.respondWithRow(notifications, row), added);
     },
   },
 ];
@@ -86,7 +90,7 @@ function searchOf(q: string, field: string): SearchQuery {
 function unfilledWarnings({ unfilledVariables: names }: RowOf<typeof notifications>) {
   if (names === null || names.length === 0) return [];
   const listed = names.slice(0, 5).join(", ");
-  const message = `Variables without value were removed from the message: ${listed}${names.length > 5 ? ", …" : ""}.`;
+  const message = sentence("warning.unfilled-variables", { names: `${listed}${names.length > 5 ? ", …" : ""}` });
   return [{ code: "unfilled-variables", message }] as const;
 }
 

@@ -1,5 +1,5 @@
 import { invalidValue, requiredValue } from "../../lib/errors.ts";
-import { sentence } from "../../lib/sentences/sentences.ts";
+import { readSentences, sentence } from "../../lib/sentences/sentences.ts";
 import {
   assertRequestPath,
   explainPermission,
@@ -42,6 +42,11 @@ const EXPLANATION = closedObject({
   domainId: MAYBE,
   grants: SOURCES,
   missing: { type: "array", items: TEXT },
+  missingSentences: {
+    type: "array",
+    description: "What is missing by code and parameters, beside their texts.",
+    items: closedObject({ text: TEXT, code: MAYBE, params: { type: ["object", "null"] } }),
+  },
 });
 
 /**
@@ -95,7 +100,8 @@ function presentExplanation(request: ApiRequest): object {
   }
   const user = requireVisibleRow(request, users, userId);
   const question = { user, verb: verb as Method, path, domainId };
-  return { userId: user.id, verb, path, ...explainPermission(question, deps, by.scope) };
+  const explanation = explainPermission(question, deps, by.scope);
+  return { userId: user.id, verb, path, ...explanation, missingSentences: readSentences(explanation.missing) };
 }
 
 /** Grants grouped by spec, in their order. */

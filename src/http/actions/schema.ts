@@ -1,10 +1,12 @@
 import type { SentenceReader } from "../../lib/sentences/registry.ts";
 import { profileFieldsByExtension } from "../../notifications/compose/notification-profile-hooks.ts";
+import extensions from "../../resources/devices/extensions.ts";
 import { canonicalPath, methodsOf } from "../../schema/catalogue.ts";
 import type { Field } from "../../schema/field.ts";
 import { jsonSchemaOf } from "../../schema/json-schema.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import { type Action, jsonResponse } from "../action.ts";
+import type { ApiDeps } from "../dependencies.ts";
 
 const SCHEMA = { type: "object" };
 const RESOURCE_SCHEMA = {
@@ -46,15 +48,30 @@ export const schemaActions: readonly Action[] = [
       const { configFields, profileSchema } = deps.plugins;
       return jsonResponse({
         resources,
-        extensions: withSentences(schemasOf(configFields()), deps.plugins.sentences),
-        profiles: withSentences(schemasOf(profileFieldsByExtension(deps.store, profileSchema)), deps.plugins.sentences),
+        extensions: presentForms(configFields(), deps),
+        profiles: presentForms(profileFieldsByExtension(deps.store, profileSchema), deps),
       });
     },
   },
 ];
 
-function schemasOf(fields: Readonly<Record<string, Readonly<Record<string, Field>>>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).map(([id, each]) => [id, jsonSchemaOf(each)]));
+/** Schemas by extension id, with the labels and descriptions of the plugin. */
+function presentForms(
+  fields: Readonly<Record<string, Readonly<Record<string, Field>>>>,
+  { store, plugins: { sentences } }: Pick<ApiDeps, "store" | "plugins">,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([id, each]) => {
+      const plugin = store.get(extensions, id)?.plugin ?? "";
+      const schema = withSentences(jsonSchemaOf(each), sentences) as { properties?: Record<string, object> };
+      const properties = Object.entries(schema.properties ?? {}).map(([name, property]) => {
+        const label = sentences.label(plugin, name);
+        const title = label === null ? {} : { title: label.text, "x-title-sentence": label.sentence };
+        return [name, { ...property, ...title }] as const;
+      });
+      return [id, { ...schema, properties: Object.fromEntries(properties) }];
+    }),
+  );
 }
 
 /** Adds code and parameters of descriptions, which the form of a plugin shows; those of resources are for programs. */

@@ -14,6 +14,12 @@ export const WARNINGS_SCHEMA: JsonSchema = {
       code: { enum: IGNORED_INPUT_CODES },
       parameter: { type: "string", description: "Name of the query parameter or body field." },
       message: { type: "string" },
+      messageSentence: {
+        type: "object",
+        description: "The message by code and parameters, as beside other texts.",
+        required: ["code", "params"],
+        properties: { code: { type: "string" }, params: { type: "object" } },
+      },
     },
   },
 };

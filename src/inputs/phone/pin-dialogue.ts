@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import endpointActivities from "../../resources/devices/endpoint-activities.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/on-premises-extension.ts";
 import dialcastDialingConfigurations from "../../resources/inputs/dialcast-dialing-configurations.ts";
@@ -75,7 +76,7 @@ async function recordRefusal(
 ): Promise<void> {
   const { callingNumber, calledNumber, source } = call;
   const value = {
-    message: "Wrong PIN by telephone.",
+    message: sentence("login.pin-wrong"),
     ...{ callingNumber, calledNumber, source, attempt, name },
     dialcastDialingConfigurationId: id,
   };

@@ -12,6 +12,8 @@ export interface SentenceReader {
   read(text: string): SentenceReference | null;
   /** Texts with their code and parameters, which are null for other words. */
   readAll(texts: readonly string[]): SentenceOrWords[];
+  /** What a field of a plugin's configuration is called, in English and by code; null without a label. */
+  label(plugin: string, field: string): { text: string; sentence: SentenceReference } | null;
   /** The sentence in another language; other words stay as they are. */
   translate(text: string, language: SentenceLanguage): string;
 }
@@ -28,13 +30,18 @@ const MAX_NAMED_REASONS = 40;
 const MAX_NAMED_LENGTH = 10_000;
 /** Codes of plugins' sentences: `plugin.<plugin>.<code>`. */
 const PLUGIN_PREFIX = "plugin.";
+/** Codes of labels: `label.<field>`. They are so short that they would be found in other texts, and are read by code only. */
+const LABEL_PREFIX = "label.";
 
 /**
  * Creates a registry that knows the core's sentences. Clients have only the core's catalogue: a reference with a sentence of a
  * plugin contains the translations. @source docs/decisions/0472-sentences-of-plugins.md
  */
 export function createSentenceRegistry(): SentenceRegistry {
-  const plugins = new Map<string, { find(text: string): FoundSentence | null; render: Map<string, RenderSentence> }>();
+  const plugins = new Map<
+    string,
+    { find(text: string): FoundSentence | null; codes: ReadonlySet<string>; render: Map<string, RenderSentence> }
+  >();
 
   const find = (text: string): FoundSentence | null => {
     let best = CORE_CATALOGUE.find(text);
@@ -84,8 +91,10 @@ export function createSentenceRegistry(): SentenceRegistry {
   return {
     set(plugin, sentences) {
       const languages = Object.entries(sentences);
+      const found = Object.entries(sentences.en).filter(([code]) => !code.startsWith(LABEL_PREFIX));
       plugins.set(plugin, {
-        find: createSentenceFinder(sentences.en),
+        find: createSentenceFinder(Object.fromEntries(found)),
+        codes: new Set(Object.keys(sentences.en)),
         render: new Map(
           languages.map(([tag, messages]) => [tag, createSentenceRenderer(tag, { ...sentences.en, ...messages })]),
         ),
@@ -93,6 +102,15 @@ export function createSentenceRegistry(): SentenceRegistry {
     },
     read,
     readAll: (texts) => texts.map((text) => ({ text, ...(read(text) ?? { code: null, params: null }) })),
+    label(plugin, field) {
+      const own = `${LABEL_PREFIX}${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+      if (!plugins.get(plugin)?.codes.has(own)) return null;
+      const code = `${PLUGIN_PREFIX}${plugin}.${own}`;
+      return {
+        text: render.en(code, {}),
+        sentence: { code, params: {}, translations: { de: render.de(code, {}) } },
+      };
+    },
     translate(text, language) {
       if (language === "en") return text;
       const found = readReasons(text);

@@ -1,4 +1,5 @@
 import { invalidValue } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { DeliveryProfile } from "../../plugin-api/index.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/on-premises-extension.ts";
 import type { NotificationSource } from "../../resources/notifications/notification-sources.ts";
@@ -50,57 +51,40 @@ const FIELD = "extensionSettingsOverrides";
  * @source docs/decisions/0008-notifications-and-templates.md, Notification profile
  */
 const ONPREM_SETTINGS = {
-  messageType: option(
-    "Content type: `Text` is silent; with a type without `Text`, phones and signs that play the audio show no text.",
-    [
-      "Text",
-      "Text and Pre-Recorded Audio",
-      "Text and Live Audio",
-      "Text and Ad-Hoc Audio",
-      "Pre-Recorded Audio",
-      "Live Audio",
-      "Ad-Hoc Audio",
-    ],
-  ),
-  priority: integer("1 highest.", { min: 1 }),
-  volume: option("Volume of the devices that support it.", ["As-Is", "Maximum", "Medium", "Low"], {
+  messageType: option(sentence("profile.message-type"), [
+    "Text",
+    "Text and Pre-Recorded Audio",
+    "Text and Live Audio",
+    "Text and Ad-Hoc Audio",
+    "Pre-Recorded Audio",
+    "Live Audio",
+    "Ad-Hoc Audio",
+  ]),
+  priority: integer(sentence("profile.priority"), { min: 1 }),
+  volume: option(sentence("profile.volume"), ["As-Is", "Maximum", "Medium", "Low"], {
     default: "As-Is",
   }),
-  repetitions: integer("How often the audio is played.", { min: 1, max: 100, default: 1 }),
-  repetitionPause: number("Silence between two repetitions.", { min: 0, max: 600, unit: "s", default: 0 }),
-  repeatIndefinitely: boolean("Repeats the audio until the message expires, at most ten minutes.", { default: false }),
-  ringtone: text("Ringtone file on the phones, such as `Analog1.raw`, that they play for a message without audio."),
-  persistentText: boolean("Phones keep showing the text after the audio.", { default: false }),
-  skipPhonesInUse: boolean("Skips phones that are in a call.", { default: false }),
-  queueingAllowed: boolean("Waits for busy devices.", { default: true }),
-  concatenatedText: boolean("Shows subject and body as one text: phones, desktops, signs (`{{text}}` of a template).", {
+  repetitions: integer(sentence("profile.repetitions"), { min: 1, max: 100, default: 1 }),
+  repetitionPause: number(sentence("profile.repetition-pause"), { min: 0, max: 600, unit: "s", default: 0 }),
+  repeatIndefinitely: boolean(sentence("profile.repeat-indefinitely"), { default: false }),
+  ringtone: text(sentence("profile.ringtone")),
+  persistentText: boolean(sentence("profile.persistent-text"), { default: false }),
+  skipPhonesInUse: boolean(sentence("profile.skip-busy-phones"), { default: false }),
+  queueingAllowed: boolean(sentence("profile.queueing-allowed"), { default: true }),
+  concatenatedText: boolean(sentence("profile.concatenated-text"), {
     default: false,
   }),
-  duration: integer(
-    "How long text is shown: phones, desktops from when they show it, text-only signs that can be cleared.",
-    { unit: "s" },
-  ),
-  scrollSpeed: integer(
-    "Scroll speed in characters per second: desktops, signs (a placeholder of a template). Phones cannot scroll.",
-  ),
-  scrollDuration: integer("How long text scrolls before it stops, on devices that scroll.", { unit: "s" }),
-  scrollRepetitions: integer("How often text scrolls before it stops, on devices that scroll."),
-  skipUnresponsiveRecipients: boolean(
-    "Does not retry devices that do not respond, and skips devices that did not respond to the last two messages for an hour. Emergencies try them all the same.",
-    { default: false },
-  ),
-  synchronizedDelivery: boolean(
-    "All devices start together. Otherwise speakers and calls start from the beginning as soon as they are ready and no model waits for slower ones; phones share a stream and start together in any case.",
-    { default: true },
-  ),
-  queuedFailureRecipientGroup: uuid("Device group that is notified of messages that waited too long for devices."),
-  queuedFailureText: text(
-    "Text of that notification; {{subject}}, {{devices}} and {{seconds}} describe the message that waited.",
-    {
-      max: 10_000,
-    },
-  ),
-  queuedSendThreshold: integer("How long a message may wait for busy devices; until its deadline by default.", {
+  duration: integer(sentence("profile.duration"), { unit: "s" }),
+  scrollSpeed: integer(sentence("profile.scroll-speed")),
+  scrollDuration: integer(sentence("profile.scroll-duration"), { unit: "s" }),
+  scrollRepetitions: integer(sentence("profile.scroll-repetitions")),
+  skipUnresponsiveRecipients: boolean(sentence("profile.skip-unresponsive"), { default: false }),
+  synchronizedDelivery: boolean(sentence("profile.synchronized"), { default: true }),
+  queuedFailureRecipientGroup: uuid(sentence("profile.queued-failure-group")),
+  queuedFailureText: text(sentence("profile.queued-failure-text"), {
+    max: 10_000,
+  }),
+  queuedSendThreshold: integer(sentence("profile.queued-send-threshold"), {
     min: 1,
     max: 86_400,
     unit: "s",

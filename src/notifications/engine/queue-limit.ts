@@ -76,7 +76,7 @@ export function createQueueLimitHandler(deps: QueueLimitDeps): TimerHandler {
       await sendNotice(row, due, { devices: found, seconds }, deps);
     } catch (error) {
       if (!(error instanceof CallerError)) throw error;
-      const message = `The group could not be notified of the long wait: ${error.message}`;
+      const message = sentence("activity.queue-notice-failed", { reason: error.message });
       await store.write((tx) => completeTimer(tx, due) && logActivity(tx, row, { message }, deps), lane);
     }
   };
@@ -106,7 +106,7 @@ function recordDecision(
   if (tells) recordTimerDecision(tx, due, String(devices));
   else completeTimer(tx, due);
   if (devices > 0) {
-    const message = sentence("activity.stopped-waiting", { devices, seconds });
+    const message = sentence("activity.stopped-waiting", { count: devices, seconds });
     logActivity(tx, row, { message, ...waited }, deps);
   }
   return tells;
@@ -121,7 +121,7 @@ async function sendNotice(
   const { groupId, text } = parseSendingProfile(row).queue;
   const { devices, seconds } = waited;
   const subject = row.subject ?? "";
-  const usual = sentence("message.waited-too-long", { subject, seconds, devices });
+  const usual = sentence("message.waited-too-long", { subject, seconds, count: devices });
   const input = {
     subject: sentence("message.not-sent-everywhere", { subject }),
     body: text ?? usual,

@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from "../../lib/clock.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { declinableTemplatePk, filterDecliners } from "../../people/opt-outs.ts";
-import type { ReachWarningCode } from "../../resources/notifications/reach-warnings.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 import { parseSendingProfile } from "../compose/sending-profile.ts";
 import type { ReachWarning } from "../notification-service.ts";
@@ -68,20 +68,9 @@ async function reachesAnyPerson(row: NotificationRow, missed: MissedRecipients, 
 function warningOf({ collaborationGroupIds }: NotificationRow, missed: MissedRecipients): ReachWarning {
   const { devices, doubtful, people, problems } = missed;
   if (devices + people + collaborationGroupIds.length === 0)
-    return warning("no-recipients", "its groups and lists are empty.");
-  if (doubtful > 0) {
-    const which =
-      doubtful === 1 ? "the only device that can be contacted" : `the ${doubtful} devices that can be contacted`;
-    return warning(
-      "no-answer-expected",
-      `${which} did not answer the last message or ${doubtful === 1 ? "is" : "are"} not registered.`,
-    );
-  }
+    return { code: "no-recipients", message: sentence("reach.empty") };
+  if (doubtful > 0) return { code: "no-answer-expected", message: sentence("reach.no-answer", { count: doubtful }) };
   const [worst] = [...problems].sort(([, a], [, b]) => b - a);
-  if (worst) return warning("not-deliverable", `no device can be contacted. ${worst[0]}`);
-  return warning("not-deliverable", "its recipients have no device or group that can be contacted.");
-}
-
-function warning(code: ReachWarningCode, reason: string): ReachWarning {
-  return { code, message: `This message would reach no one: ${reason}` };
+  const message = worst ? sentence("reach.not-deliverable", { reason: worst[0] }) : sentence("reach.no-contact");
+  return { code: "not-deliverable", message };
 }

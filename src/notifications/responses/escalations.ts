@@ -83,7 +83,7 @@ function evaluateRule(tx: Transaction, due: NotificationTimer, now: number, deps
   else completeTimer(tx, due);
   const message = sentence(fires ? "activity.escalated" : "activity.not-escalated", {
     option: JSON.stringify(rule.optionLabel),
-    times: count,
+    count,
     seconds: rule.delay,
   });
   logActivity(tx, due, "info", { message, count, escalationRuleId: rule.id }, deps);

@@ -161,8 +161,8 @@ function pickLabelled({ version, takenAt, keyFingerprint, audit }: BackupLabel):
 /** Error of the extractor without its codes. @source node-tar, TAR_BAD_ARCHIVE and TAR_ENTRY_INVALID */
 function archiveErrorText(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  if (/truncated|zlib: unexpected end/i.test(message)) return "truncated";
-  return /^TAR_/.test(message) ? "not a readable tar archive" : message;
+  if (/truncated|zlib: unexpected end/i.test(message)) return sentence("backup.truncated");
+  return /^TAR_/.test(message) ? sentence("backup.not-tar") : message;
 }
 
 /** Links could point outside the folder; a backup has none. */
@@ -181,11 +181,11 @@ const NO_MANIFEST: BackupManifest = {
 async function readManifest(folder: string, faults: string[]): Promise<BackupManifest | null> {
   const [path, sum] = [join(folder, MANIFEST_FILE), join(folder, MANIFEST_CHECKSUM_FILE)];
   if (!existsSync(path)) {
-    faults.push(`${MANIFEST_FILE} is missing: not a Carillon backup`);
+    faults.push(sentence("backup.missing-manifest", { file: MANIFEST_FILE }));
     return null;
   }
   if (!existsSync(sum) || readFileSync(sum, "utf8") !== (await hashFile(path))) {
-    faults.push(`${MANIFEST_FILE} or ${MANIFEST_CHECKSUM_FILE} was modified: checksum mismatch`);
+    faults.push(sentence("backup.modified-manifest", { manifest: MANIFEST_FILE, checksum: MANIFEST_CHECKSUM_FILE }));
   }
   try {
     return parseManifest(readFileSync(path, "utf8"));
@@ -200,30 +200,32 @@ function databaseFaults(path: string, manifest: BackupManifest): string[] {
   try {
     summary = inspectDatabase(path);
   } catch (error) {
-    return [`${DATABASE_FILE} can't be opened: ${(error as Error).message}`];
+    return [sentence("backup.unopened", { file: DATABASE_FILE, reason: (error as Error).message })];
   }
   const faults = summary.faults.map((fault) => `${DATABASE_FILE}: ${fault}`);
   for (const [table, rows] of Object.entries(manifest.rows)) {
     const found = summary.rows[table] ?? 0;
-    if (found !== rows) faults.push(`${DATABASE_FILE}: ${table} has ${found} rows instead of ${rows}`);
+    if (found !== rows)
+      faults.push(sentence("backup.row-count", { file: DATABASE_FILE, table, found, expected: rows }));
   }
-  if (summary.audit.hash !== manifest.audit.hash) faults.push(`${DATABASE_FILE}: the last audit entry does not match`);
+  if (summary.audit.hash !== manifest.audit.hash)
+    faults.push(sentence("backup.audit-differs", { file: DATABASE_FILE }));
   return faults;
 }
 
 async function fileFault(folder: string, { path, bytes, sha256 }: BackupFile): Promise<string | null> {
   const file = join(folder, path);
-  if (!existsSync(file)) return `${path} is missing`;
+  if (!existsSync(file)) return sentence("backup.missing", { file: path });
   const { size } = await stat(file);
-  if (size !== bytes) return `${path} has ${size} bytes instead of ${bytes}`;
-  return (await hashFile(file)) === sha256 ? null : `${path} was modified: checksum mismatch`;
+  if (size !== bytes) return sentence("backup.size", { file: path, found: size, expected: bytes });
+  return (await hashFile(file)) === sha256 ? null : sentence("backup.modified", { file: path });
 }
 
 /** Uploaded files are named after their hash: a mismatch means that the file was damaged on the disk. */
 function misnamedFileFaults(files: readonly BackupFile[]): string[] {
   return files
     .filter(({ path, sha256 }) => /^files\/[0-9a-f]{2}\/[0-9a-f]{64}$/.test(path) && basename(path) !== sha256)
-    .map(({ path }) => `${path} is damaged on this appliance: its content has changed since the upload`);
+    .map(({ path }) => sentence("backup.damaged-here", { file: path }));
 }
 
 async function describeFiles(folder: string, paths: readonly string[]): Promise<BackupFile[]> {

@@ -12,6 +12,7 @@ import {
 } from "age-encryption";
 import { ageRecipientKind } from "../../lib/age-recipients.ts";
 import { CallerError, UpstreamError } from "../../lib/errors.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { type BackupManifest, ENCRYPTED_SUFFIX } from "./backup-manifest.ts";
 
 /**
@@ -120,9 +121,7 @@ function iterable(stream: unknown): AsyncIterable<Uint8Array> {
 
 function decryptionError(error: unknown): UpstreamError {
   const isOther = error instanceof Error && /no identity matched/i.test(error.message);
-  const text = isOther
-    ? "encrypted to a different key: none of the identities decrypts it"
-    : "modified or truncated: decryption failed";
+  const text = isOther ? sentence("backup.not-decrypted") : sentence("backup.tampered");
   return new UpstreamError("upstream", text, {}, error);
 }
 
@@ -181,15 +180,15 @@ export async function inspectEncrypted(path: string): Promise<{ label: BackupLab
   const structure = structureFault(head, size);
   if (structure) faults.push(`${basename(path)}: ${structure}`);
   if (label && (label.bytes !== size || label.sha256 !== hash.digest("hex")))
-    faults.push(`${basename(path)} was modified: checksum mismatch`);
+    faults.push(sentence("backup.modified", { file: basename(path) }));
   return { label, faults };
 }
 
 /** @source https://c2sp.org/age, Header and Payload */
 function structureFault(head: Buffer, size: number): string | null {
   const end = /\n--- [A-Za-z0-9+/]{43}\n/.exec(head.toString("latin1"));
-  if (!end) return "the header is damaged";
+  if (!end) return sentence("backup.header-damaged");
   const payload = size - (end.index + end[0].length) - NONCE_BYTES;
   const last = payload % (CHUNK_BYTES + TAG_BYTES);
-  return payload < TAG_BYTES || (last !== 0 && last <= TAG_BYTES) ? "truncated" : null;
+  return payload < TAG_BYTES || (last !== 0 && last <= TAG_BYTES) ? sentence("backup.truncated") : null;
 }

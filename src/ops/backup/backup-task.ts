@@ -24,7 +24,7 @@ export function runBackupTask(task: BackupTask, signal?: AbortSignal): Promise<B
       else failed(result.fault);
       void worker.terminate();
     });
-    worker.once("error", (error) => failed(`The backup failed: ${error.message}`, error));
+    worker.once("error", (error) => failed(sentence("backup.failed", { reason: error.message }), error));
     worker.once("exit", () => {
       signal?.removeEventListener("abort", onAbort);
       failed(sentence("error.the-backup-was-aborted"));

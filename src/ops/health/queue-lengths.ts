@@ -40,7 +40,7 @@ export function queueHealthReasons(reader: StoreReader, clock: Clock): HealthSou
       clock.now() - STUCK_AFTER_MS,
     );
     if (stuck > 0) {
-      const reason = sentence("health.messages-stuck", { messages: stuck, seconds: STUCK_AFTER_MS / 1_000 });
+      const reason = sentence("health.messages-stuck", { count: stuck, seconds: STUCK_AFTER_MS / 1_000 });
       reasons.push({ level: "red", code: "queue:messages", reason });
     }
     const sql = `SELECT COUNT(*) AS n FROM (SELECT 1 FROM trigger_deliveries WHERE state = 'pending' LIMIT ?)`;

@@ -15,14 +15,25 @@ interface TestedDevice {
   attributes: Readonly<Record<string, string>>;
 }
 
+/** A problem in the configuration of a device. */
+export interface DeviceDiagnosis {
+  reason: string;
+  /** The device refuses deliveries. Otherwise only a device that never responded to one has failed. */
+  refuses: boolean;
+}
+
 export interface QuietTestDeps {
   store: Store;
   clock: Clock;
   log: Log;
   /** Probes a device through its plugin. */
   probe(provider: string, device: TestedDevice): Promise<ProbeResult>;
+  /** Why a phone will refuse what its probe does not show, such as pushes; null if nothing is known. Never throws. */
+  diagnose?(deviceId: string): Promise<DeviceDiagnosis | null>;
   /** Devices not verified for this long are reported; null: never. */
   provenWithinHours: number | null;
+  /** Calls `work` when all devices are to be tested; the returned function ends that. */
+  atScheduledTimes?: (work: () => void) => () => void;
 }
 
 /** Result of one test; times are epoch ms. */
@@ -35,6 +46,8 @@ export interface QuietTestResult {
 
 /** Silent connectivity tests: verify the path to all devices without anybody hearing or seeing it. */
 export interface QuietTests {
+  /** Tests all devices at the scheduled times from now on. */
+  start(): void;
   /** Tests every device in use; one run at a time. */
   testAll(): Promise<void>;
   /** Tests one device. Throws ConflictError if its plugin does not support it. */
@@ -51,6 +64,7 @@ interface DeviceLine {
   device_identifier: string;
   attributes: string | null;
   provider: string;
+  last_seen_at: number | null;
 }
 
 /** Devices tested in parallel; tests run at night and are not urgent. */
@@ -65,19 +79,20 @@ export function createQuietTests(deps: QuietTestDeps): QuietTests {
   const { store, clock, log } = deps;
   let running: Promise<void> | null = null;
   let stopped = false;
+  let endSchedule = (): void => undefined;
   let cachedReasons = { at: Number.NEGATIVE_INFINITY, reasons: [] as HealthReason[] };
 
   async function probeDevice(line: DeviceLine): Promise<{ line: DeviceLine; result: ProbeResult; at: number }> {
     const attributes = JSON.parse(line.attributes ?? "{}") as Record<string, string>;
     const device = { id: line.id, deviceIdentifier: line.device_identifier, attributes };
-    const result = await deps.probe(line.provider, device);
+    const result = withDiagnosis(await deps.probe(line.provider, device), line, await deps.diagnose?.(line.id));
     return { line, result, at: clock.now() };
   }
 
   async function testAll(): Promise<void> {
     for (let after = 0; !stopped; ) {
       const lines = store.all<DeviceLine>(
-        `SELECT pk, id, device_identifier, attributes, provider FROM devices
+        `SELECT pk, id, device_identifier, attributes, provider, last_seen_at FROM devices
          WHERE pk > ? AND defunct IS NOT 1 AND provider IS NOT NULL ORDER BY pk LIMIT ${PAGE_SIZE}`,
         after,
       );
@@ -110,20 +125,25 @@ export function createQuietTests(deps: QuietTestDeps): QuietTests {
     });
   }
 
+  function testAllOnce(): Promise<void> {
+    running ??= testAll()
+      .catch((error: unknown) =>
+        log.error({ event: "silent_test.failed", err: error }, "silent connectivity test failed"),
+      )
+      .finally(() => {
+        running = null;
+      });
+    return running;
+  }
+
   return {
-    testAll() {
-      running ??= testAll()
-        .catch((error: unknown) =>
-          log.error({ event: "silent_test.failed", err: error }, "silent connectivity test failed"),
-        )
-        .finally(() => {
-          running = null;
-        });
-      return running;
+    start() {
+      endSchedule = deps.atScheduledTimes?.(() => void testAllOnce()) ?? endSchedule;
     },
-    async testDevice({ pk, id, deviceIdentifier, attributes, provider }) {
+    testAll: testAllOnce,
+    async testDevice({ pk, id, deviceIdentifier, attributes, provider, lastSeenAt }) {
       const line = { pk, id, device_identifier: deviceIdentifier, attributes: JSON.stringify(attributes) };
-      const tested = await probeDevice({ ...line, provider: provider ?? "" });
+      const tested = await probeDevice({ ...line, provider: provider ?? "", last_seen_at: lastSeenAt });
       const { proof } = tested.result;
       if (proof === "untested")
         throw new ConflictError(sentence("error.the-device-s-plugin-does-not-support-silent-tests"));
@@ -139,9 +159,25 @@ export function createQuietTests(deps: QuietTestDeps): QuietTests {
     },
     async stop() {
       stopped = true;
+      endSchedule();
       await running;
     },
   };
+}
+
+/** A phone whose web page responds may still refuse every push; one that does not respond often has a reason. */
+function withDiagnosis(
+  result: ProbeResult,
+  { last_seen_at: lastSeenAt }: DeviceLine,
+  diagnosis: DeviceDiagnosis | null | undefined,
+): ProbeResult {
+  if (!diagnosis || result.proof === "untested") return result;
+  const { reason: problem, refuses } = diagnosis;
+  if (result.proof === null) {
+    const response = result.reason ?? sentence("test.no-response");
+    return { proof: null, reason: sentence("phone-configuration.test-failed", { problem, response }) };
+  }
+  return refuses || lastSeenAt === null ? { proof: null, reason: problem } : result;
 }
 
 function testFault({ reason = sentence("test.no-response") }: ProbeResult): string {

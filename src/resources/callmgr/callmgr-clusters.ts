@@ -3,6 +3,9 @@ import { defineResource } from "../../schema/resource.ts";
 
 const port = (doc: string) => integer(doc, { min: 1, max: 65_535 });
 
+const CTI_UNSUPPORTED =
+  "Carillon has no CTI (JTAPI) client, so that there is no CTI connection to encrypt: phones are activated over HTTP.";
+
 /**
  * Call manager clusters, whose phones are discovered automatically.
  * @source docs/decisions/0012-extensions-and-endpoints.md; docs/decisions/0013-other-resources.md;
@@ -49,11 +52,18 @@ export default defineResource({
       max: 255,
       boundTo: ["axlAddress", "snmpUsername"],
     }),
-    secureConnection: boolean("CTI connections use TLS.", { default: false }),
-    capfAddress: text("CAPF server that issues certificates."),
-    capfPort: port("Port of this server."),
-    tftpAddress: text("TFTP server."),
-    tftpPort: port("Port of this server."),
+    secureConnection: boolean("CTI connections use TLS. Stored for CTI (JTAPI), which Carillon does not support.", {
+      default: false,
+      unsupported: CTI_UNSUPPORTED,
+    }),
+    capfAddress: text(
+      "CAPF server that issues certificates to phones; a phone whose configuration names another one is reported by the check of its configuration.",
+    ),
+    capfPort: port("Port of this server. Stored; Carillon opens no connection to it."),
+    tftpAddress: text(
+      "TFTP server from which the configuration of the phones is read, to find out whether they accept pushes.",
+    ),
+    tftpPort: port("UDP port of this server; default port: 69."),
     callmgrClusterOnpremServers: computed("Appliances that serve the phones of the cluster.", "array", {
       of: {
         callmgrClusterOnpremServerId: uuid("Id of the appliance's settings for the cluster.", { required: true }),

@@ -1,9 +1,9 @@
+import { sentence } from "../../lib/sentences/sentences.ts";
 import { boolean, computed, ref, secret, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 const JTAPI_NOTE = "Stored for CTI activation (JTAPI), which Carillon does not support.";
-const UNSUPPORTED =
-  "Carillon has no CTI (JTAPI) client: phones are activated over HTTP, or addressed by SIP or multicast RTP as the phones' maker documents.";
+const UNSUPPORTED = sentence("warning.no-jtapi");
 
 /**
  * Settings of an appliance for a cluster.

@@ -1,6 +1,6 @@
 import { boolean, integer, json, option, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { sentenceField } from "../sentence-field.ts";
+import { sentenceField, sentencesField } from "../sentence-field.ts";
 
 const count = (what: string) => integer(what, { readOnly: true, default: 0 });
 
@@ -43,6 +43,7 @@ export default defineResource({
       ...{ readOnly: true, max: 100, unit: "%", default: 0 },
     }),
     waitingFor: text("The import or upload that it waits for, and how many more.", { readOnly: true }),
+    waitingForSentence: sentenceField("What it waits for", "waitingFor"),
     files: json(
       "Files as they were read: `[{file, mode, delimiter, encoding, quote, columns, lines}]`; the definition can correct the format.",
       { readOnly: true },
@@ -53,6 +54,8 @@ export default defineResource({
       readOnly: true,
     }),
     warnings: json("The first 100 warnings about skipped data: `[{file, line, column, message}]`.", { readOnly: true }),
+    errorSentences: sentencesField("Messages of the errors", { sentenceOf: "errors.message", nullable: true }),
+    warningSentences: sentencesField("Messages of the warnings", { sentenceOf: "warnings.message", nullable: true }),
     peopleRead: count("People in the source."),
     usersCreated: count("Users created."),
     usersChanged: count("Users changed."),

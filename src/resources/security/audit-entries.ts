@@ -1,5 +1,6 @@
 import { json, option, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField } from "../sentence-field.ts";
 
 /** Operations of audit entries: the three writes, logins, denied requests, what was read, and changes of trust. */
 export const AUDIT_OPS = [
@@ -48,6 +49,8 @@ export default defineResource({
     before: json("The row before the change; null for a new row. Secrets are masked.", { readOnly: true }),
     after: json("The row after the change; null for a deleted row. Secrets are masked.", { readOnly: true }),
     details: json("Details of a login, a denied request or a change of trust.", { readOnly: true }),
+    changeSentence: sentenceField("`change` of the details", "details.change"),
+    reasonSentence: sentenceField("`reason` of the details", "details.reason"),
     hash: text("HMAC-SHA256 (hex) over the previous entry and this one, with a key of the appliance (hash chain).", {
       readOnly: true,
       max: 64,

@@ -1,5 +1,6 @@
 import { boolean, integer, json, ref, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { sentenceField, sentencesField } from "../sentence-field.ts";
 import { UPLOAD_DOMAIN_FIELDS } from "./bulk-uploads.ts";
 
 /**
@@ -33,7 +34,9 @@ export default defineResource({
     ),
     resourceName: text("Name of the row.", { readOnly: true }),
     resourceResponse: text("Result message with all errors of the line.", { readOnly: true, max: 10_000 }),
+    resourceResponseSentence: sentenceField("Result message", "resourceResponse"),
     errors: json("Errors of the line: `[{field, type, message}]`; empty for a valid line.", { readOnly: true }),
+    errorSentences: sentencesField("Messages of the errors", { sentenceOf: "errors.message", nullable: true }),
     resourceId: uuid("Id of the created row.", { readOnly: true }),
     ...UPLOAD_DOMAIN_FIELDS,
   },

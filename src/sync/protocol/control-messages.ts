@@ -50,6 +50,11 @@ export type ControlRequest =
   | { kind: "renew"; request: string }
   /** Asks what the cloud has of a type, compared by these fields; with `bucket` for the rows of that bucket. */
   | { kind: "inventory"; type: string; fields: readonly string[]; bucket: number | null }
+  /**
+   * Shows the appliance's exchange key (base64), signed with the key of its certificate, and asks for the secrets that are
+   * handed to it. Sent only to a cloud that sends marks of secrets: older ones do not know it.
+   */
+  | { kind: "secrets"; publicKey: string; proof: string }
   /** Asks for a proof of a log-in at the appliance, for its forwarded requests. */
   | { kind: "log-in"; email: string; password: string }
   /**

@@ -161,6 +161,7 @@ const controlRequest = z.discriminatedUnion("kind", [
     fields: z.array(name).max(500),
     bucket: z.number().int().min(0).max(255).nullable(),
   }),
+  z.object({ kind: z.literal("secrets"), publicKey: z.string().length(44), proof: secretText }),
   z.object({ kind: z.literal("log-in"), email: z.string().max(254), password: z.string().max(1_024) }),
   z.object({
     kind: z.literal("request"),

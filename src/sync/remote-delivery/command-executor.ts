@@ -21,7 +21,7 @@ export interface CommandExecutorDeps {
   events: Events;
   by: ActorContext;
   endpointId(): string;
-  notificationService(): Pick<NotificationService, "abort" | "resume">;
+  notificationService: Pick<NotificationService, "abort" | "resume">;
   /** Upper bound of cloud time, epoch ms; null if unknown. */
   latestCloudTime(): number | null;
   /** Sends all state of this appliance to the cloud again. */
@@ -78,9 +78,9 @@ export function createCommandExecutor(deps: CommandExecutorDeps): { play: PlayCo
       );
       tx.emit("notification.accepted", { notificationId: command.cid, priority: fields.priorityLevel ?? 5 });
     }, lane);
-    deps.notificationService().resume(command.cid);
+    deps.notificationService.resume(command.cid);
     // The cancel arrived during the write.
-    if (isSilenced()) await deps.notificationService().abort(command.cid, by);
+    if (isSilenced()) await deps.notificationService.abort(command.cid, by);
     return true;
   }
 
@@ -162,7 +162,7 @@ export function createCommandExecutor(deps: CommandExecutorDeps): { play: PlayCo
     return () => {
       isSilenced = true;
       stop();
-      if (store.get(notifications, cid)) deps.notificationService().abort(cid, by).catch(onFault);
+      if (store.get(notifications, cid)) deps.notificationService.abort(cid, by).catch(onFault);
     };
   }
 

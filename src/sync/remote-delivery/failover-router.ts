@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { SyncCommand } from "../protocol/frames.ts";
 
 /** A notification that was handed to one appliance. */
@@ -71,7 +72,9 @@ export function createRelayMonitor({ clock, isLinked, reassign }: RelayMonitorDe
       checkAfter(relay, responseTimeout(relay));
       return;
     }
-    const why = !isConnected ? "is not connected" : progress === "taken" ? "did not start it" : "did not respond";
+    const why = !isConnected
+      ? sentence("activity.relayed-not-connected")
+      : sentence(progress === "taken" ? "activity.relayed-not-started" : "activity.relayed-silent");
     timers.delete(relay);
     void reassign(relay, next, why).then((isReassigned) => {
       if (!isReassigned && relay.reassignedTo === null && relay.progress !== "started")

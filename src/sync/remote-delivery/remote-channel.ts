@@ -29,13 +29,17 @@ export interface RemoteChannelDeps {
   hub: Pick<HubSync, "issue" | "cancel" | "reassign">;
   /** The appliance is connected. */
   isLinked(endpoint: string): boolean;
-  /** Appliances that may activate devices, by the device's internal key, in order of preference. */
-  candidates(devices: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>>;
   /** Records, as an activity of an appliance, that a notification was reassigned or played twice. */
   record(endpoint: string, what: "takeover" | "doubled", notificationId: string, message: string): void;
+  onFault(error: unknown): void;
+}
+
+/** What the channel asks of the notifications that it carries. */
+export interface RemoteChannelCallbacks {
+  /** Appliances that may activate devices, by the device's internal key, in order of preference. */
+  candidates(devices: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>>;
   /** Receives delivery outcomes. */
   handleOutcomes(outcomes: readonly DeliveryOutcome[]): void;
-  onFault(error: unknown): void;
 }
 
 /**
@@ -43,6 +47,8 @@ export interface RemoteChannelDeps {
  * or does not confirm in time, the next appliance of the activation group takes over.
  */
 export interface RemoteChannel {
+  /** Must come before the first delivery and the first report. */
+  start(callbacks: RemoteChannelCallbacks): void;
   /** The given providers and this one. */
   extendProviders(providers: DeliveryProviders): DeliveryProviders;
   /** Handles a report of an appliance on a command. */
@@ -73,7 +79,11 @@ interface DeliveryAddress {
 }
 
 export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
-  const { store, runner, clock, types, hub, handleOutcomes, onFault } = deps;
+  const { store, runner, clock, types, hub, onFault } = deps;
+  let callbacks: RemoteChannelCallbacks | null = null;
+  const handleOutcomes = (outcomes: readonly DeliveryOutcome[]): void => callbacks?.handleOutcomes(outcomes);
+  const candidatesOf: RemoteChannelCallbacks["candidates"] = async (keys) =>
+    (await callbacks?.candidates(keys)) ?? new Map<number, readonly string[]>();
   let waiting: DeliveryItem[] = [];
   const pending = new Set<number>();
   const relays = new Map<string, RelayedCommand>();
@@ -99,7 +109,8 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
     waiting = [];
     for (const { deliveryId } of all) pending.add(deliveryId);
     const addressed = readAddresses(all.map(({ deliveryId }) => deliveryId));
-    const lines = await deps.candidates([...addressed.values()].map(({ device }) => device)).catch((error: unknown) => {
+    const addressedDevices = [...addressed.values()].map(({ device }) => device);
+    const lines = await candidatesOf(addressedDevices).catch((error: unknown) => {
       onFault(error);
       return new Map<number, readonly string[]>();
     });
@@ -213,7 +224,7 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
     }
     const next = registerRelay(to, command, candidates, [...tried, to]);
     if (!ended) from.reassignedTo = next;
-    deps.record(to, "takeover", notificationId, `Plays the notification in place of another appliance, which ${why}.`);
+    deps.record(to, "takeover", notificationId, sentence("activity.relayed", { why }));
     // It may have started during the reassignment.
     if (from.progress === "started") handleLateStart(from);
     else monitor.start(next);
@@ -312,7 +323,7 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
     const next = relay && isUnserved && own.size > 0 ? nextCandidate(relay, deps.isLinked) : null;
     if (!relay || next === null) reportUnreported();
     else
-      void reassign(relay, next, "failed to play it", [...own]).then(
+      void reassign(relay, next, sentence("activity.relayed-not-played"), [...own]).then(
         (isReassigned) => isReassigned || reportUnreported(),
       );
   }
@@ -356,6 +367,9 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
   const notificationOf = (endpoint: string, cid: string): string => messageOf(endpoint, cid)?.notificationId ?? "";
 
   return {
+    start(given) {
+      callbacks = given;
+    },
     handleReport,
     extendProviders: (others) => ({
       ...others,

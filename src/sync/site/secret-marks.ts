@@ -52,6 +52,11 @@ export function recordSecretMarks(
   tx.run(`DELETE FROM secret_marks WHERE ${gone}`, type, id, fields);
 }
 
+/** Marks of the secrets of a resource that the cloud has. */
+export function listSecretMarks(reader: StoreReader, type: string): { id: string; field: string; mark: string }[] {
+  return reader.all("SELECT id, field, mark FROM secret_marks WHERE type = ? ORDER BY id, field LIMIT 1000", type);
+}
+
 /** Secrets that the cloud has and this appliance has not, or has had since before they were changed there. */
 export function listSecretTasks(reader: StoreReader, catalogue: Catalogue): SecretTask[] {
   const marks = reader.all<{ type: string; id: string; field: string; known: string | null }>(

@@ -27,7 +27,12 @@ import { recordAcked } from "./outbox.ts";
 import { createPageBatcher } from "./page-batcher.ts";
 import { pruneSiteData } from "./retention.ts";
 import { resendStateBatch } from "./state-resend.ts";
-import { type ActivityContext, enqueueChangedActivities, recordSentActivities } from "./sync-activities.ts";
+import {
+  type ActivityContext,
+  enqueueChangedActivities,
+  recordMismatchActivities,
+  recordSentActivities,
+} from "./sync-activities.ts";
 import { findSyncError } from "./sync-errors.ts";
 import { buildHello, initializeSyncState, readSavedCloudTime, readSyncState } from "./sync-state.ts";
 import { SYNC_STATE } from "./tables.ts";
@@ -347,7 +352,10 @@ export function createSiteSync(deps: SiteSyncDeps): SiteSync {
   ): Promise<void> {
     const different = await findDifferingTypes({ store, clock, yieldToUrgent }, types.cloudOwned, digests);
     if (different.length === 0) return;
-    const again = await store.transact(() => recordDigestMismatch(time.latest() ?? clock.now()));
+    const again = await store.transact(function* () {
+      yield* recordMismatchActivities(activityContext(), different);
+      return yield* recordDigestMismatch(time.latest() ?? clock.now());
+    });
     deps.onMismatch(different, again);
     if (again) return drop(live.wire, "restored");
     for (const type of different) {

@@ -1,4 +1,5 @@
 import { derivedId } from "../../lib/ids.ts";
+import { sentence } from "../../lib/sentences/sentences.ts";
 import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
 import {
   applyRow,
@@ -157,6 +158,18 @@ function* recordObjectActivities(
   for (const [fate, id] of objects) yield* record(fate, 1, { resource, id });
   for (const fate of ["made", "changed", "deleted", "refused"] as const)
     yield* record(fate, counts[fate] - objects.filter(([each]) => each === fate).length);
+}
+
+/** Accounts for resources whose rows differed from the cloud and are fetched again. */
+export function* recordMismatchActivities(
+  journal: ActivityContext,
+  resources: readonly string[],
+): TransactionProgram<void> {
+  for (const resource of resources) {
+    const { sync: type } = activityTypesOf(resource, journal.types.replicationClass(resource));
+    const details = { resource, reason: sentence("sync.repaired") };
+    yield* recordActivity(journal, { type, state: "fail", severity: "error", counts: { mismatches: 1 }, details });
+  }
 }
 
 /** Accounts for records that the cloud acknowledged, by resource. */

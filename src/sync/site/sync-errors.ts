@@ -15,7 +15,7 @@ export function* findSyncError(now: number, behindMs: number): TransactionProgra
   if (refused) return sentence("sync.row-refused", { type: refused.type, id: refused.id, reason: refused.reason });
   const initialSync = yield* readInitialSyncReport();
   if (initialSync?.state === "differs")
-    return sentence("sync.differs", { rows: initialSync.differences.length + initialSync.more });
+    return sentence("sync.differs", { count: initialSync.differences.length + initialSync.more });
   if (behindMs > MAX_BEHIND_MS) return sentence("sync.behind");
   const { mismatchAt } = yield* readSyncState();
   const differs = mismatchAt !== null && now - mismatchAt < MISMATCH_REPORT_MS;

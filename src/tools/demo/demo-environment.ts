@@ -123,10 +123,12 @@ export function printInstructions(
   out(`API      ${url}/api/v1`);
   out(`Token    ${token}`);
   out(`Report   ${simulator.ready.control}/report`);
-  out("Try:");
-  out(`  curl -H 'Authorization: Bearer ${token}' '${url}/api/v1/notifications'`);
-  out(`  curl -H 'Authorization: Bearer ${token}' '${url}/api/v1/message-templates'`);
-  out(`  curl -H 'Authorization: Bearer ${token}' -d 'subject=Hello' -d 'alertTone=bell' \\`);
+  out("");
+  out("Three things to do next:");
+  out("  1. Open the console and log in. History shows who got the message, and why three phones did not.");
+  out("  2. In the console, look at the bells of today, and hold the button of the lockdown for two seconds.");
+  out("  3. Send a message by the API:");
+  out(`     curl -H 'Authorization: Bearer ${token}' -d 'subject=Hello' -d 'alertTone=bell' \\`);
   out(`       -d 'deviceGroupIds[]=${groupId}' '${url}/api/v1/notifications'`);
   out("Ctrl-C stops the appliance and the simulator and deletes their data.");
 }

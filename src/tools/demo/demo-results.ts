@@ -73,11 +73,14 @@ export function demoDifferences(figures: DemoFigures, expected: DemoExpectation)
     .map(([what, actual, expectedValue]) => `${what}: ${actual} instead of ${expectedValue}`);
 }
 
-/** Table for people, one line per device: delivery level, first packet, received audio and reason. */
+/** Table for people, one line per device: delivery level, first packet, received audio and reason. Failures come last. */
 export function formatDemoTable(ledger: readonly DeliveryStatusRow[], report: DemoReport, sentAt: number): string[] {
   const receivedBy = new Map([...report.phones, ...report.zones].map((each) => [each.deviceIdentifier, each]));
   const inOrder = [...ledger].sort(
-    (a, b) => compare(deliveryCategory(a), deliveryCategory(b)) || compare(a.name, b.name),
+    (a, b) =>
+      Number(a.level === "failed") - Number(b.level === "failed") ||
+      compare(deliveryCategory(a), deliveryCategory(b)) ||
+      compare(a.name, b.name),
   );
   const rows = inOrder.map((line) => {
     const { firstPacketAt = null, exact = null } = receivedBy.get(line.deviceIdentifier) ?? {};
@@ -87,6 +90,19 @@ export function formatDemoTable(ledger: readonly DeliveryStatusRow[], report: De
   });
   const all = [["Device", "Identifier", "Level", "First packet", "Audio", "Reason"], ...rows];
   return formatTable(all);
+}
+
+/** What the figures say, in a line or two. `offline`: phones of the demo that are switched off on purpose. */
+export function formatDemoSummary(
+  { devices, phones, zones, firstPacketMsP99 }: DemoFigures,
+  { offline }: Pick<DemoExpectation, "offline">,
+): string[] {
+  const failed = (phones.failed ?? 0) + (zones.failed ?? 0);
+  const speed = firstPacketMsP99 === null ? "" : `, 99 % of them heard the first packet within ${firstPacketMsP99} ms`;
+  return [
+    `${devices - failed} of ${devices} devices reached${speed}.`,
+    ...(failed === offline ? [`${failed} phones are switched off on purpose: the reasons are above.`] : []),
+  ];
 }
 
 function compare(a: string, b: string): number {

@@ -80,12 +80,13 @@ async function handleRequest(deps: ControlServerDeps, request: IncomingMessage):
     simulator.services?.configure(service, await readJson(request));
     return undefined;
   }
-  const [, id, action] = /^POST \/phones\/([^/]+)\/(call|latency|online)$/.exec(route) ?? [];
+  const [, id, action] = /^POST \/phones\/([^/]+)\/(call|latency|online|setup)$/.exec(route) ?? [];
   const phone = id === undefined ? undefined : simulator.phones.find((candidate) => candidate.name === id);
   if (!phone) throw notFound();
   const body = await readJson(request);
   if (action === "call") return setCall(simulator, phone, body.state);
   if (action === "online") return setOnline(simulator, phone, body.online ?? true);
+  if (action === "setup") return changeSetup(phone, body);
   phone.latency = body.latency === null ? null : parseLatency(String(body.latency));
   return undefined;
 }
@@ -107,6 +108,25 @@ function setCall(simulator: SimulatorState, phone: SimulatorPhone, state: unknow
   phone.callActive = state === "active";
   if (phone.callActive) stopReceiving(simulator, phone);
   else for (const url of phone.deferredUrls.splice(0)) void fetchAndShowPage(simulator, phone, url);
+}
+
+/** What the call manager sets; members that are absent stay. */
+function changeSetup(
+  phone: SimulatorPhone,
+  { webAccess, authenticationUrl, file }: Record<string, unknown>,
+): undefined {
+  const setup = { ...phone.setup };
+  if (webAccess !== undefined) setup.webAccess = oneOf("webAccess", webAccess, ["full", "read-only", "off"]);
+  if (file !== undefined) setup.file = oneOf("file", file, ["plain", "signed", "encrypted", "none"]);
+  if (authenticationUrl !== undefined)
+    setup.authenticationUrl = authenticationUrl === null ? null : String(authenticationUrl);
+  phone.setup = setup;
+}
+
+function oneOf<T extends string>(name: string, value: unknown, values: readonly T[]): T {
+  const found = values.find((each) => each === value);
+  if (found === undefined) throw invalidValue(name, `Must be one of ${values.join(", ")}.`);
+  return found;
 }
 
 /** An offline phone stops receiving and resets every connection. */

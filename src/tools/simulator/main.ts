@@ -11,7 +11,7 @@ async function runSimulator(argv: string[]): Promise<void> {
   const options = parseSimulatorOptions(argv);
   if (options === "help") return void process.stdout.write(USAGE);
   const simulator = await startSimulator(options, systemClock);
-  const { control, devices, services } = simulator;
+  const { control, devices, services, tftpPort } = simulator;
   let stopping = false;
   const stop = async (): Promise<void> => {
     if (stopping) return;
@@ -22,7 +22,7 @@ async function runSimulator(argv: string[]): Promise<void> {
   };
   process.on("SIGTERM", () => void stop());
   process.on("SIGINT", () => void stop());
-  process.stdout.write(`${JSON.stringify({ event: "ready", control, devices, services })}\n`);
+  process.stdout.write(`${JSON.stringify({ event: "ready", control, devices, services, tftpPort })}\n`);
 }
 
 runSimulator(process.argv.slice(2)).catch((error: unknown) => {

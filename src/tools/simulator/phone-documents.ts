@@ -33,6 +33,33 @@ export function streamingStatistics(simulator: SimulatorState, phone: SimulatorP
   );
 }
 
+const WEB_ACCESS = { full: 0, "read-only": 2, off: 1 } as const;
+/** The signature before a signed file: tag, length, value. */
+const SIGNATURE = Buffer.from("0100020100020002010c0300010004", "hex");
+
+/** A configuration file on the TFTP server of the phones; null if there is no such file. */
+export function phoneConfigurationFile(
+  { name, model, setup }: SimulatorPhone,
+  filename: string,
+  commonUrl: string | null,
+): Buffer | null {
+  const suffix = { plain: ".cnf.xml", signed: ".cnf.xml.sgn", encrypted: ".cnf.xml.enc.sgn", none: null }[setup.file];
+  if (suffix === null || filename !== `${name}${suffix}`) return null;
+  const url = setup.authenticationUrl === undefined ? commonUrl : setup.authenticationUrl;
+  const text =
+    `${DECLARATION}<device><fullConfig>true</fullConfig><deviceProtocol>SIP</deviceProtocol>` +
+    `<sshUserId>admin</sshUserId><sshPassword>secret-of-ssh</sshPassword>` +
+    `<vendorConfig><webAccess>${WEB_ACCESS[setup.webAccess]}</webAccess><webProtocol>0</webProtocol></vendorConfig>` +
+    `<loadInformation>${model.modelName.replace("CP-", "sip")}.14-1-1</loadInformation>` +
+    `<authenticationURL>${(url ?? "").replaceAll("&", "&amp;")}</authenticationURL><secureAuthenticationURL/>` +
+    "<deviceSecurityMode>1</deviceSecurityMode></device>";
+  const content = Buffer.from(text);
+  if (setup.file === "plain") return content;
+  // Encrypted content shows no byte of the text.
+  if (setup.file === "encrypted") return Buffer.concat([SIGNATURE, content.map((byte) => byte ^ 0x80)]);
+  return Buffer.concat([SIGNATURE, Buffer.alloc(268, 0x5a), content]);
+}
+
 /** Device information page of a phone (/DeviceInformationX). */
 export function deviceInformation(phone: SimulatorPhone): string {
   return (

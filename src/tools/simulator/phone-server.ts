@@ -53,7 +53,7 @@ export function startPhoneServer(simulator: SimulatorState): Promise<PhoneServer
 }
 
 function admit(phone: SimulatorPhone | undefined, socket: Socket): void {
-  if (!phone?.online || phone.connections >= MAX_CONNECTIONS) {
+  if (!phone?.online || phone.setup.webAccess === "off" || phone.connections >= MAX_CONNECTIONS) {
     socket.resetAndDestroy();
     return;
   }
@@ -114,6 +114,7 @@ async function handlePush(
   rest: () => Promise<void>,
 ): Promise<PhoneResponse> {
   if (request.method !== "POST") return { status: 405, body: "" };
+  if (phone.setup.webAccess === "read-only") return { status: 403, body: "" };
   phone.pushes++;
   const credentials = parseBasicAuthorization(request.headers.authorization);
   if (!credentials) return { status: 401, body: "", headers: { "WWW-Authenticate": 'Basic realm="phone"' } };

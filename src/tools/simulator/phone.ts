@@ -22,6 +22,15 @@ export interface ShownPage {
   image: { width: number; height: number; bytes: number } | null;
 }
 
+/** What the call manager has set for a phone. */
+export interface PhoneSetup {
+  webAccess: "full" | "read-only" | "off";
+  /** Null: none. Undefined: the one of all phones. */
+  authenticationUrl?: string | null;
+  /** How the configuration stands on the TFTP server. */
+  file: "plain" | "signed" | "encrypted" | "none";
+}
+
 /** One simulated phone. An idle one has no socket and no timer. */
 export interface SimulatorPhone {
   readonly index: number;
@@ -31,6 +40,7 @@ export interface SimulatorPhone {
   /** Accepts everything and plays nothing. */
   readonly mute: boolean;
   online: boolean;
+  setup: PhoneSetup;
   callActive: boolean;
   /** Open HTTP connections to the phone. */
   connections: number;
@@ -68,6 +78,7 @@ export function createSimulatorPhone(
     model: modelForIndex(index, traits.rtp),
     mute: traits.mute,
     online: traits.online,
+    setup: { webAccess: "full", file: "plain" },
     callActive: false,
     connections: 0,
     latency: null,

@@ -14,6 +14,7 @@ import type { SimulatedServiceDeps } from "./services/service.ts";
 import type { SimulatedServices } from "./services/services.ts";
 import { createSimulatedAgents } from "./simulated-agents.ts";
 import type { SimulatorState } from "./simulator-state.ts";
+import { startTftpServer } from "./tftp-server.ts";
 import { openSimulatedZones, zoneAsDevice } from "./zone.ts";
 
 const ROLE_SALT = 0x701e;
@@ -26,6 +27,8 @@ export interface Simulator {
   devices: ApiDevice[];
   /** Connection settings of each service, by name; empty without `--services`. */
   services: Record<string, Record<string, string>>;
+  /** UDP port of the phones' TFTP server on 127.0.0.1; null without phones. */
+  tftpPort: number | null;
   report(): SimulatorReport;
   /** Closes all sockets; the records stay readable. */
   stop(): Promise<void>;
@@ -78,11 +81,15 @@ async function openParts(
   state = { options, clock, signal: ending.signal, at, ...parts, authUrl, expectedAudio: null };
   const server = await startPhoneServer(state);
   closers.push(server.stop);
+  const tftp =
+    phones.length > 0 ? await startTftpServer({ clock, phones, authUrl: () => requireState().authUrl }) : null;
+  if (tftp) closers.push(tftp.stop);
   devices.push(...phones.map((phone) => phoneAsDevice(phone, server.port, authUrl)), ...zones.map(zoneAsDevice));
   return {
     control: `http://127.0.0.1:${control.port}`,
     devices,
     services: services?.connectionSettings() ?? {},
+    tftpPort: tftp?.port ?? null,
     report: () => createSimulatorReport(requireState()),
   };
 }

@@ -47,7 +47,7 @@ export async function openReplica(
 ): Promise<ApplianceData> {
   const onFault = (error: unknown): void => log.error({ event: "replica.failed", err: error }, "local replica failed");
   return openApplianceData({
-    ...{ dataDir, clock, log, tables: INTERNAL_TABLES, hooks: {}, shared, isFollower, onFatal: onFault },
+    ...{ dataDir, clock, log, tables: INTERNAL_TABLES, shared, isFollower, onFatal: onFault },
     declarations: await loadDeclarations([BUILT_IN_DECLARATIONS]),
     events: createEvents(onFault),
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { decodeCalendar } from "../../../src/bells/calendar-encoding.ts";
 import { parseHolidays } from "../../../src/bells/holidays.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createTimeZones } from "../../../src/time-zones/time-zones.ts";
@@ -27,6 +28,8 @@ async function daysOf(text: string, timeZone: string): Promise<string> {
     return (error as Error).message.replace("Field calendar is not valid. ", "");
   }
 }
+
+const INVALID_RULE = "Event 1: Invalid recurrence rule; must follow RFC 5545.";
 
 type Case = readonly [events: string, timeZone: string, days: string];
 const BERLIN = "Europe/Berlin";
@@ -336,12 +339,67 @@ describe("a calendar text", () => {
     ["", "Must not be empty."],
     ["\uFEFF", "Must not be empty."],
     ["hello", "Must be an iCalendar text (RFC 5545)."],
-    ["BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:20261223", "Must be an iCalendar text (RFC 5545)."],
+    [
+      "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART:20261223",
+      "The calendar is cut off: END:VEVENT is missing. Get the whole file again.",
+    ],
+    [
+      calendarOf("DTSTART:20261223").replace("END:VCALENDAR\r\n", ""),
+      "The calendar is cut off: END:VCALENDAR is missing. Get the whole file again.",
+    ],
+    [calendarOf("DTSTART:20261223T240001"), "Event 1: DTSTART is not a valid date."],
     ["BEGIN:VCALENDAR\r\nEND:VEVENT", "Must be an iCalendar text (RFC 5545)."],
     ["BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\nrest", "Must be an iCalendar text (RFC 5545)."],
     [calendarOf(`DTSTART:20261223 RDATE:${"20261224,".repeat(40_000)}20261225`), "Event 1 is too large."],
   ])("is refused if it is %j", async (text, message) => {
     expect(await daysOf(text, BERLIN)).toBe(message);
+  });
+});
+
+describe("a rule", () => {
+  it.each([
+    ["blanks in a list", "RRULE:FREQ=WEEKLY;COUNT=4;BYDAY=MO,_TU_,WE", "10-05..10-07 10-12"],
+    ["blanks around", "RRULE:_FREQ_=_DAILY_;_COUNT_=_2_", "10-05..10-06"],
+    ["quotes", 'RRULE:"FREQ=DAILY;COUNT=2"', "10-05..10-06"],
+    ["empty parts", "RRULE:FREQ=DAILY;;COUNT=2;", "10-05..10-06"],
+    ["the calendar that holds anyway", "RRULE:RSCALE=GREGORIAN;FREQ=DAILY;COUNT=2", "10-05..10-06"],
+    ["another calendar", "RRULE:RSCALE=HEBREW;FREQ=DAILY", INVALID_RULE],
+    ["days that are skipped forward", "RRULE:RSCALE=GREGORIAN;FREQ=MONTHLY;SKIP=FORWARD", INVALID_RULE],
+    // Without the empty list, bells would be silent on more days.
+    ["an empty list", "RRULE:FREQ=DAILY;BYDAY=;COUNT=2", "Event 1: RRULE is not valid."],
+    ["an unknown part", "RRULE:FREQ=DAILY;COUNT=2;X-ONLY=MO", INVALID_RULE],
+  ])("may have %s, or is refused", async (_what, rule, days) => {
+    // An underscore stands for a blank.
+    const text = calendarOf(`DTSTART;VALUE=DATE:20261005 ${rule}`).replaceAll("_", " ");
+    expect(await daysOf(text, BERLIN)).toBe(days);
+  });
+});
+
+describe("the end of a day as 24:00", () => {
+  it.each([
+    ["DTSTART:20261223T080000 DTEND:20261223T240000", "12-23"],
+    ["DTSTART:20261223T240000 DTEND:20261224T120000", "12-24"],
+    ["DTSTART:20261231T200000 DTEND:20261231T240000 RRULE:FREQ=DAILY;UNTIL=20270101T240000", "12-31..01-01"],
+  ])("is the midnight after it: %s", async (event, days) => {
+    expect(await daysOf(calendarOf(event), BERLIN)).toBe(days);
+  });
+});
+
+describe("text of a calendar file", () => {
+  const [before, after] = ["DTSTART:20261223\r\nSUMMARY:F", "rien à l'école"].map((text) => Buffer.from(text));
+  const e = Buffer.from("é");
+  const fold = Buffer.from("\r\n ");
+
+  it.each([
+    ["between characters", [before, e, fold, after]],
+    ["within a character", [before, e.subarray(0, 1), fold, e.subarray(1), after]],
+    [
+      "within a character, with line feeds alone",
+      [before, e.subarray(0, 1), Buffer.from("\n\t"), e.subarray(1), after],
+    ],
+  ])("is read as UTF-8 if it is folded %s", (_where, parts) => {
+    const text = decodeCalendar(Buffer.concat(parts as Buffer[])).replace(/\r?\n[ \t]/g, "");
+    expect(text).toBe("DTSTART:20261223\r\nSUMMARY:Férien à l'école");
   });
 });
 

@@ -21,6 +21,7 @@ function talkOf(needs: Partial<HubControlHandlerDeps>): ReturnType<typeof create
       request: never,
       logIn: never,
       inventory: never,
+      handOver: never,
     },
     ...{ onFault: never, ...needs },
   });

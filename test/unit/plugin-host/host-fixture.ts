@@ -1,7 +1,7 @@
 import { afterEach } from "vitest";
 import type { ConfigFields, PluginContext, PluginManifest } from "../../../src/plugin-api/index.ts";
 import { extensionIdOf } from "../../../src/plugin-host/extension-rows.ts";
-import type { PluginHostDeps } from "../../../src/plugin-host/plugin-host.ts";
+import type { PluginCallbacks } from "../../../src/plugin-host/plugin-host.ts";
 import { launchInline } from "../../../src/plugin-host/plugin-instance.ts";
 import extensions from "../../../src/resources/devices/extensions.ts";
 import { anyActor, openAppliance, type TestAppliance } from "../../plugins/test-appliance.ts";
@@ -36,7 +36,7 @@ afterEach(async () => {
 /** Opens a host over inline plugins; each gets a number of its own by `starts`. */
 export async function open(
   plugins: Record<string, TestPlugin>,
-  more: Partial<Pick<PluginHostDeps, "openStream" | "confirm" | "trigger">> & { dataDir?: string } = {},
+  more: Partial<Pick<PluginCallbacks, "openStream" | "confirm" | "trigger">> & { dataDir?: string } = {},
 ): Promise<Opened> {
   const folder = makeTempDir();
   const clock = createFakeClock();

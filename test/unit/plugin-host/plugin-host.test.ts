@@ -75,7 +75,8 @@ describe("a plugin that keeps failing", () => {
     expect(host.state("q")).toBe("running");
     expect(changes.at(-1)).toEqual({ plugin: "p", state: "stopped", reason: "uncaught exception: broken" });
     expect(shown("p")?.status).toEqual({
-      ...{ state: "stopped", health: "down", reason: "uncaught exception: broken", reasonSentence: null },
+      ...{ state: "stopped", health: "down", reason: "uncaught exception: broken" },
+      reasonSentence: { code: "plugin-host.uncaught", params: { message: "broken" } },
       ...{ failures: 5, nextTryAt: null },
     });
     expect(store.find(endpointActivities, { endpointId })).toMatchObject([

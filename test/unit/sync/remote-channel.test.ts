@@ -70,10 +70,13 @@ beforeEach(async () => {
   outcomes = [];
   recorded = [];
   carrier = createRemoteChannel({
-    ...{ store, clock, types, hub, onFault: fail, candidates: (needs.activations as Activations).candidateEndpoints },
+    ...{ store, clock, types, hub, onFault: fail },
     runner: { readSync: (work) => cloud.perform(work) },
     isLinked: (id) => linked.has(id),
     record: (endpoint, what) => void recorded.push([what, endpoint]),
+  });
+  carrier.start({
+    candidates: (needs.activations as Activations).candidateEndpoints,
     handleOutcomes: (all) => void outcomes.push(...all),
   });
 });

@@ -11,7 +11,7 @@ import { openStore } from "../../../src/store/open-store.ts";
 import { matchesStoredSecret } from "../../../src/store/secret-hashes.ts";
 import type { ActorContext, CapturedWrite, ChangeCapture, Store } from "../../../src/store/store.ts";
 import { receivedHashes, replicatedBody, storedBody } from "../../../src/sync/protocol/replicated-body.ts";
-import { hashStoredSecrets } from "../../../src/wiring/hash-stored-secrets.ts";
+import { createSecretHashing } from "../../../src/wiring/hash-stored-secrets.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const doors = defineResource({
@@ -52,8 +52,12 @@ const isPin = (id: string, given: string) => matchesStoredSecret(storedPin(id) ?
 /** A door as an earlier release stored it. */
 const oldDoor = (name: string, digits: string) =>
   store.create(doors, { name }, everybody, { pin: store.secrets.seal(digits) });
-const run = (isShared = (_type: string, _id: string) => true) =>
-  hashStoredSecrets({ store, catalogue: CATALOGUE, clock: systemClock, log: silentLog, by: everybody, isShared }).done;
+const run = (isShared = (_type: string, _id: string) => true): Promise<void> => {
+  const options = { store, catalogue: CATALOGUE, clock: systemClock, log: silentLog, by: everybody, isShared };
+  const hashing = createSecretHashing(options);
+  hashing.start();
+  return hashing.idle();
+};
 
 describe("PINs", () => {
   it("are stored as salted hashes and verified", async () => {

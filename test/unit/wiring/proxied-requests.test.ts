@@ -1,6 +1,6 @@
 import type { RequestListener } from "node:http";
 import { beforeAll, expect, it } from "vitest";
-import type { HubLinkDeps } from "../../../src/cloud-link/hub-link.ts";
+import type { HubLinkCallbacks } from "../../../src/cloud-link/hub-link.ts";
 import { createCatalogue } from "../../../src/schema/catalogue.ts";
 import type { CloudCredential } from "../../../src/sync/protocol/control-messages.ts";
 import { BUILT_IN_DECLARATIONS, loadDeclarations } from "../../../src/wiring/load-declarations.ts";
@@ -14,7 +14,7 @@ const listener: RequestListener = ({ method, url, socket }, response) => {
 
 const issued: unknown[] = [];
 let cameBeforeProof = 0;
-let forward: HubLinkDeps["request"];
+let forward: HubLinkCallbacks["request"];
 beforeAll(async () => {
   const person = { userId: "u", userPk: 1, name: "U", email: null, tokenId: "t", accessToken: "cloud's" };
   forward = createProxiedRequestHandler({
@@ -34,8 +34,8 @@ beforeAll(async () => {
         proof === `valid at ${endpoint}` ? { userId: "u", scopes: null, loggedInAt: 7 } : null,
     },
     catalogue: createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS])),
-    listener: () => listener,
-    url: () => "http://127.0.0.1:1",
+    listener,
+    url: "http://127.0.0.1:1",
   });
 });
 

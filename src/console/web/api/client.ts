@@ -157,6 +157,8 @@ export interface JsonSchema {
   maxLength?: number;
   readOnly?: boolean;
   writeOnly?: boolean;
+  /** Code and parameters of the title. */
+  "x-title-sentence"?: SentenceOfApi;
   /** Code and parameters of the description. */
   "x-description-sentence"?: SentenceOfApi;
   "x-presets"?: readonly { title: string; value: object }[];

@@ -51,6 +51,8 @@ export const ROUTES = {
   devices: { resource: "devices", methods: ["get"] },
   "devices/{deviceId}/activation": { resource: "activation-groups", methods: ["get"] },
   "devices/{deviceId}/zone.sdp": { resource: "devices", methods: ["get"] },
+  "callmgr-clusters/{cucmClusterId}/secret-hand-over": { resource: "callmgr-clusters", methods: ["get", "put"] },
+  "devices/{deviceId}/phone-configuration": { resource: "devices", methods: ["post"] },
   "devices/{deviceId}/quiet-test": { resource: "devices", methods: ["post"] },
   "activation-groups": { resource: "activation-groups", methods: ["get", "post"] },
   "activation-groups/{activationGroupId}": { resource: "activation-groups", methods: ["get", "put", "delete"] },

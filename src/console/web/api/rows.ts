@@ -134,7 +134,14 @@ export type IdentityProviderRow = RowOf<"IdentityProvider">;
 /** Result of an identity provider test. */
 export interface IdentityProviderTest {
   ok: boolean;
-  checks: readonly { what: string; ok: boolean; code: string; value: string | null; words: string }[];
+  checks: readonly {
+    what: string;
+    ok: boolean;
+    code: string;
+    value: string | null;
+    words: string;
+    wordsSentence: SentenceOfApi | null;
+  }[];
 }
 
 /** A cluster of call managers. */
@@ -154,6 +161,35 @@ export interface ClusterTest {
     words: string;
     wordsSentence: SentenceOfApi | null;
     tookMs: number;
+  }[];
+}
+
+/** An appliance that serves a cluster, and whether the passwords of the cluster are handed to it. */
+export interface HandOverAppliance {
+  endpointId: string;
+  name: string | null;
+  fingerprint: string | null;
+  consent: "none" | "given" | "stale";
+  handedOverAt: string | null;
+}
+
+/** What a phone's configuration file says, and why the phone may refuse pushes. */
+export interface PhoneConfigurationCheck {
+  server: string | null;
+  file: string | null;
+  configuration: {
+    authenticationUrl: string | null;
+    secureAuthenticationUrl: string | null;
+    webAccess: "full" | "read-only" | "off" | null;
+    load: string | null;
+    securityMode: string | null;
+    capfAddress: string | null;
+  } | null;
+  problems: readonly {
+    code: string;
+    severity: "refuses" | "may-refuse" | "unknown";
+    words: string;
+    wordsSentence: SentenceOfApi | null;
   }[];
 }
 

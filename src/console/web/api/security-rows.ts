@@ -1,4 +1,5 @@
 import type { SentenceOfApi } from "../i18n/translator.ts";
+import type { ListedSentence } from "./link-rows.ts";
 import type { Named, Row } from "./rows.ts";
 
 /** Something that was done or refused. */
@@ -12,6 +13,8 @@ export interface AuditRow extends Row {
   address: string | null;
   before: unknown;
   after: unknown;
+  changeSentence?: SentenceOfApi | null;
+  reasonSentence?: SentenceOfApi | null;
   details: unknown;
   hash: string;
 }
@@ -90,6 +93,7 @@ export interface AccessAnswer {
   domainId: string | null;
   grants: readonly DecidingPermission[];
   missing: readonly string[];
+  missingSentences: readonly ListedSentence[];
 }
 
 /** The domains in which one may act, and the one acted in. */

@@ -44,25 +44,27 @@ export function isSentAlready(error: unknown): boolean {
 }
 
 /** The words for one field, or null when it is not at fault. */
-export function fieldErrorText(error: unknown, field: string, translator: Translator): string | null {
+export function fieldErrorText(error: unknown, field: string, translator: Translator, label?: string): string | null {
   if (!(error instanceof CallerError)) return null;
   // A form may hold the inner fields of one field of the row: `config.host` is its `host`.
   const fault = error.faults.find((each) => each.field === field || each.field?.endsWith(`.${field}`));
-  return fault ? fieldErrorMessage(field, fault, translator) : null;
+  return fault ? fieldErrorMessage(field, fault, translator, label) : null;
 }
 
 function fieldErrorMessage(
   field: string,
   { type, message, reason, sentence }: FieldError,
   translator: Translator,
+  given?: string,
 ): string {
   const { t, name } = translator;
   // The API names the first of the five fields that may say who gets a message.
   if (type === "required" && field === "distributionListIds") return t("error.no-recipients");
-  const label = name("field", field.slice(field.lastIndexOf(".") + 1));
-  if (type === "required") return t("error.field-required", { label });
+  const label = given ?? name("field", field.slice(field.lastIndexOf(".") + 1));
   const explanation = reason ? reasonText(reason, translator) : null;
   if (explanation !== null) return explanation;
+  if (type === "required")
+    return sentence && given === undefined ? translator.say(message, sentence) : t("error.field-required", { label });
   // The API says after its first sentence what it expects; that part is worth more than any general word.
   const detail = /^Field \S+ is not valid\.\s*(.*)$/s.exec(message)?.[1] ?? message;
   return `${t("error.field-invalid", { label })} ${translator.say(detail, sentence)}`.trim();

@@ -28,7 +28,7 @@ export function ReachBar({ outcomes }: { outcomes: OutcomeCounts }) {
         ))}
       </div>
       <span className="soft">
-        {total === 0 ? t("reach.none-yet") : t("reach.of", { reached: reachedTotal(outcomes), total })}
+        {total === 0 ? t("reach.none-yet") : t("reach.of", { reached: reachedTotal(outcomes), count: total })}
         {named.map(
           (outcome) => ` · ${t("reach.outcome", { outcome: name("outcome", outcome), count: outcomes[outcome] })}`,
         )}

@@ -65,6 +65,19 @@ describe("sentences of plugins", () => {
     expect(gateRegistry().translate(text, "en")).toBe(text);
   });
 
+  it("name fields of the configuration by code, and are not found in texts then", () => {
+    const registry = createSentenceRegistry();
+    registry.set("gate", { en: { ...EN, "label.host-name": "Host" }, de: { ...DE, "label.host-name": "Rechner" } });
+    const code = "plugin.gate.label.host-name";
+    expect(registry.label("gate", "hostName")).toEqual({
+      text: "Host",
+      sentence: { code, params: {}, translations: { de: "Rechner" } },
+    });
+    expect([registry.label("gate", "port"), registry.label("door", "hostName"), registry.read("Host")]).toEqual([
+      ...[null, null, null],
+    ]);
+  });
+
   it("of the core have no translations: clients have its catalogue", () => {
     expect(gateRegistry().read(sentence("delivery.busy"))).toEqual({ code: "delivery.busy", params: {} });
   });

@@ -85,8 +85,8 @@ describe("sentences of the server", () => {
 
   it("are translated within lists", () => {
     const findings = [
-      sentence("health.schedule-twice", { rings: 2, first: "2026-11-30 08:00" }),
-      sentence("health.schedule-order", { rings: 3, first: "2026-12-01 08:00" }),
+      sentence("health.schedule-twice", { count: 2, first: "2026-11-30 08:00" }),
+      sentence("health.schedule-order", { count: 3, first: "2026-12-01 08:00" }),
     ];
     expect(translateSentence(sentence("health.schedule", { name: "Main", findings: findings.join("; ") }), "de")).toBe(
       "Läuteplan Main: 2-mal läutet es doppelt (zuerst 2026-11-30 08:00); 3-mal stimmt die Reihenfolge nicht (zuerst 2026-12-01 08:00).",
@@ -95,6 +95,12 @@ describe("sentences of the server", () => {
     expect(translateSentence(sentence("alarm.bells-troubled", { bells, threshold: 2 }), "de")).toBe(
       "Läuten der letzten 24 Stunden: 3 ausgefallen, 1 verspätet. Der Grenzwert ist 2.",
     );
+  });
+
+  it("are read in the wording of rows from before they had plurals", () => {
+    const text = "The first sync is not complete: 1 rows differ.";
+    expect(translateSentence(text, "de")).toBe("Der Erstabgleich ist nicht abgeschlossen: 1 Zeile unterscheidet sich.");
+    expect(sentence("sync.differs", { count: 1 })).toBe("The first sync is not complete: 1 row differs.");
   });
 
   it("are listed with their texts", () => {

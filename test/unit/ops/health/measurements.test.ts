@@ -203,7 +203,7 @@ describe("the measurements of an appliance", () => {
     await clock.advance(20_000);
     expect(health.report().status).toBe("GREEN");
     await clock.advance(20_000);
-    expect(health.report().redReasons).toEqual(["1 messages have been waiting to be sent for more than 30 s."]);
+    expect(health.report().redReasons).toEqual(["1 message has been waiting to be sent for more than 30 s."]);
     await store.update(notifications, stuck.id, {}, by, at("deliver"));
     expect(health.report().status).toBe("GREEN");
   });

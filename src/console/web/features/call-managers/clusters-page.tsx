@@ -1,9 +1,11 @@
 import type { ClusterRow } from "../../api/rows.ts";
+import { useCloudLink } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { ClusterPhones } from "./cluster-phones.tsx";
 import { ClusterServers } from "./cluster-servers.tsx";
+import { SecretHandOver } from "./secret-hand-over.tsx";
 
 const VERSIONS = ["2", "3"] as const;
 
@@ -38,6 +40,7 @@ function Servers({ row }: { row: ClusterRow }) {
 
 function ClusterSheet({ id, onClose }: { id: string; onClose: () => void }) {
   const { t } = useTranslation();
+  const isHub = useCloudLink()?.role === "hub";
   const isVersion =
     (version: string) =>
     ({ snmpVersion }: Readonly<Record<string, unknown>>): boolean =>
@@ -61,10 +64,15 @@ function ClusterSheet({ id, onClose }: { id: string; onClose: () => void }) {
         { name: "snmpAuthPassword", shown: isVersion("3") },
         { name: "snmpEncryptPassword", shown: isVersion("3") },
         { name: "nextAuthenticationUrl" },
+        { name: "tftpAddress", hint: t("cluster.tftp-hint") },
+        { name: "tftpPort", shown: ({ tftpAddress }) => Boolean(tftpAddress) },
       ]}
       tabs={[
         { id: "phones", label: t("cluster.phones"), content: <ClusterPhones cucmClusterId={id} /> },
         { id: "servers", label: t("cluster.servers"), content: <ClusterServers cucmClusterId={id} /> },
+        ...(isHub
+          ? [{ id: "secrets", label: t("hand-over.title"), content: <SecretHandOver cucmClusterId={id} /> }]
+          : []),
       ]}
     />
   );

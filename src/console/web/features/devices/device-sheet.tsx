@@ -11,6 +11,7 @@ import { ConnectivityCheck } from "./connectivity-check.tsx";
 import { DeviceForm } from "./device-form.tsx";
 import { DeviceStateChip } from "./device-state.tsx";
 import { OfflineRings } from "./offline-rings.tsx";
+import { PhoneConfiguration } from "./phone-configuration.tsx";
 
 /** Where a device is reached: a phone's IP address, a zone's multicast group and port. */
 export function deviceAddress({ attributes }: DeviceRow): string {
@@ -45,6 +46,7 @@ function Known({ row }: { row: DeviceRow }) {
       <p>{t(`device-state-text.${row.state ?? "untried"}`)}</p>
       <Verification row={row} />
       <ConnectivityCheck row={row} />
+      {row.type === "phones" && <PhoneConfiguration deviceId={row.id} />}
       <OfflineRings row={row} />
       <h2>{t("activation.who")}</h2>
       <ActivationPreview deviceId={row.id} />

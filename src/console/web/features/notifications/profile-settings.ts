@@ -10,7 +10,8 @@ const ROWS: Readonly<Record<string, Pick<FormField, "kind" | "from">>> = {
 /** Fields of a channel, with translated labels where there are any. */
 export function settingFields(schema: JsonSchema | undefined, { name }: Pick<Translator, "name">): FormField[] {
   return fieldsOf(schema ?? {}).map(({ choices, hint, hintSentence, ...field }) => {
-    const label = name("setting", field.name);
+    // A plugin names its own settings.
+    const label = field.label ?? name("setting", field.name);
     const options = choices?.map(({ value }) => ({ value, label: name("setting-value", value) }));
     // A channel of somebody else's has no words of ours: its own hint says what it is for.
     const own = label === field.name && hint ? { hint, ...(hintSentence ? { hintSentence } : {}) } : {};

@@ -50,8 +50,18 @@ const FIRST_PASSWORD: FieldOverrides = {
   name: "password",
   kind: "own",
   draw: (given) => <FirstPassword key="password" {...given} />,
-  shown: ({ type = "regular" }) => type === "regular" || type === null,
+  shown: isRegular,
 };
+
+function isRegular({ type }: FormValues): boolean {
+  return (type ?? "regular") === "regular";
+}
+
+/** People whom a roster or a directory brought without an address stay as they are. */
+function needsEmail(values: FormValues, before: FormValues): boolean {
+  const isStoredWithout = before.id !== undefined && isRegular(before) && (before.email ?? "") === "";
+  return isRegular(values) && !isStoredWithout;
+}
 
 function PersonSheet({ userId, onClose }: { userId: string; onClose: () => void }) {
   const translator = useTranslation();
@@ -75,7 +85,7 @@ function PersonSheet({ userId, onClose }: { userId: string; onClose: () => void 
       onClose={onClose}
       fields={[
         { name: "name" },
-        { name: "email" },
+        { name: "email", hint: t("users.email-hint"), requiredWhen: needsEmail },
         { name: "type", choices: KINDS.map((value) => ({ value, label: name("user-type", value) })) },
         ...(userId === NEW ? [FIRST_PASSWORD] : []),
         { name: "idleTimeout", hint: t("users.idle-hint") },

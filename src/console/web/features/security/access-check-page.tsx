@@ -11,6 +11,7 @@ import { ErrorLine } from "../../ui/error-line.tsx";
 import { RowSelect } from "../../ui/form/row-select.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { SectionTabs } from "../../ui/section-tabs.tsx";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { type AccessQuestion, accessQuestionOf, resourcesToCheck, verbsOf } from "./access-question.ts";
 import { DomainSelect } from "./domain-select.tsx";
@@ -146,8 +147,10 @@ function Answer({ userId, question, things }: AnswerProps) {
         <>
           <h2>{t("access.missing")}</h2>
           <ul>
-            {told.missing.map((reason) => (
-              <li key={reason}>{reason}</li>
+            {told.missingSentences.map((each) => (
+              <li key={each.text}>
+                <SentenceText text={each.text} sentence={each} />
+              </li>
             ))}
           </ul>
         </>

@@ -12,6 +12,7 @@ import { ListPage } from "../../ui/list/list-page.tsx";
 import type { ListFilter } from "../../ui/list/table-search.ts";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { endOfDay, startOfDay } from "../../ui/local-time.ts";
+import { SentenceText } from "../../ui/sentence-text.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
@@ -217,7 +218,7 @@ function EntrySheet({ auditEntryId, onClose }: { auditEntryId: string; onClose: 
             <dd>{row.address ?? "–"}</dd>
           </dl>
           <Differences row={row} />
-          {row.details !== null && <Details details={row.details} />}
+          {row.details !== null && <Details row={row} />}
           <p className="soft hash">
             {t("audit.hash")} <code>{row.hash}</code>
           </p>
@@ -261,10 +262,11 @@ function Differences({ row }: { row: AuditRow }) {
   );
 }
 
-function Details({ details }: { details: unknown }) {
+function Details({ row: { details, changeSentence, reasonSentence } }: { row: AuditRow }) {
   const { t } = useTranslation();
   const textOf = useValueText();
   const members = typeof details === "object" && details !== null ? Object.entries(details) : [];
+  const sentences: Record<string, AuditRow["changeSentence"]> = { change: changeSentence, reason: reasonSentence };
   return (
     <>
       <h3>{t("audit.details")}</h3>
@@ -272,7 +274,9 @@ function Details({ details }: { details: unknown }) {
         {members.map(([key, value]) => (
           <div key={key} className="fact">
             <dt>{key}</dt>
-            <dd>{textOf(value) || "–"}</dd>
+            <dd>
+              <SentenceText text={textOf(value) || "–"} sentence={sentences[key]} />
+            </dd>
           </div>
         ))}
       </dl>

@@ -177,14 +177,18 @@ function Connection({ identityProviderId }: { identityProviderId: string }) {
       )}
       {test.data?.ok && <p>{t("provider.well")}</p>}
       <ul className="plain lined">
-        {test.data?.checks.map(({ what, ok, code, value, words }) => (
+        {test.data?.checks.map(({ what, ok, code, value, words, wordsSentence }) => (
           <li key={`${what} ${words}`} className="stack tight">
             <span className="row">
               <Chip tone={ok ? "good" : "bad"}>{t(ok ? "provider.works" : "provider.fails")}</Chip>
               {name("provider-check", what)}
             </span>
             <span>{ok ? name("provider-found", code, { value: value ?? "" }) : name("provider-fault", what)}</span>
-            {!ok && <span className="soft">{words}</span>}
+            {!ok && (
+              <span className="soft">
+                <SentenceText text={words} sentence={wordsSentence} />
+              </span>
+            )}
           </li>
         ))}
       </ul>

@@ -31,8 +31,8 @@ export function runCounts(run: LoadRunRow): { key: MessageKey; n: number }[] {
 }
 
 /** What an import is doing, and how far it is. */
-export function progressText(run: LoadRunRow, { t, name }: Translator): string {
-  if (run.waitingFor !== null) return t("load.waiting-for", { name: run.waitingFor });
+export function progressText(run: LoadRunRow, { t, name, say }: Translator): string {
+  if (run.waitingFor !== null) return t("load.waiting-for", { name: say(run.waitingFor, run.waitingForSentence) });
   const phase = name("load-phase", run.phase ?? "reading");
   if (run.phase === "reading") return t("load.lines-read", { phase, count: run.linesRead });
   return `${phase} · ${run.percentage} %`;

@@ -3,6 +3,7 @@ import type { LoadRunFile, LoadRunMessage, LoadRunRow } from "../../api/upload-r
 import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import type { MessageKey } from "../../i18n/message-keys.ts";
+import type { SentenceOfApi } from "../../i18n/translator.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { SentenceText } from "../../ui/sentence-text.tsx";
@@ -91,8 +92,8 @@ function Run({ run }: { run: LoadRunRow }) {
         </dl>
       )}
       <RunFiles files={run.files} />
-      <RunLines lines={run.errors} word="load.errors" />
-      <RunLines lines={run.warnings} word="load.warnings" />
+      <RunLines lines={run.errors} sentences={run.errorSentences} word="load.errors" />
+      <RunLines lines={run.warnings} sentences={run.warningSentences} word="load.warnings" />
     </>
   );
 }
@@ -118,9 +119,15 @@ function RunFiles({ files }: { files: readonly LoadRunFile[] | null }) {
   );
 }
 
+interface RunLinesProps {
+  lines: readonly LoadRunMessage[] | null;
+  sentences: readonly SentenceOfApi[] | null | undefined;
+  word: MessageKey;
+}
+
 /** What is wrong with lines of the source; many are folded up. */
-function RunLines({ lines, word }: { lines: readonly LoadRunMessage[] | null; word: MessageKey }) {
-  const { t } = useTranslation();
+function RunLines({ lines, sentences, word }: RunLinesProps) {
+  const { t, say } = useTranslation();
   if (!lines?.length) return null;
   const messageText = (file: string | null, line: number, column: string | null, message: string): string => {
     const text = column === null || message.includes(column) ? message : `${column}: ${message}`;
@@ -135,7 +142,7 @@ function RunLines({ lines, word }: { lines: readonly LoadRunMessage[] | null; wo
       <ul className="plain">
         {lines.map(({ file, line, column, message }, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a line may have several faults
-          <li key={at}>{messageText(file ?? null, line ?? 0, column ?? null, message)}</li>
+          <li key={at}>{messageText(file ?? null, line ?? 0, column ?? null, say(message, sentences?.[at]))}</li>
         ))}
       </ul>
     </details>

@@ -106,7 +106,7 @@ const CHOICES = ["all", "faults", "good"] as const;
 const ASKS = { all: {}, faults: { resourceCreated: false }, good: { resourceCreated: true } } as const;
 
 function Lines({ row }: { row: UploadRow }) {
-  const { t, name } = useTranslation();
+  const { t, name, say } = useTranslation();
   const [shown, setShown] = useState<(typeof CHOICES)[number] | null>(null);
   const [opened, setOpened] = useState<UploadLogRow | null>(null);
   const chosen = shown ?? (row.errorCount > 0 ? "faults" : "all");
@@ -149,7 +149,12 @@ function Lines({ row }: { row: UploadRow }) {
               ),
             },
             { id: "name", head: t("field.name"), width: "1fr", cell: (log) => log.resourceName ?? "–" },
-            { id: "words", head: t("upload.said"), width: "2.5fr", cell: (log) => log.resourceResponse ?? "" },
+            {
+              id: "words",
+              head: t("upload.said"),
+              width: "2.5fr",
+              cell: (log) => say(log.resourceResponse ?? "", log.resourceResponseSentence),
+            },
           ]}
           empty={<p>{t("upload.no-lines")}</p>}
         />
@@ -161,16 +166,16 @@ function Lines({ row }: { row: UploadRow }) {
 
 /** Everything that was said to a line, since the table has room for its beginning alone. */
 function LineDialog({ log, onClose }: { log: UploadLogRow; onClose: () => void }) {
-  const { t } = useTranslation();
+  const { t, say } = useTranslation();
   const errors = (log.errors ?? []) as readonly { field: string | null; message: string }[];
   return (
     <Dialog title={t("upload.line-n", { line: log.line ?? "–" })} onClose={onClose}>
       <div className="stack">
         {log.resourceName && <strong>{log.resourceName}</strong>}
-        {errors.length === 0 && <p>{log.resourceResponse}</p>}
+        {errors.length === 0 && <p>{say(log.resourceResponse ?? "", log.resourceResponseSentence)}</p>}
         <ul className="plain lined">
-          {errors.map(({ field, message }) => (
-            <li key={`${field} ${message}`}>{message}</li>
+          {errors.map(({ field, message }, at) => (
+            <li key={`${field} ${message}`}>{say(message, log.errorSentences?.[at])}</li>
           ))}
         </ul>
       </div>

@@ -35,8 +35,12 @@ export interface FormField {
   name: string;
   kind: FieldType;
   required?: boolean;
+  /** Where it is only sometimes required: by the values of the form and the row as it is, which is empty for a new one. */
+  requiredWhen?(values: FormValues, before: FormValues): boolean;
   /** What it is called here; the catalogue's word for the field unless given. */
   label?: string;
+  /** Code and parameters of a label in the words of a plugin. */
+  labelSentence?: SentenceOfApi;
   /** What the field is for, when its label doesn't say enough. */
   hint?: string;
   /** Code and parameters of a hint in the words of a plugin. */
@@ -81,6 +85,8 @@ function fieldOf(given: JsonSchema): Omit<FormField, "name"> {
   // A field that may be null is said as a choice between its kind and null.
   const schema = { ...given, ...given.anyOf?.find(({ type }) => type !== "null") };
   const bounds = {
+    ...(given.title ? { label: given.title } : {}),
+    ...(given["x-title-sentence"] ? { labelSentence: given["x-title-sentence"] } : {}),
     ...(given.description ? { hint: given.description } : {}),
     ...(given["x-description-sentence"] ? { hintSentence: given["x-description-sentence"] } : {}),
     ...((schema.maximum ?? schema.maxLength) ? { max: schema.maximum ?? schema.maxLength ?? 0 } : {}),

@@ -61,6 +61,7 @@ export function Form({ fields, before, initial = {}, pending, error, draft, onSa
       <Field
         first={first}
         field={field}
+        required={field.requiredWhen?.(drawn, before) ?? field.required ?? false}
         values={drawn}
         error={error}
         onChange={(value) => setValues((old) => withValue(fields, old, field.name, value))}
@@ -125,22 +126,25 @@ interface FieldProps {
   field: FormField;
   /** The sheet begins here. */
   first: boolean;
+  required: boolean;
   values: FormValues;
   error: unknown;
   onChange(value: unknown): void;
 }
 
-function Field({ field, first, values, error, onChange }: FieldProps) {
+function Field({ field, first, required, values, error, onChange }: FieldProps) {
   const translator = useTranslation();
   const id = useId();
   const value = values[field.name];
+  const label =
+    field.label === undefined ? translator.name("field", field.name) : translator.say(field.label, field.labelSentence);
   const shared = {
     id,
-    label: field.label ?? translator.name("field", field.name),
+    label,
     description: field.hint && translator.say(field.hint, field.hintSentence),
-    required: field.required ?? false,
+    required,
     "data-autofocus": first || undefined,
-    error: fieldErrorText(error, field.name, translator),
+    error: fieldErrorText(error, field.name, translator, field.labelSentence && label),
   };
   const text = typeof value === "string" ? value : "";
   const lines = Array.isArray(value) ? value.map(String) : [];

@@ -1,0 +1,43 @@
+import {
+  type OutcomeCounts,
+  outcomeTotal,
+  type ReachVerdict,
+  reachedTotal,
+  VERDICT_NAMES,
+} from "../../resources/notifications/device-outcomes.ts";
+
+/** A message as the API lists it. */
+export interface MessageRow {
+  id: string;
+  subject: string | null;
+  createdAt: string;
+  soundsAt: string | null;
+  abortedAt: string | null;
+  approval: string | null;
+  drill: boolean;
+  draft: boolean;
+  priority: string;
+  progress: { percentComplete: number; expireCount: number; outcomes: OutcomeCounts; verdict: ReachVerdict };
+}
+
+/** True while it is sent, or will sound. */
+export function isActive({ draft, abortedAt, approval, progress }: MessageRow): boolean {
+  if (draft || abortedAt !== null) return false;
+  if (approval === "waiting" || approval === "refused" || approval === "expired") return false;
+  return progress.percentComplete < 100 && progress.expireCount === 0;
+}
+
+/** `Reached: 294 of 300`, or why there is nothing to count. */
+export function resultOf(row: MessageRow): string {
+  const verdict = VERDICT_NAMES[row.progress.verdict];
+  if (row.abortedAt !== null) return `Stopped. ${verdict}: ${countsOf(row)}`;
+  if (row.approval === "waiting") return "Waits for a second person";
+  if (row.approval === "refused") return "Refused by the second person";
+  if (row.approval === "expired") return "Not approved in time";
+  return `${isActive(row) ? VERDICT_NAMES.waiting : verdict}: ${countsOf(row)}`;
+}
+
+function countsOf({ progress: { outcomes } }: MessageRow): string {
+  const devices = outcomeTotal(outcomes);
+  return `${reachedTotal(outcomes)} of ${devices} ${devices === 1 ? "device" : "devices"}`;
+}
