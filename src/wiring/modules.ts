@@ -101,13 +101,11 @@ export function createModules(base: Foundation, options: DaemonOptions): Modules
   const speech = createSpeechSynthesizer({ store, engine, by: access.systemContext("speech") });
   const plugins = createPlugins(base);
   const notificationService = createNotifications(base, { plugins, link, registry, speech });
-  const phoneChecks = createPhoneChecks({ store, clock, log, policy: ssrfGuard, urls: plugins.urls });
   const { schedule: testTimes, provenWithinHours } = settings.quietTests;
   const phoneChecks = createPhoneChecks({ store, clock, log, policy: ssrfGuard, urls: plugins.urls });
   const silentTests = createQuietTests({
     ...{ store, clock, log, provenWithinHours, diagnose: phoneChecks.diagnose },
     probe: plugins.probe,
-    diagnose: phoneChecks.diagnose,
     ...(testTimes !== null && { atScheduledTimes: (work) => schedule(testTimes, work) }),
   });
   const reportsSite = settings.scenarios.syntheticSiteQuestion;
@@ -206,7 +204,6 @@ export function createModules(base: Foundation, options: DaemonOptions): Modules
     licence: operations.licence,
     maintenance: operations.maintenance,
     monitoring: { ...monitoring, version: productVersion(), health: health.report, runs: operations.runs },
-    phoneConfigurations: phoneChecks.configurations,
     settings: effectiveSettings,
     onKnownClient: server.markKnownClient,
     link: link.adminService,
@@ -255,7 +252,6 @@ export function createModules(base: Foundation, options: DaemonOptions): Modules
     { name: "device groups", stop: registry.stop },
     { name: "phone calls", stop: phoneCalls.stop },
     { name: "offline ring plans", stop: ringPlans.stop },
-    { name: "phone configurations", stop: phoneChecks.configurations.stop },
     { name: "default rows", start: seedRows },
     [
       { name: "network", start: network.start, stop: network.stop },
