@@ -142,6 +142,31 @@ describe("a German console", () => {
     expect(findEnglish(report)).toEqual([]);
   });
 
+  it("shows missing permissions, tests of providers and problems of plugins in German", async () => {
+    // A directory changes the fields of the log-in.
+    const window = await openGerman();
+    const api = createApiClient(daemon.url, daemon.first.token);
+    const { id: userId } = await api.post<{ id: string }>("/users", { name: "Otto", email: "otto@example.org" });
+    const { id: providerId } = await api.post<{ id: string }>("/identity-providers", {
+      ...{ name: "Haus", type: "ldap", url: "ldap://127.0.0.1:1", userBase: "dc=example,dc=org" },
+    });
+    const extensions = await api.get<{ data: { id: string; name: string }[] }>("/extensions?limit=100");
+    const extensionId = extensions.data.find(({ name }) => name === "http-report")?.id;
+    await daemon.call("PUT", `/extensions/${extensionId}`, { config: { reports: [{ key: "a b" }] }, disabled: false });
+    const shows = async (...texts: string[]) => {
+      for (const text of texts) await window.page.getByText(text).first().waitFor();
+      expect(findEnglish(await linesOf(window.page))).toEqual([]);
+    };
+    await window.open(`/rights?user=${userId}&thing=users&verb=post`);
+    await shows("Kein Recht umfasst hier post");
+    await window.open(`/identity-providers?open=${providerId}`);
+    await window.page.getByRole("tab", { name: "Verbindung" }).click();
+    await window.page.getByRole("button", { name: "Verbindung testen" }).click();
+    await shows("Haus ist nicht erreichbar: Die Verbindung wurde abgelehnt");
+    await window.open(`/system?open=${extensionId}`);
+    await shows("reports[0] muss einen Schlüssel aus Kleinbuchstaben, Ziffern und Bindestrichen haben");
+  });
+
   it("would be noticed if it were English", async () => {
     const quoting = "Die Gegenstelle hat die Verbindung abgebrochen: the socket is closed";
     const strange = "A plugin of the school district is not ready.";

@@ -76,7 +76,7 @@ describe("the commands of a day", () => {
     );
     expect(out).toContain("  Stop one: carillon stop ID");
 
-    expect(await carillon("stop", id)).toMatchObject({ exitCode: EXIT.ok, out: ["Stopped: 1 of 1 messages."] });
+    expect(await carillon("stop", id)).toMatchObject({ exitCode: EXIT.ok, out: ["Stopped: 1 of 1 message."] });
     const status = JSON.parse((await carillon("status", "--json")).out.join());
     expect(status.messages.map((row: { id: string }) => row.id)).toEqual([other]);
     const history = (await carillon("history")).out;

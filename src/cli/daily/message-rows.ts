@@ -5,6 +5,7 @@ import {
   reachedTotal,
   VERDICT_NAMES,
 } from "../../resources/notifications/device-outcomes.ts";
+import { counted } from "../counted.ts";
 
 /** A message as the API lists it. */
 export interface MessageRow {
@@ -39,5 +40,5 @@ export function resultOf(row: MessageRow): string {
 
 function countsOf({ progress: { outcomes } }: MessageRow): string {
   const devices = outcomeTotal(outcomes);
-  return `${reachedTotal(outcomes)} of ${devices} ${devices === 1 ? "device" : "devices"}`;
+  return `${reachedTotal(outcomes)} of ${counted(devices, "device")}`;
 }

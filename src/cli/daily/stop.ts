@@ -4,6 +4,7 @@ import { CallerError } from "../../lib/errors.ts";
 import { EXIT } from "../../lib/exit-codes.ts";
 import type { Terminal } from "../../lib/terminal.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../appliance-options.ts";
+import { counted } from "../counted.ts";
 import { isActive, type MessageRow } from "./message-rows.ts";
 
 interface StopOptions extends ApplianceOptions {
@@ -34,7 +35,7 @@ export function addStop(program: Command, terminal: Terminal, finish: (exitCode:
       const stopped = rows.length - failures.length;
       if (options.json) terminal.out(JSON.stringify({ stopped, failures }));
       else if (rows.length === 0) terminal.err("Nothing is sent now.");
-      else terminal.out(`Stopped: ${stopped} of ${rows.length} messages.`);
+      else terminal.out(`Stopped: ${stopped} of ${counted(rows.length, "message")}.`);
       for (const failure of failures) terminal.err(failure);
       finish(failures.length > 0 ? EXIT.failure : EXIT.ok);
     });
