@@ -108,6 +108,16 @@ afterAll(async () => {
 });
 
 describe("secrets of a cluster", () => {
+  it("are agreed on below the on-premises prefix, too", async () => {
+    const url = `${hub.url}/api/onprem/v1/admin/telephony/${cluster}/secret-hand-over`;
+    const headers = { authorization: `Bearer ${hub.first.token}`, "content-type": "application/json" };
+    const read = await fetch(url, { headers });
+    const body = (await read.json()) as { appliances: Appliance[] };
+    expect([read.status, body.appliances]).toEqual([200, await appliances()]);
+    const agreed = await fetch(url, { method: "PUT", headers, body: JSON.stringify({ endpointIds: [] }) });
+    expect(agreed.status).toBe(200);
+  });
+
   it("are handed to no appliance unless a super user agrees, who sees whose key it is", async () => {
     for (const site of [east, west]) {
       await fetchUntil(
