@@ -181,7 +181,7 @@ describe("a subscribed calendar", () => {
     ["is empty", ok(""), "failed", /empty file/],
     ["has no events", ok(calendarOf()), "failed", /has no events/],
     ["is JSON", ok('{"error":"expired"}'), "failed", /does not return a calendar/],
-    ["is cut off", ok(calendarOf(...AUTUMN).slice(0, -60)), "failed", /Must be an iCalendar text/],
+    ["is cut off", ok(calendarOf(...AUTUMN).slice(0, -60)), "failed", /The calendar is cut off: END:VEVENT is missing/],
     [
       "has no readable event",
       ok(calendarOf("20311340")),

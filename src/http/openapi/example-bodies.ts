@@ -59,7 +59,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, unknown>> = {
     type: "set-read-status",
     details: { readStatus: "read" },
   },
-  "put users/{userId}/password": { password: PASSWORD, currentPassword: "correct horse battery staple" },
+  "put users/{userId}/password": { password: PASSWORD, currentPassword: "nine slow ferries at noon" },
   "put users/{userId}/profile": { name: "Ann", preferredLanguage: "de-DE", preferredTimezone: "Europe/Berlin" },
   "post users/{userId}/recovery-codes": { currentPassword: PASSWORD },
   "post users/{userId}/second-factor-removal": { currentPassword: PASSWORD },
