@@ -101,8 +101,14 @@ export function formatDemoSummary(
   const speed = firstPacketMsP99 === null ? "" : `, 99 % of them heard the first packet within ${firstPacketMsP99} ms`;
   return [
     `${devices - failed} of ${devices} devices reached${speed}.`,
-    ...(failed === offline ? [`${failed} phones are switched off on purpose: the reasons are above.`] : []),
+    ...(failed === offline ? [switchedOff(failed)] : []),
   ];
+}
+
+function switchedOff(phones: number): string {
+  return phones === 1
+    ? "1 phone is switched off on purpose: the reason is above."
+    : `${phones} phones are switched off on purpose: the reasons are above.`;
 }
 
 function compare(a: string, b: string): number {

@@ -7,6 +7,7 @@ import {
   type DemoReport,
   demoDifferences,
   demoFigures,
+  formatDemoSummary,
   formatDemoTable,
 } from "../../../../src/tools/demo/demo-results.ts";
 
@@ -81,13 +82,24 @@ describe("demo results", () => {
     expect(demoFigures([], { phones, zones: [], agents: [], receptions: [] }, SENT_AT, 1).firstPacketMsP99).toBe(99);
   });
 
-  it("sorts phones before zones by name, with reasons of failures", () => {
+  it("sorts phones before zones by name, and failures with their reasons last", () => {
     const [head, ...rows] = formatDemoTable(LEDGER, ACCOUNT, SENT_AT);
     expect(head).toMatch(/^Device +Identifier +Level +First packet +Audio +Reason$/);
     expect(rows.map((row) => row.split(/ {2,}/))).toEqual([
       ["Name of SEP1", "SEP1", "playing", "400 ms", "exact"],
-      ["Name of SEP2", "SEP2", "failed", "-", "-", "the phone cut the connection"],
       ["Name of zone:1", "zone:1", "sent", "402 ms", "exact"],
+      ["Name of SEP2", "SEP2", "failed", "-", "-", "the phone cut the connection"],
+    ]);
+  });
+
+  it("are summed up, with the phones that are off on purpose", () => {
+    const figures = demoFigures(LEDGER, ACCOUNT, SENT_AT, 1);
+    expect(formatDemoSummary(figures, { offline: 1 })).toEqual([
+      "2 of 3 devices reached, 99 % of them heard the first packet within 402 ms.",
+      "1 phone is switched off on purpose: the reason is above.",
+    ]);
+    expect(formatDemoSummary({ ...figures, firstPacketMsP99: null }, { offline: 3 })).toEqual([
+      "2 of 3 devices reached.",
     ]);
   });
 });
