@@ -28,17 +28,18 @@ export function isActive({ draft, abortedAt, approval, progress }: MessageRow): 
   return progress.percentComplete < 100 && progress.expireCount === 0;
 }
 
-/** `Reached: 294 of 300`, or why there is nothing to count. */
+/** `Reached: 294 of 300 devices`, or why there is nothing to count. */
 export function resultOf(row: MessageRow): string {
   const verdict = VERDICT_NAMES[row.progress.verdict];
-  if (row.abortedAt !== null) return `Stopped. ${verdict}: ${countsOf(row)}`;
+  if (row.abortedAt !== null) return `Stopped. ${withCounts(verdict, row)}`;
   if (row.approval === "waiting") return "Waits for a second person";
   if (row.approval === "refused") return "Refused by the second person";
   if (row.approval === "expired") return "Not approved in time";
-  return `${isActive(row) ? VERDICT_NAMES.waiting : verdict}: ${countsOf(row)}`;
+  return withCounts(isActive(row) ? VERDICT_NAMES.waiting : verdict, row);
 }
 
-function countsOf({ progress: { outcomes } }: MessageRow): string {
+/** Without devices, or before they are known, there is nothing to count. */
+function withCounts(verdict: string, { progress: { outcomes } }: MessageRow): string {
   const devices = outcomeTotal(outcomes);
-  return `${reachedTotal(outcomes)} of ${counted(devices, "device")}`;
+  return devices === 0 ? verdict : `${verdict}: ${reachedTotal(outcomes)} of ${counted(devices, "device")}`;
 }

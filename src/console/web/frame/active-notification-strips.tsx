@@ -48,7 +48,7 @@ function ActiveStrips() {
           <span className="wide">{row.deviceGroups.map(({ name }) => name).join(", ")}</span>
           <span className="space" />
           <span aria-hidden="true">{elapsedText(activeDurationMs(row, now))}</span>
-          <StopButton id={row.id} subject={row.subject ?? ""} />
+          <StopButton row={row} />
         </div>
       ))}
     </section>

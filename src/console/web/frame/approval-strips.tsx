@@ -27,7 +27,7 @@ function ApprovalStrip({ row, isOwn }: { row: NotificationRow; isOwn: boolean })
   const { t } = translator;
   const { client, notify } = useConsole();
   const now = useNow();
-  const subject = row.subject ?? "";
+  const subject = translator.say(row.subject ?? "", row.subjectSentence);
   const deciding = useRowMutation("notifications", (decision: "approve" | "refuse") =>
     client.post("notifications/{notificationId}/approval", { notificationId: row.id }, { decision }),
   );

@@ -3,14 +3,16 @@ import { useCancelNotification } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { errorText } from "../i18n/error-text.ts";
 import { useTranslation } from "../i18n/use-translation.tsx";
+import type { WrittenText } from "./subject-text.tsx";
 
 /** Ends a broadcast with one click, without a question: what sounds must be stoppable at once. */
-export function StopButton({ id, subject }: { id: string; subject: string }) {
+export function StopButton({ row }: { row: { id: string } & WrittenText }) {
   const translator = useTranslation();
+  const subject = translator.say(row.subject ?? "", row.subjectSentence ?? null);
   const { notify } = useConsole();
   const stop = useCancelNotification();
   const end = () =>
-    stop.mutate(id, {
+    stop.mutate(row.id, {
       onSuccess: () => notify(translator.t("stop.done", { subject })),
       onError: (error) => notify(errorText(error, translator)),
     });

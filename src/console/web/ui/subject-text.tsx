@@ -1,7 +1,7 @@
 import type { SentenceOfApi } from "../i18n/translator.ts";
 import { SentenceText } from "./sentence-text.tsx";
 
-interface WrittenText {
+export interface WrittenText {
   subject?: string | null;
   subjectSentence?: SentenceOfApi | null;
 }

@@ -151,7 +151,7 @@ function ActiveNotificationsCard({ rows }: { rows: readonly NotificationRow[] | 
             </Link>
             <span>{elapsedText(activeDurationMs(row, now))}</span>
             <span className="space" />
-            <StopButton id={row.id} subject={row.subject ?? ""} />
+            <StopButton row={row} />
           </li>
         ))}
       </ul>

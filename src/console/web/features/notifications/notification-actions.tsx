@@ -27,7 +27,7 @@ export function NotificationActions({ row }: { row: NotificationRow }) {
         <>
           {state === "going" && <span>{elapsedText(activeDurationMs(row, now))}</span>}
           {row.catchingUp && <Chip tone="warn">{t("notification.catching-up")}</Chip>}
-          <StopButton id={row.id} subject={row.subject ?? ""} />
+          <StopButton row={row} />
         </>
       )}
       <RetryButton row={row} />

@@ -78,7 +78,7 @@ function Sent({ row, alone }: { row: NotificationRow; alone: boolean }) {
           {t("roll-call.count", { count: answersTo(row), all: row.confirmableCount })}
         </Link>
       )}
-      {state === "going" && <StopButton id={row.id} subject={row.subject ?? ""} />}
+      {state === "going" && <StopButton row={row} />}
     </div>
   );
 }
