@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { ApiPage } from "../../api-client/api-client.ts";
 import type { Terminal } from "../../lib/terminal.ts";
 import { formatTable } from "../../lib/text-table.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../appliance-options.ts";
-import { type MessageRow, resultOf } from "./message-rows.ts";
+import { newestMessages, resultOf } from "./message-rows.ts";
 import { readOwnEndpoint, siteTime } from "./site-times.ts";
 
 interface HistoryOptions extends ApplianceOptions {
@@ -27,7 +26,7 @@ export function addHistory(program: Command, terminal: Terminal): void {
     )
     .action(async ({ limit, json, ...options }: HistoryOptions) => {
       const api = apiClientFrom(options, terminal);
-      const { data } = await api.get<ApiPage<MessageRow>>(`/notifications?sort=-createdAt&limit=${limit}`);
+      const data = await newestMessages(api, limit);
       if (json) return terminal.out(JSON.stringify(data));
       if (data.length === 0) return terminal.err("No messages yet. Send one: carillon send --help");
       const { clock } = await readOwnEndpoint(api);

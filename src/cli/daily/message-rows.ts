@@ -1,3 +1,4 @@
+import type { ApiClient, ApiPage } from "../../api-client/api-client.ts";
 import {
   type OutcomeCounts,
   outcomeTotal,
@@ -19,6 +20,14 @@ export interface MessageRow {
   draft: boolean;
   priority: string;
   progress: { percentComplete: number; expireCount: number; outcomes: OutcomeCounts; verdict: ReachVerdict };
+}
+
+/** Among so many of the newest are those that are sent now. */
+const MAX_LOOKED_AT = 200;
+
+/** The newest messages first. */
+export async function newestMessages(api: ApiClient, limit = MAX_LOOKED_AT): Promise<MessageRow[]> {
+  return (await api.get<ApiPage<MessageRow>>(`/notifications?sort=-createdAt&limit=${limit}`)).data;
 }
 
 /** True while it is sent, or will sound. */

@@ -5,7 +5,7 @@ import { EXIT } from "../../lib/exit-codes.ts";
 import type { Terminal } from "../../lib/terminal.ts";
 import { formatTable } from "../../lib/text-table.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../appliance-options.ts";
-import { isActive, type MessageRow, resultOf } from "./message-rows.ts";
+import { isActive, type MessageRow, newestMessages, resultOf } from "./message-rows.ts";
 import { type OwnEndpoint, readOwnEndpoint, siteTime } from "./site-times.ts";
 
 interface NextRing {
@@ -23,8 +23,6 @@ interface Status {
   emergencies: { name: string; state: string }[];
 }
 
-/** Newest messages that are looked at: those that are sent now are among them. */
-const NEWEST_MESSAGES = 200;
 const NEXT_RINGS = 5;
 
 /** `carillon status`: what is wrong, what is sent now, what rings next. */
@@ -50,7 +48,7 @@ export function addStatus(program: Command, terminal: Terminal, finish: (exitCod
 
 async function readStatus(api: ApiClient, own: OwnEndpoint): Promise<Status> {
   const [newest, rings, alarms, { emergencies }] = await Promise.all([
-    api.get<ApiPage<MessageRow>>(`/notifications?sort=-createdAt&limit=${NEWEST_MESSAGES}`),
+    newestMessages(api),
     api.get<ApiPage<NextRing>>(`/bell-rings?limit=${NEXT_RINGS}`),
     listAll<Status["alarms"][number]>(api, "/alarms?status=ACTIVE"),
     api.get<Pick<Status, "emergencies">>("/emergencies"),
@@ -58,7 +56,7 @@ async function readStatus(api: ApiClient, own: OwnEndpoint): Promise<Status> {
   const { name, status, redReasons, yellowReasons, buildInfo } = own;
   return {
     appliance: { name, status, redReasons, yellowReasons, version: buildInfo.version },
-    messages: newest.data.filter((row) => isActive(row) || row.approval === "waiting"),
+    messages: newest.filter((row) => isActive(row) || row.approval === "waiting"),
     nextRings: rings.data,
     alarms,
     emergencies,

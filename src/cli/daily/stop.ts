@@ -1,18 +1,16 @@
 import type { Command } from "commander";
-import type { ApiClient, ApiPage } from "../../api-client/api-client.ts";
+import type { ApiClient } from "../../api-client/api-client.ts";
 import { CallerError } from "../../lib/errors.ts";
 import { EXIT } from "../../lib/exit-codes.ts";
 import type { Terminal } from "../../lib/terminal.ts";
 import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "../appliance-options.ts";
 import { counted } from "../counted.ts";
-import { isActive, type MessageRow } from "./message-rows.ts";
+import { isActive, type MessageRow, newestMessages } from "./message-rows.ts";
 
 interface StopOptions extends ApplianceOptions {
   all?: true;
   json?: true;
 }
-
-const NEWEST_MESSAGES = 200;
 
 /** `carillon stop` and `carillon all-clear`: end a message on its devices; tell its recipients that it is over. */
 export function addStop(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
@@ -66,6 +64,5 @@ async function messagesToStop(
   if (id !== undefined && all) throw new CallerError("invalid-value", "Give an id or --all, not both.");
   if (id !== undefined) return [await api.get<MessageRow>(`/notifications/${encodeURIComponent(id)}`)];
   if (!all) throw new CallerError("required", "Message missing: give its id, or --all. Ids: carillon status");
-  const path = `/notifications?sort=-createdAt&limit=${NEWEST_MESSAGES}`;
-  return (await api.get<ApiPage<MessageRow>>(path)).data.filter(isActive);
+  return (await newestMessages(api)).filter(isActive);
 }
