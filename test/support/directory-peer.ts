@@ -112,20 +112,21 @@ export function memberLine(uid: string): string {
   return `member: uid=${uid},ou=people,${LDAP_BASE}`;
 }
 
-function makeCertificate(folder: string): void {
+/** Writes a certificate for an address of this machine and its key, `cert.pem` and `key.pem`. */
+export function makeCertificate(folder: string, address = "127.0.0.1"): void {
   const files = ["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")];
   const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
-  const names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const names = ["-subj", `/CN=${address}`, "-addext", `subjectAltName=IP:${address}`];
   execFileSync("openssl", ["req", "-x509", ...kind, ...files, ...names], { stdio: "pipe" });
 }
 
 /** Resolves once the port answers; rejects when the program ended. */
-function reachable(port: number, program: ChildProcess): Promise<void> {
+export function reachable(port: number, program: ChildProcess, address = "127.0.0.1"): Promise<void> {
   return new Promise((done, fail) => {
-    const ended = (): void => fail(new Error("slapd ended at once."));
+    const ended = (): void => fail(new Error(`${program.spawnfile} ended at once.`));
     program.once("exit", ended);
     const ask = (): void => {
-      const socket = connect(port, "127.0.0.1");
+      const socket = connect(port, address);
       socket.once("connect", () => {
         socket.destroy();
         program.off("exit", ended);
