@@ -64,6 +64,8 @@ export function installPeers() {
   say(`set-up: installing for the tests: ${packagesOf(missing).join(" ")} …`);
   const wait = "-oDPkg::Lock::Timeout=400";
   aptGet(["update", wait]);
+  // Without its answer glewlwyd sets up a database at installation, and fails.
+  spawnSync("debconf-set-selections", { input: "glewlwyd glewlwyd/config_type select No configuration\n" });
   aptGet(["install", "-y", "--no-install-recommends", wait, ...packagesOf(missing)]);
   return missing.filter((peer) => !present(peer.command));
 }

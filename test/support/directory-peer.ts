@@ -49,12 +49,7 @@ export async function startLdapPeer(
       const given = ["-x", "-H", urls.url, "-D", bindDn, "-y", join(folder, "password"), "-f", file];
       execFileSync("ldapmodify", given, { stdio: "pipe" });
     },
-    stop: () =>
-      new Promise((done) => {
-        if (slapd.exitCode !== null) return done();
-        slapd.once("exit", () => done());
-        slapd.kill();
-      }),
+    stop: () => stopProgram(slapd),
   };
 }
 
@@ -135,5 +130,14 @@ export function reachable(port: number, program: ChildProcess, address = "127.0.
       socket.once("error", () => program.exitCode === null && setTimeout(ask, 20));
     };
     ask();
+  });
+}
+
+/** Ends a program and waits for it. */
+export function stopProgram(program: ChildProcess): Promise<void> {
+  return new Promise((done) => {
+    if (program.exitCode !== null || program.signalCode !== null) return done();
+    program.once("exit", () => done());
+    program.kill();
   });
 }

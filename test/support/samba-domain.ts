@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeCertificate, reachable } from "./directory-peer.ts";
+import { makeCertificate, reachable, stopProgram } from "./directory-peer.ts";
 import { makeTempDir } from "./temp-dir.ts";
 
 export const AD_BASE = "DC=school,DC=test";
@@ -81,11 +81,6 @@ export async function startSambaDomain(entries: readonly DomainEntry[]): Promise
       const found = execFileSync("ldapsearch", [...bound, ...asked], { env, encoding: "utf8", stdio: "pipe" });
       return new RegExp(`^${attribute}::? (.*)$`, "m").exec(found)?.[1] ?? "";
     },
-    stop: () =>
-      new Promise((done) => {
-        if (samba.exitCode !== null || samba.signalCode !== null) return done();
-        samba.once("exit", () => done());
-        samba.kill();
-      }),
+    stop: () => stopProgram(samba),
   };
 }
