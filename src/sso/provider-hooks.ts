@@ -39,7 +39,10 @@ export interface ProviderHooksDeps {
  */
 export function providerHooks({ policy, clock, baseUrl }: ProviderHooksDeps): ResourceHooks<typeof identityProviders> {
   return {
-    async prepare(input) {
+    async prepare(input, op) {
+      // Before the user is known, only a format that never changes can be recognised again.
+      if (op === "create" && input.type === "saml" && input.nameIdFormat === undefined && !input.subjectAttribute)
+        input.nameIdFormat = "persistent";
       await checkIssuer(input.issuer, policy);
       await checkDirectory(input.url, policy);
       for (const field of ["idpCertificates", "caCertificates", "spCertificate"])

@@ -62,11 +62,13 @@ function createSaml(parties: SamlConfig, cacheProvider: CacheProvider, request?:
     audience: issuer,
     idpCert: [...parties.idpCertificates],
     ...(idpIssuer ? { idpIssuer } : {}),
-    wantAssertionsSigned: true,
-    // The signed assertion is what counts; many providers do not sign the response.
+    // The signed assertion is what counts; many providers do not sign the response. Without it the response must be signed.
+    wantAssertionsSigned: !parties.acceptSignedResponse,
     wantAuthnResponseSigned: false,
-    identifierFormat: null,
-    disableRequestedAuthnContext: true,
+    identifierFormat: parties.nameIdFormat,
+    disableRequestedAuthnContext: parties.contexts.length === 0,
+    authnContext: [...parties.contexts],
+    forceAuthn: parties.forceAuthentication,
     signatureAlgorithm: "sha256",
     digestAlgorithm: "sha256",
     acceptedClockSkewMs: clockToleranceMs,
@@ -109,6 +111,7 @@ function assertResponseSize(xml: string): void {
 
 interface ParsedAssertion {
   $?: { ID?: string };
+  AuthnStatement?: { $?: { AuthnInstant?: string }; AuthnContext?: { AuthnContextClassRef?: unknown[] }[] }[];
   Conditions?: { $?: { NotOnOrAfter?: string } }[];
   Subject?: {
     SubjectConfirmation?: { SubjectConfirmationData?: { $?: { Recipient?: string; InResponseTo?: string } }[] }[];
@@ -119,8 +122,13 @@ function toAssertion(profile: Profile): SamlAssertion {
   const assertion = (profile.getAssertion?.() as { Assertion?: ParsedAssertion } | undefined)?.Assertion ?? {};
   const confirmations = assertion.Subject?.[0]?.SubjectConfirmation ?? [];
   const data = confirmations.flatMap((each) => each.SubjectConfirmationData?.[0]?.$ ?? []);
+  const [statement] = assertion.AuthnStatement ?? [];
   return {
     nameId: profile.nameID,
+    nameIdFormat: typeof profile.nameIDFormat === "string" ? profile.nameIDFormat : null,
+    contexts:
+      statement?.AuthnContext?.flatMap(({ AuthnContextClassRef: all }) => (all ?? []).flatMap(textOfNode)) ?? [],
+    authenticatedAt: statement?.$?.AuthnInstant ?? null,
     attributes: (profile.attributes ?? {}) as Readonly<Record<string, unknown>>,
     issuer: profile.issuer,
     assertionId: assertion.$?.ID ?? null,
@@ -130,6 +138,12 @@ function toAssertion(profile: Profile): SamlAssertion {
       inResponseTo: InResponseTo ?? null,
     })),
   };
+}
+
+/** The library gives an element without attributes as its text, others with the text in `_`. */
+function textOfNode(node: unknown): string[] {
+  const text = typeof node === "object" && node !== null && "_" in node ? node._ : node;
+  return typeof text === "string" ? [text.trim()] : [];
 }
 
 function toLoginError(error: unknown, { what }: SamlWorkerRequest): LoginError {

@@ -17,6 +17,14 @@ export interface SamlConfig {
   clockToleranceMs: number;
   /** Accept signatures with SHA-1. */
   allowSha1: boolean;
+  /** Accept an assertion without a signature in a signed response. */
+  acceptSignedResponse: boolean;
+  /** URI of the NameID format to request. */
+  nameIdFormat: string | null;
+  /** Authentication context classes to request; empty requests none. */
+  contexts: readonly string[];
+  /** Ask the provider to authenticate the user again. */
+  forceAuthentication: boolean;
 }
 
 /** Requests to the SAML worker. */
@@ -31,6 +39,12 @@ export type SamlWorkerRequest =
 /** The signed content of a response. */
 export interface SamlAssertion {
   nameId: unknown;
+  /** URI of its format; null if absent. */
+  nameIdFormat: string | null;
+  /** Authentication context classes. */
+  contexts: readonly string[];
+  /** Time of the authentication, ISO 8601; null if absent. */
+  authenticatedAt: string | null;
   attributes: Readonly<Record<string, unknown>>;
   /** Entity id of the issuer. */
   issuer: unknown;

@@ -53,7 +53,12 @@ const FIELDS: readonly (readonly [name: string, types: readonly string[], kind?:
   ["selfRegistrationEnabled", TYPES],
   ["createsGroups", TYPES],
   ["clockToleranceInSecs", ["oidc", "saml"]],
+  ["requiredAcr", ["oidc", "saml"], "text"],
+  ["requiredAmr", ["oidc"], "text"],
+  ["maxLoginAgeInSecs", ["oidc", "saml"]],
   ["logOut", ["oidc"]],
+  ["nameIdFormat", ["saml"]],
+  ["acceptSignedResponse", ["saml"]],
   ["allowSha1", ["saml"]],
 ];
 
