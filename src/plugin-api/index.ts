@@ -124,10 +124,10 @@ export interface PluginResponse {
 /** Handles one request; times out after 10 s. */
 export type PluginRequestHandler = (request: PluginRequest) => Promise<PluginResponse> | PluginResponse;
 
-/** Core events a plugin may subscribe to; each is a hint. */
+/** Core events a plugin may subscribe to; each is a hint. The latest `multicast.changed` is repeated to a new subscriber. */
 export type PluginEvents = Pick<
   EventMap,
-  "notification.accepted" | "notification.stopped" | "notification.settled" | "network.changed"
+  "notification.accepted" | "notification.stopped" | "notification.settled" | "network.changed" | "multicast.changed"
 >;
 
 /**

@@ -81,6 +81,8 @@ export interface PluginStatus {
 export interface HostedPluginDeps {
   host: PluginHostDeps & PluginCallbacks;
   answers: Omit<PluginCallDeps, "grants" | "grantsRings" | "grantsPhone">;
+  /** Streams that are sent to multicast groups now. */
+  multicast(): PluginEvents["multicast.changed"];
 }
 
 /** One installed plugin: its configuration, its run and its deliveries. */
@@ -484,6 +486,7 @@ export class HostedPlugin {
         break;
       case "follow":
         this.#subscribedEvents.add(message.name);
+        if (message.name === "multicast.changed") this.notifyEvent(message.name, this.#deps.multicast());
     }
   }
 

@@ -17,6 +17,7 @@ import type { DaemonOptions } from "./daemon-options.ts";
 import type { DaemonModule } from "./lifecycle.ts";
 import { BUILT_IN_DECLARATIONS, loadDeclarations } from "./load-declarations.ts";
 import { trackLocalEndpoint } from "./local-endpoint.ts";
+import { announceMulticastStreams } from "./multicast-streams.ts";
 import { notInitializedError, requireDatabase } from "./require-database.ts";
 import { INTERNAL_TABLES } from "./schema.ts";
 
@@ -37,6 +38,7 @@ export async function openFoundation(options: DaemonOptions, clock: Clock, opene
   requireDatabase(dataDir);
   const audio = startAudioServices(settings, clock, log);
   opened.push({ name: "audio", stop: audio.stop });
+  announceMulticastStreams(audio.streamer, events);
   const data = openApplianceData({
     dataDir,
     declarations: options.declarations ?? (await loadDeclarations([BUILT_IN_DECLARATIONS])),
