@@ -140,7 +140,7 @@ function catchRequests(caught: AttackWorld["caught"]): Promise<Server> {
 }
 
 /** Sends one request over a connection that no other uses. */
-function askOver(url: string, method: string, path: string, sending: Sending): Promise<Received> {
+export function askOver(url: string, method: string, path: string, sending: Sending): Promise<Received> {
   const { hostname, port } = new URL(url);
   const body = "json" in sending ? JSON.stringify(sending.json) : sending.body;
   const headers = {
