@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
 import { attackDaemon } from "../faults/attack/attack.ts";
 
-const SAMPLE = ["(CSRF)", "(CORS)", "(SSRF)", "(DNS rebinding)", "(request smuggling)", "kept secret", "uploads"];
+const SAMPLE = [
+  ...["(CSRF)", "(CORS)", "(SSRF)", "(DNS rebinding)", "(request smuggling)", "kept secret", "uploads"],
+  ...["secret key, the settings", "(plugin network)"],
+];
 
 it("gains nothing from websites, uploads, moved secrets and requests that lead inside", async () => {
   const results = await attackDaemon(SAMPLE, () => undefined);
