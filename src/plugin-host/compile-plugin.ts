@@ -19,7 +19,7 @@ interface ImportRules {
 const PLUGIN_API = "#plugin-api";
 /** Files that are not copied to the build. */
 const EXCLUDED_FILES =
-  /^(node_modules|package(-lock)?\.json|tsconfig\.json|peer\.[tj]s|tests?|index\.js|config\.js|\..+)$|\.ts$/;
+  /^(node_modules|package(-lock)?\.json|tsconfig\.json|peer\.[tj]s|tests?|index\.js|config\.js|signature\.json|\..+)$|\.ts$/;
 
 /**
  * Builds a plugin from TypeScript or JavaScript sources: `index.js` and `config.js`, bundled with the manifest's

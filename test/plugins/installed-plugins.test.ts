@@ -1,7 +1,10 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { extensionIdOf } from "../../src/plugin-host/extension-rows.ts";
@@ -224,6 +227,18 @@ describe("a hostile plugin", () => {
     expect(ended.reason).toMatch(reason);
     await expect.poll(() => isAlive(pid)).toBe(false);
     await expectSteady(2_000 + before);
+  });
+
+  it.each(["spin", "pid"])("ends with its host, when that is killed: %s", async (act) => {
+    const script = new URL("./hostile/host.ts", import.meta.url).pathname;
+    const host = spawn(process.execPath, ["--no-warnings", script, dataDir, act], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [line] = (await once(host.stdout as Readable, "data")) as [Buffer];
+    const pid = Number(String(line).trim());
+    expect(isAlive(pid)).toBe(true);
+    host.kill("SIGKILL");
+    await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
   it("does not keep the appliance from stopping", async () => {
