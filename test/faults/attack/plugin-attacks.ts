@@ -73,7 +73,8 @@ async function openFiles(world: AttackWorld) {
   const acts = [
     ...["read", "read as bytes", "read a file URL", "read by a promise", "open a stream", "copy", "link", "symlink"],
     ...["import", "require", "write", "append", "remove", "rename", "chmod", "open with sqlite", "load sqlite inside"],
-    ...["engine flags that write files", "a heap snapshot", "a report"],
+    ...["engine flags that write files", "a heap snapshot", "a report", "change the current folder", "write traces"],
+    ...["write snapshots of the heap"],
   ];
   const result = await tryActs(
     world,
@@ -174,7 +175,7 @@ const each = (...acts: string[]): [string][] => acts.map((act) => [act]);
 export const PLUGIN_ATTACKS: readonly Attack[] = [
   {
     by: "plugin",
-    what: "reads and changes the database, the secret key, the settings and data of another plugin, in 20 ways",
+    what: "reads and changes the database, the secret key, the settings and data of another plugin, in 23 ways",
     run: openFiles,
   },
   {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -98,6 +98,15 @@ describe("plugin new and check", () => {
     const { exitCode, err } = await runCommand(["plugin", "check", folder]);
     expect([exitCode, err.join("\n")]).toEqual([EXIT.failure, expect.stringContaining(words)]);
   });
+});
+
+it("takes no links from the folder of a plugin, which could lead to secrets of the machine", async () => {
+  const folder = await makeLamp();
+  const secret = join(makeTempDir(), "secret");
+  writeFileSync(secret, "secret");
+  symlinkSync(secret, join(folder, "sound.wav"));
+  const { exitCode, err } = await runCommand(["plugin", "check", folder]);
+  expect([exitCode, err.join()]).toEqual([EXIT.failure, expect.stringContaining("sound.wav is a link.")]);
 });
 
 describe("plugin install, enable and disable", () => {
