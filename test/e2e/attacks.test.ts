@@ -3,13 +3,8 @@ import { attackDaemon } from "../faults/attack/attack.ts";
 
 const SAMPLE = [
   "(one machine)",
-  "(CSRF)",
-  "(CORS)",
-  "(SSRF)",
-  "(DNS rebinding)",
-  "(request smuggling)",
-  "kept secret",
-  "uploads",
+  ...["(CSRF)", "(CORS)", "(SSRF)", "(DNS rebinding)", "(request smuggling)", "kept secret", "uploads"],
+  ...["secret key, the settings", "(plugin network)"],
 ];
 
 it("gains nothing from a stolen appliance, websites, uploads, moved secrets and requests that lead inside", async () => {

@@ -48,6 +48,7 @@ export interface AttackWorld {
   /** Rows of the same kinds in North. */
   northRows: Record<string, string>;
   daemon: RunningDaemon;
+  dataDir: string;
   /** Requests that reached the attacker's own web server, as `GET /path`. */
   caught: { line: string; headers: IncomingHttpHeaders; body: string }[];
   attackerUrl: string;
@@ -113,7 +114,16 @@ export async function inAttackWorld<T>(work: (world: AttackWorld) => Promise<T>)
       const ask = (method: string, path: string, sending: Sending = {}) =>
         askOver(daemon.url, method, path.startsWith("//") ? path.slice(1) : `/api/v1${path}`, sending);
       const attackerUrl = `http://127.66.66.66:${port}`;
-      return await work({ ...(await populate(ask, first)), url: daemon.url, first, daemon, caught, attackerUrl, ask });
+      return await work({
+        ...(await populate(ask, first)),
+        url: daemon.url,
+        first,
+        daemon,
+        dataDir: folder,
+        caught,
+        attackerUrl,
+        ask,
+      });
     } finally {
       await daemon.end("SIGTERM");
     }

@@ -4,6 +4,7 @@ import { BROWSER_ATTACKS } from "./browser-attacks.ts";
 import { CLOUD_ATTACKS } from "./cloud-attacks.ts";
 import { LOG_IN_ATTACKS } from "./log-in-attacks.ts";
 import { OUTBOUND_ATTACKS } from "./outbound-attacks.ts";
+import { PLUGIN_ATTACKS } from "./plugin-attacks.ts";
 
 /** One thing that an attacker tries. */
 export interface Attack {
@@ -15,7 +16,8 @@ export interface Attack {
     | "website"
     | "administrator"
     | "owner under attack"
-    | "stolen appliance";
+    | "stolen appliance"
+    | "plugin";
   what: string;
   /** Resolves with what was answered, and with what the attacker gained, in words: nothing where it holds. */
   run(world: AttackWorld): Promise<{ answered: string; gains: readonly string[] }>;
@@ -29,11 +31,8 @@ export interface AttackResult {
 }
 
 const ATTACKS: readonly Attack[] = [
-  ...ACCESS_ATTACKS,
-  ...LOG_IN_ATTACKS,
-  ...BROWSER_ATTACKS,
-  ...OUTBOUND_ATTACKS,
-  ...CLOUD_ATTACKS,
+  ...[...ACCESS_ATTACKS, ...LOG_IN_ATTACKS, ...BROWSER_ATTACKS, ...OUTBOUND_ATTACKS],
+  ...[...CLOUD_ATTACKS, ...PLUGIN_ATTACKS],
 ];
 
 /** Tries the attacks whose description contains one of `words` on a daemon that serves two schools. */
