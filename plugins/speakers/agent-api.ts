@@ -8,58 +8,62 @@ import {
   parsePlayedRings,
   parsePollRequest,
   parseRegistration,
+  type StrangerReport,
 } from "./agent-messages.ts";
 import type { AgentTokens, RegisteredAgent } from "./agent-tokens.ts";
+import type { RegistrationLimits } from "./registration-limits.ts";
 import type { SignedRingPlans } from "./signed-ring-plans.ts";
 import { normalizeMac, type SpeakerRules } from "./speaker-rules.ts";
+import type { ZoneStreams } from "./zone-streams.ts";
 
 export interface AgentApiDeps {
   clock: Clock;
   tokens: AgentTokens;
   connections: AgentConnections;
   rules: SpeakerRules;
+  limits: RegistrationLimits;
+  streams: Pick<ZoneStreams, "of">;
   joinSecret: string | null;
   openToAll: boolean;
   report(devices: DeviceReport[]): Promise<void>;
   /** False for an obsolete command. */
   isWanted(command: AgentCommand): boolean;
   onEvents(link: AgentConnection, events: readonly AgentEvent[]): void;
+  onStrangers(mac: string, report: StrangerReport): void;
+  /** A registration with a wrong join secret. */
+  onWrongSecret(address: string): void;
   plans: SignedRingPlans;
   rings: Pick<Rings, "sound" | "playedAlone">;
 }
 
-/** Limits of registered agents, of uninvited agents, and of registrations. */
+/** Limits of registered agents, of those without a join secret, and of rate-limited ones. */
 const MAX_AGENTS = 5_000;
-const MAX_UNINVITED = 200;
-const MAX_REGISTRATIONS_PER_MINUTE = 600;
-const MINUTE_MS = 60_000;
+const MAX_UNINVITED_AGENTS = 4_000;
 
 /** Handles `POST register` and requests below `agents/<mac>`; the protocol is in README.md. */
 export function createAgentApi(deps: AgentApiDeps) {
   const { clock, tokens, connections, rules, plans } = deps;
-  let minute = { since: Number.NEGATIVE_INFINITY, count: 0 };
-  let uninvited = 0;
-  const isRateLimited = (): boolean => {
-    const now = clock.monotonicMs();
-    if (now - minute.since >= MINUTE_MS) minute = { since: now, count: 0 };
-    return ++minute.count > MAX_REGISTRATIONS_PER_MINUTE;
-  };
+  const { limits } = deps;
 
   const handleRegister = async (request: PluginRequest): Promise<PluginResponse> => {
-    if (isRateLimited())
-      return errorResponse(429, "Too many registrations. Retry in a minute.", { "retry-after": "60" });
     const bearer = bearerToken(request);
     const invited = deps.joinSecret !== null && bearer !== null && isEqualSecret(bearer, deps.joinSecret);
-    if (bearer !== null && !invited) return errorResponse(401, "Invalid join secret.");
+    const address = request.remoteAddress;
+    if (bearer !== null && !invited) {
+      deps.onWrongSecret(address);
+      return tooManyResponse(limits.takeWrongSecret(address)) ?? errorResponse(401, "Invalid join secret.");
+    }
     if (!invited && !deps.openToAll) return errorResponse(401, "A join secret is required.");
+    const refusal = tooManyResponse(invited ? limits.takeInvited() : limits.takeUninvited(address));
+    if (refusal) return refusal;
     const { mac: given, ...agent } = parseRegistration(parseJsonObject(request.body));
     const mac = normalizeMac(given);
     if (mac === null) return errorResponse(400, "mac must be a MAC address.");
     if (tokens.find(mac) && !invited)
       return errorResponse(409, "The agent already has a token. A new token requires the join secret.");
-    if (!tokens.find(mac) && tokens.size >= MAX_AGENTS)
-      return errorResponse(507, `The limit of ${MAX_AGENTS} agents is reached.`);
-    if (!invited && ++uninvited > MAX_UNINVITED) return errorResponse(429, "Too many agents wait for acceptance.");
+    const limit = invited ? MAX_AGENTS : MAX_UNINVITED_AGENTS;
+    if (!tokens.find(mac) && tokens.size >= limit)
+      return errorResponse(507, `The limit of ${limit} agents is reached.`);
     const deviceIdentifier = `agent:${mac}`;
     const { name, model, version } = agent;
     await deps.report([
@@ -77,17 +81,21 @@ export function createAgentApi(deps: AgentApiDeps) {
     { mac, ...agent }: AuthenticatedAgent,
     receivedAt: number,
   ): Promise<PluginResponse> => {
-    const { port, waitMs, events, plan: currentPlan } = parsePollRequest(parseJsonObject(request.body));
+    const polled = parsePollRequest(parseJsonObject(request.body));
+    const { port, waitMs, events, plan: currentPlan, srtp, strangers } = polled;
     const address = request.remoteAddress.replace(/^::ffff:/i, "");
     if (!isIPv4(address)) return errorResponse(400, "Agents must connect over IPv4.");
     const settings = rules.settingsOf({ mac, model: agent.model });
-    const link: AgentConnection = { ...agent, mac, address, port, settings, plan: currentPlan };
+    const link: AgentConnection = { ...agent, mac, address, port, settings, plan: currentPlan, srtp };
+    if (srtp !== agent.srtp) await tokens.setSrtp(mac, srtp);
+    if (strangers.senders.length > 0) deps.onStrangers(mac, strangers);
     // Events arrive on a second request, in parallel to the long poll.
     const commands: AgentCommand[] =
       events.length > 0 ? [] : (await connections.poll(link, waitMs)).filter(deps.isWanted);
     if (events.length > 0) connections.touch(link);
     deps.onEvents(link, events);
-    const { volume, zones, delayMs } = settings;
+    const { volume, delayMs } = settings;
+    const zones = settings.zones.map((zone) => ({ ...zone, streams: deps.streams.of(zone) }));
     // The wall clock may have been set since; both timestamps must be by the same clock.
     const sentAt = clock.now();
     const heldMs = clock.monotonicMs() - receivedAt;
@@ -166,6 +174,13 @@ function isEqualSecret(given: string, expected: string): boolean {
 
 function sha256Of(text: string): Buffer {
   return createHash("sha256").update(text).digest();
+}
+
+/** Null if nothing is to wait for. */
+function tooManyResponse(waitMs: number): PluginResponse | null {
+  if (waitMs <= 0) return null;
+  const seconds = Math.ceil(waitMs / 1_000);
+  return errorResponse(429, `Too many registrations. Retry in ${seconds} s.`, { "retry-after": String(seconds) });
 }
 
 function errorResponse(status: number, message: string, headers: Record<string, string> = {}): PluginResponse {

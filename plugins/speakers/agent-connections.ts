@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "#plugin-api";
+import type { Clock, SrtpMasterKey, Timer } from "#plugin-api";
 import type { RingPlanStatus } from "./agent-messages.ts";
 import type { RegisteredAgent } from "./agent-tokens.ts";
 import type { SpeakerSettings } from "./speaker-rules.ts";
@@ -14,8 +14,14 @@ export type AgentCommand =
       volume: number;
       delayMs: number;
       priority: number;
+      /** Address that the stream comes from; null if unknown. */
+      source: string | null;
+      /** Key of the stream; missing for agents of an earlier version. */
+      secrecy?: SrtpMasterKey;
     }
-  | { kind: "stop"; deliveryId: number };
+  | { kind: "stop"; deliveryId: number }
+  /** The settings of the response are new. */
+  | { kind: "refresh" };
 
 /** A connected agent: it has polled recently. */
 export interface AgentConnection extends RegisteredAgent {
@@ -38,6 +44,8 @@ export interface AgentConnections {
    * appliance, agents have a grace period to reconnect.
    */
   sendCommand(mac: string, command: AgentCommand): boolean;
+  /** Sends `refresh` to the connected agents that fit, unless it is pending. */
+  refresh(fits: (link: AgentConnection) => boolean): void;
   /** Long poll of an agent: resolves with its commands, after `waitMs` at the latest. */
   poll(link: AgentConnection, waitMs: number): Promise<AgentCommand[]>;
   /** Notes a request of an agent. */
@@ -95,7 +103,7 @@ export function createAgentConnections({ clock, onChange }: AgentConnectionsDeps
     const moved = known?.link.address !== link.address || known.link.port !== link.port;
     const inOrderAt = link.plan?.inOrderAt ?? 0;
     const isDue = inOrderAt - (known?.reportedAt ?? 0) >= REPORT_EVERY_MS;
-    const hasChanged = moved || isDue || known.link.plan?.until !== link.plan?.until;
+    const hasChanged = moved || isDue || known.link.srtp !== link.srtp || known.link.plan?.until !== link.plan?.until;
     const queue = pendingCommands.get(link.mac) ?? [];
     const entry = known ?? { link, since: clock.now(), reportedAt: 0, lastPollAt: 0, queue, respond: null };
     if (hasChanged) entry.reportedAt = inOrderAt;
@@ -119,6 +127,13 @@ export function createAgentConnections({ clock, onChange }: AgentConnectionsDeps
       queue.push(command);
       entry?.respond?.();
       return true;
+    },
+    refresh(fits) {
+      for (const entry of [...connections.values()]) {
+        if (!isConnected(entry) || !fits(entry.link) || entry.queue.some(({ kind }) => kind === "refresh")) continue;
+        entry.queue.push({ kind: "refresh" });
+        entry.respond?.();
+      }
     },
     async poll(link, waitMs) {
       const entry = update(link);

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { OfflineRing } from "#plugin-api";
 
 /** A delivery event from an agent; `at` is epoch ms of the appliance as estimated by the agent. */
@@ -24,6 +25,14 @@ export interface RegistrationRequest {
   version: string;
   name: string;
   selfTest: boolean;
+  /** It plays encrypted streams, and of zones only announced ones. */
+  srtp: boolean;
+}
+
+/** Packets that an agent did not play, because nothing announced them. */
+export interface StrangerReport {
+  /** `zone` is `group:port`; null for the agent's own port. */
+  senders: { address: string; zone: string | null; packets: number }[];
 }
 
 /** Status of an agent's ring plan; epoch ms of the appliance as estimated by the agent. */
@@ -42,12 +51,17 @@ export interface PollRequest {
   events: AgentEvent[];
   /** Null if the agent does not support plans. */
   plan: RingPlanStatus | null;
+  /** False for agents of an earlier version. */
+  srtp: boolean;
+  strangers: StrangerReport;
 }
 
 /** Maximum wait time of a long poll: the host ends requests after 10 s. */
 const MAX_WAIT_MS = 8_000;
 const MAX_EVENTS = 256;
 const MAX_RINGS = 500;
+const MAX_STRANGERS = 8;
+const MAX_PACKETS = 1_000_000_000;
 /** Range of Date. @source ECMA-262, Time Values */
 const MAX_TIME = 8.64e15;
 const EVENT_KINDS: readonly unknown[] = ["accepted", "started", "heard", "unheard", "ended", "failed", "alone"];
@@ -66,18 +80,20 @@ export function parseJsonObject(body: Uint8Array): Record<string, unknown> {
 /** Parses a registration; missing members are empty. */
 export function parseRegistration(members: Record<string, unknown>): RegistrationRequest {
   const { mac, capabilities } = members;
-  const { selfTest } = (capabilities ?? {}) as Record<string, unknown>;
+  const { selfTest, srtp } = (capabilities ?? {}) as Record<string, unknown>;
   return {
     mac,
     model: parseText(members.model, 60) || "agent",
     version: parseText(members.version, 60),
     name: parseText(members.name, 100),
     selfTest: selfTest === true,
+    srtp: srtp === true,
   };
 }
 
 /** Parses a long poll; throws RangeError for an invalid port. Invalid events are dropped. */
-export function parsePollRequest({ port, waitMs, events, plan }: Record<string, unknown>): PollRequest {
+export function parsePollRequest(members: Record<string, unknown>): PollRequest {
+  const { port, waitMs, events, plan, srtp, strangers } = members;
   if (!isWhole(port) || port < 1 || port > 65_535) throw new RangeError("port must be between 1 and 65535");
   const listed: unknown[] = Array.isArray(events) ? events.slice(0, MAX_EVENTS) : [];
   return {
@@ -85,6 +101,21 @@ export function parsePollRequest({ port, waitMs, events, plan }: Record<string, 
     waitMs: isWhole(waitMs) ? Math.min(MAX_WAIT_MS, Math.max(0, waitMs)) : 0,
     events: listed.flatMap((event) => parseEvent(event) ?? []),
     plan: parseRingPlanStatus(plan),
+    srtp: srtp === true,
+    strangers: parseStrangers(strangers),
+  };
+}
+
+/** Invalid entries are dropped. */
+function parseStrangers(given: unknown): StrangerReport {
+  const { senders } = (given ?? {}) as Record<string, unknown>;
+  const listed: unknown[] = Array.isArray(senders) ? senders.slice(0, MAX_STRANGERS) : [];
+  return {
+    senders: listed.flatMap((entry) => {
+      const { address, zone, packets } = (entry ?? {}) as Record<string, unknown>;
+      if (typeof address !== "string" || isIP(address) === 0 || !isWhole(packets) || packets < 1) return [];
+      return [{ address, zone: parseText(zone, 60) || null, packets: Math.min(packets, MAX_PACKETS) }];
+    }),
   };
 }
 

@@ -7,6 +7,8 @@ export interface RegisteredAgent {
   version: string;
   /** It has a microphone and reports whether it hears its own playback. */
   selfTest: boolean;
+  /** It plays encrypted streams, and of zones only announced ones. */
+  srtp: boolean;
 }
 
 /** Registered agents, stored permanently with hashed tokens. */
@@ -15,12 +17,15 @@ export interface AgentTokens {
   find(mac: string): RegisteredAgent | null;
   /** Issues a new token, which is returned only here, and revokes the previous one. Rejects if it cannot be stored. */
   issue(mac: string, agent: RegisteredAgent): Promise<string>;
+  /** Stores what an agent supports since its program was replaced. */
+  setSrtp(mac: string, srtp: boolean): Promise<void>;
   /** The agent with this token; null if the token is wrong. */
   verify(mac: string, token: string): RegisteredAgent | null;
   readonly size: number;
 }
 
-interface StoredAgent extends RegisteredAgent {
+/** Agents that registered with an earlier version have no `srtp`. */
+interface StoredAgent extends Omit<RegisteredAgent, "srtp">, Partial<Pick<RegisteredAgent, "srtp">> {
   hash: string;
 }
 
@@ -40,27 +45,38 @@ export async function openAgentTokens(state: PluginContext["state"]): Promise<Ag
     const shard = shardOf(mac);
     return Object.hasOwn(shard, mac) ? (shard[mac] ?? null) : null;
   };
+  const store = async (mac: string, agent: StoredAgent): Promise<void> => {
+    await state.set(stateKey(mac.slice(-1)), { ...shardOf(mac), [mac]: agent });
+    shards.set(mac.slice(-1), { ...shardOf(mac), [mac]: agent });
+  };
   return {
-    find: (mac) => known(mac),
+    find(mac) {
+      const stored = known(mac);
+      return stored && publicPart(stored);
+    },
     async issue(mac, agent) {
       const token = randomBytes(24).toString("base64url");
-      const shard = { ...shardOf(mac), [mac]: { ...agent, hash: tokenHash(token) } };
-      await state.set(stateKey(mac.slice(-1)), shard);
-      shards.set(mac.slice(-1), { ...shardOf(mac), [mac]: shard[mac] as StoredAgent });
+      await store(mac, { ...agent, hash: tokenHash(token) });
       return token;
+    },
+    async setSrtp(mac, srtp) {
+      const stored = known(mac);
+      if (stored && (stored.srtp ?? false) !== srtp) await store(mac, { ...stored, srtp });
     },
     verify(mac, token) {
       const stored = known(mac);
       // Same timing for unknown agents and wrong tokens.
       const isMatch = timingSafeEqual(Buffer.from(stored?.hash ?? tokenHash("")), Buffer.from(tokenHash(token)));
-      if (!stored || !isMatch) return null;
-      const { model, version, selfTest } = stored;
-      return { model, version, selfTest };
+      return stored && isMatch ? publicPart(stored) : null;
     },
     get size() {
       return [...shards.values()].reduce((sum, shard) => sum + Object.keys(shard).length, 0);
     },
   };
+}
+
+function publicPart({ model, version, selfTest, srtp = false }: StoredAgent): RegisteredAgent {
+  return { model, version, selfTest, srtp };
 }
 
 function stateKey(digit: string): string {

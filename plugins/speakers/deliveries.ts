@@ -1,4 +1,12 @@
-import type { DeliveryItem, OutcomeDetails, PluginContext, StopRequest } from "#plugin-api";
+import { randomBytes } from "node:crypto";
+import {
+  type DeliveryItem,
+  type OutcomeDetails,
+  type PluginContext,
+  SRTP_MASTER_KEY_BYTES,
+  type SrtpMasterKey,
+  type StopRequest,
+} from "#plugin-api";
 import type { AgentCommand, AgentConnection, AgentConnections } from "./agent-connections.ts";
 import type { AgentEvent } from "./agent-messages.ts";
 import { sentence } from "./sentences.ts";
@@ -19,6 +27,10 @@ export interface SpeakerDeliveriesDeps extends Pick<PluginContext, "clock" | "ou
   links: AgentConnections;
   /** Settings of a speaker; null if not registered. */
   settingsOf(mac: string): SpeakerSettings | null;
+  /** The agent plays encrypted streams. */
+  supportsSrtp(mac: string): boolean;
+  /** Address that streams to this address come from; null if not known yet. */
+  sourceTowards(address: string): string | null;
 }
 
 interface SpeakerDelivery {
@@ -26,6 +38,8 @@ interface SpeakerDelivery {
   mac: string;
   /** Playback delay of the speaker. */
   delayMs: number;
+  /** Key of the stream; undefined for agents of an earlier version. */
+  secrecy: SrtpMasterKey | undefined;
   /** Target of the stream once opened. */
   target: { group: string; port: number } | null;
 }
@@ -46,6 +60,8 @@ export function createSpeakerDeliveries({
   stream,
   links,
   settingsOf,
+  supportsSrtp,
+  sourceTowards,
 }: SpeakerDeliveriesDeps): SpeakerDeliveries {
   const deliveries = new Map<number, SpeakerDelivery>();
 
@@ -66,14 +82,20 @@ export function createSpeakerDeliveries({
       const delayMs = settings.delayMs || item.holdMs || 0;
       const volume = volumePercent(profile.volume, settings);
       const { ssrc } = audio;
+      const link = links.find(mac);
+      const source = link && sourceTowards(link.address);
+      const secrecy = supportsSrtp(mac) ? createStreamKey() : undefined;
       sendPlay(
-        { item, mac, delayMs, target: null },
-        { kind: "play", deliveryId, notificationId, ssrc, volume, delayMs, priority },
+        { item, mac, delayMs, secrecy, target: null },
+        {
+          ...{ kind: "play", deliveryId, notificationId, ssrc, volume, delayMs, priority, source },
+          ...(secrecy && { secrecy }),
+        },
       );
     }
   };
 
-  const sendPlay = (delivery: SpeakerDelivery, command: AgentCommand): void => {
+  const sendPlay = (delivery: SpeakerDelivery, command: Extract<AgentCommand, { kind: "play" }>): void => {
     const { deliveryId } = command;
     deliveries.set(deliveryId, delivery);
     if (!links.sendCommand(delivery.mac, command)) fail(deliveryId, NOT_CONNECTED, true);
@@ -89,7 +111,8 @@ export function createSpeakerDeliveries({
     delivery.target = { group: link.address, port: link.port };
     outcome(deliveryId, "accepted");
     try {
-      await stream.open({ ...delivery.target, codec: "PCMU", ttl: audio.ttl }, notificationId);
+      const { target, secrecy } = delivery;
+      await stream.open({ ...target, codec: "PCMU", ttl: audio.ttl, ...(secrecy && { secrecy }) }, notificationId);
     } catch (error) {
       // A delivery cancelled in the meantime needs no stream.
       if (deliveries.get(deliveryId) === delivery)
@@ -142,7 +165,7 @@ export function createSpeakerDeliveries({
         else cancel(delivery, reason === "expired");
       }
     },
-    isWanted: ({ kind, deliveryId }) => kind === "stop" || deliveries.has(deliveryId),
+    isWanted: (command) => command.kind !== "play" || deliveries.has(command.deliveryId),
     handleEvents(link, events) {
       for (const event of events) {
         const delivery = deliveries.get(event.deliveryId);
@@ -155,6 +178,11 @@ export function createSpeakerDeliveries({
       for (const [id, { item }] of deliveries) if (item.notAfter < before) deliveries.delete(id);
     },
   };
+}
+
+/** A new key for each stream: what is recorded of another one cannot be played again. */
+function createStreamKey(): SrtpMasterKey {
+  return { suite: "AES_CM_128_HMAC_SHA1_80", key: randomBytes(SRTP_MASTER_KEY_BYTES).toString("base64") };
 }
 
 /** The end of the recording is evaluated after the message has ended. */

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { type DeliveryProfile, isMulticastAddress } from "#plugin-api";
 import { sentence } from "./sentences.ts";
 
@@ -6,6 +7,8 @@ export interface MonitoredZone {
   group: string;
   port: number;
   priority: number;
+  /** Addresses of other systems whose audio is played; that of the appliance itself is announced. */
+  senders: readonly string[];
 }
 
 /** Settings of one speaker. */
@@ -38,6 +41,7 @@ interface SpeakerRule {
 const DEFAULT_SETTINGS: SpeakerSettings = { volume: 80, delayMs: 0, zones: [] };
 const MAX_DELAY_MS = 1_000;
 const MAX_ZONES = 16;
+const MAX_SENDERS = 16;
 
 /** Volume of the profile levels; `As-Is` uses the rule's volume. */
 const VOLUMES: Readonly<Record<DeliveryProfile["volume"], number | null>> = {
@@ -101,13 +105,22 @@ function parseZones(given: unknown): MonitoredZone[] | string {
   if (!Array.isArray(given) || given.length > MAX_ZONES) return sentence("rule.zones", { limit: MAX_ZONES });
   const zones: MonitoredZone[] = [];
   for (const entry of given as unknown[]) {
-    const { group, port, priority = 5 } = (entry ?? {}) as Record<string, unknown>;
+    const { group, port, priority = 5, senders = [] } = (entry ?? {}) as Record<string, unknown>;
     if (typeof group !== "string" || !isMulticastAddress(group)) return sentence("rule.zone-group");
     if (!isWhole(port, 65_535) || port < 1) return sentence("rule.zone-port");
     if (!isWhole(priority, 9)) return sentence("rule.zone-priority");
-    zones.push({ group, port, priority });
+    if (!isAddressList(senders)) return sentence("rule.zone-senders", { limit: MAX_SENDERS });
+    zones.push({ group, port, priority, senders });
   }
   return zones;
+}
+
+function isAddressList(value: unknown): value is string[] {
+  return (
+    Array.isArray(value) &&
+    value.length <= MAX_SENDERS &&
+    value.every((address) => typeof address === "string" && isIP(address) !== 0)
+  );
 }
 
 function isWhole(value: unknown, max: number): value is number {

@@ -1,5 +1,14 @@
 import type { OwnAddress } from "./network-route.ts";
 
+/** A stream that this appliance sends to a multicast group. */
+export interface MulticastStream {
+  group: string;
+  port: number;
+  ssrc: number;
+  /** Address that its packets come from. */
+  source: string;
+}
+
 /**
  * Events between modules: names are `noun.past-participle`, payloads are plain values. An event is a hint and the rows
  * are the truth: a consumer that must not lose one reads the rows at start.
@@ -7,6 +16,8 @@ import type { OwnAddress } from "./network-route.ts";
 export interface EventMap {
   /** Addresses, links or routes of this machine changed; `addresses` are those it has now. */
   "network.changed": { addresses: readonly OwnAddress[] };
+  /** Streams to multicast groups began, ended or moved; `streams` are those that are sent now. */
+  "multicast.changed": { streams: readonly MulticastStream[] };
   /** A row was committed; emitted after COMMIT. `resource` is the declaration's name. */
   "row.changed": { seq: number; resource: string; id: string; op: "create" | "update" | "delete" };
   /** Many rows of these resources became visible at once; `row.changed` follows for each of them. */

@@ -138,11 +138,18 @@ export function createSrtpDecryptor(master: SrtpMasterKey): (packet: Buffer) => 
     if (headBytes === null || end < headBytes) return null;
     const [sequence, ssrc] = [packet.readUInt16BE(2), packet.readUInt32BE(8)];
     const guard = sources.get(ssrc) ?? createReplayWindow();
-    const rollover = estimateRolloverCounter(sequence, guard.highest);
+    const isAuthentic = (counter: number): boolean =>
+      timingSafeEqual(
+        authenticationTag(keys.auth, tagBytes, packet.subarray(0, end), uint32Bytes(counter)),
+        packet.subarray(end),
+      );
+    const estimate = estimateRolloverCounter(sequence, guard.highest);
+    if (estimate < 0 || !guard.isNew(estimate * SEQUENCE_COUNT + sequence)) return null;
+    // If the first packets were lost, the first one that arrives may come after a rollover.
+    const isFirst = guard.highest < 0 && sequence < SEQUENCE_COUNT / 2;
+    const rollover = [estimate, ...(isFirst ? [estimate + 1] : [])].find(isAuthentic);
+    if (rollover === undefined) return null;
     const index = rollover * SEQUENCE_COUNT + sequence;
-    if (rollover < 0 || !guard.isNew(index)) return null;
-    const expected = authenticationTag(keys.auth, tagBytes, packet.subarray(0, end), uint32Bytes(rollover));
-    if (!timingSafeEqual(expected, packet.subarray(end))) return null;
     // Only holders of the key get here, so an attacker cannot exhaust the memory.
     if (!sources.has(ssrc) && sources.size >= MAX_SOURCES) return null;
     sources.set(ssrc, guard);

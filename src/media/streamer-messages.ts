@@ -59,6 +59,16 @@ export interface StreamEnded {
   latePackets: number;
 }
 
+/** A stream was opened, or leaves from another address since. */
+export interface StreamRouted {
+  streamId: string;
+  group: string;
+  port: number;
+  ssrc: number;
+  /** Address that packets come from; null while nothing can leave. */
+  source: string | null;
+}
+
 /** Statistics of a stream that sent no packet. */
 export const NO_PACKETS_SENT = { firstPacketAt: null, packets: 0, sendErrors: 0, lateMaxMs: 0, latePackets: 0 };
 
@@ -76,8 +86,13 @@ export type StreamerRequest =
 export type StreamerReport =
   | { kind: "closed" }
   | { kind: "ready"; priorityFault: string | null }
-  | { kind: "opened"; streamId: string }
+  | { kind: "opened"; streamId: string; source: string | null }
   | { kind: "refused"; streamId: string; message: string; isUnreachable: boolean }
-  | { kind: "rebound"; moved: number; unreachable: number }
+  | {
+      kind: "rebound";
+      moved: number;
+      unreachable: number;
+      sources: readonly { streamId: string; source: string | null }[];
+    }
   | { kind: "started"; streams: StreamStarted[] }
   | { kind: "ended"; streams: StreamEnded[] };

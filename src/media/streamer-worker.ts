@@ -55,13 +55,14 @@ function serveStreams(port: MessagePort, clock: Clock): void {
       onFinished: (stream) => finish(stream, "finished"),
     });
     streams.set(streamId, stream);
-    postReport({ kind: "opened", streamId });
+    postReport({ kind: "opened", streamId, source: stream.path });
   };
 
   /** Opens every stream's socket again, one after another: packets that are due go out in between. */
   const rebind = async (): Promise<void> => {
     let moved = 0;
     let unreachable = 0;
+    const sources: { streamId: string; source: string | null }[] = [];
     for (const stream of streams.values()) {
       if (stream === null) continue;
       const path = await openRtpPath(stream.spec).catch(() => null);
@@ -69,11 +70,13 @@ function serveStreams(port: MessagePort, clock: Clock): void {
         path?.socket.close();
         continue;
       }
+      const source = path?.address ?? null;
       if (path === null) unreachable++;
-      else if (path.address !== stream.path) moved++;
+      else if (source !== stream.path) moved++;
+      if (source !== stream.path) sources.push({ streamId: stream.streamId, source });
       stream.setPath(path);
     }
-    if (moved + unreachable > 0) postReport({ kind: "rebound", moved, unreachable });
+    if (moved + unreachable > 0) postReport({ kind: "rebound", moved, unreachable, sources });
   };
   let rebinding: Promise<void> = Promise.resolve();
 

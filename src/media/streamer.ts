@@ -12,6 +12,7 @@ import {
   type StreamEnded,
   type StreamerReport,
   type StreamerRequest,
+  type StreamRouted,
   type StreamSpec,
   type StreamStarted,
 } from "./streamer-messages.ts";
@@ -19,6 +20,7 @@ import {
 export interface StreamerEvents {
   started: StreamStarted;
   ended: StreamEnded;
+  routed: StreamRouted;
 }
 
 /** `spawn` starts the worker thread; by default the module's own. */
@@ -60,6 +62,7 @@ export class Streamer {
   readonly #listeners: { [K in keyof StreamerEvents]: Set<(event: StreamerEvents[K]) => void> } = {
     started: new Set(),
     ended: new Set(),
+    routed: new Set(),
   };
   #running = false;
   #worker: Worker | null = null;
@@ -239,6 +242,7 @@ export class Streamer {
   #hear(report: Exclude<StreamerReport, { kind: "ready"; priorityFault: string | null }>): void {
     switch (report.kind) {
       case "opened":
+        this.#routed(report);
         this.#opened(report.streamId);
         break;
       case "refused":
@@ -251,6 +255,7 @@ export class Streamer {
         for (const event of report.streams) this.#ended(event);
         break;
       case "rebound":
+        for (const route of report.sources) this.#routed(route);
         this.#deps.log.info(
           { event: "streamer.rebound", moved: report.moved, unreachable: report.unreachable },
           "streams follow the changed network",
@@ -268,6 +273,13 @@ export class Streamer {
     stream.opening = null;
     // Only a resumed stream has its start time already.
     if (stream.t0Ms !== null) this.startGroup([streamId], stream.t0Ms);
+  }
+
+  #routed({ streamId, source }: Pick<StreamRouted, "streamId" | "source">): void {
+    const stream = this.#streams.get(streamId);
+    if (!stream) return;
+    const { group, port, ssrc } = stream.spec;
+    this.#emit("routed", { streamId, group, port, ssrc, source });
   }
 
   #refused({ streamId, message, isUnreachable }: Extract<StreamerReport, { kind: "refused" }>): void {

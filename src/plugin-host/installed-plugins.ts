@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { PluginSentences } from "../lib/sentences/registry.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
@@ -12,6 +12,8 @@ import { readPluginSentences } from "./plugin-sentences.ts";
 /** A usable plugin in a plugin folder. */
 export interface InstalledPlugin {
   manifest: PluginManifest;
+  /** It was installed, and does not come with the product: it runs in a process without rights. */
+  isForeign: boolean;
   /** URL of index.js. */
   entry: URL;
   /** URL of config.js. */
@@ -77,7 +79,7 @@ export function findPlugins(
     }
     const { sentences, errors: sentenceErrors } = readPluginSentences(own);
     const files = { entry: new URL("index.js", own), configEntry: new URL("config.js", own) };
-    installed.push({ manifest, ...files, sentences, sentenceErrors });
+    installed.push({ manifest, isForeign: foreign, ...files, sentences, sentenceErrors });
   }
   return { installed, refused };
 }
@@ -89,7 +91,12 @@ export interface PluginFields {
   profile: ConfigFields | null;
 }
 
-/** Loads a plugin's fields by importing config.js, which contains nothing else. */
+/** The only folder that an installed plugin writes; the plugins' folder is beside it. */
+export function pluginDataFolder({ entry, manifest }: Pick<InstalledPlugin, "entry" | "manifest">): string {
+  return fileURLToPath(new URL(`../../plugin-data/${manifest.name}`, entry));
+}
+
+/** Loads the fields of a plugin that comes with the product by importing config.js, which contains nothing else. */
 export async function loadPluginFields({ configEntry }: InstalledPlugin): Promise<PluginFields> {
   // A newer version has the same path and must not come from the module cache.
   const { mtimeMs } = statSync(configEntry);

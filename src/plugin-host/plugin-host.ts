@@ -101,6 +101,7 @@ const PLUGIN_EVENTS = [
   "notification.stopped",
   "notification.settled",
   "network.changed",
+  "multicast.changed",
 ] as const satisfies readonly (keyof PluginEvents)[];
 
 /** Finds the plugins; nothing runs before `start`. */
@@ -120,11 +121,16 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
   let versionStamps = new Map(installed.map((plugin) => [plugin.manifest.name, versionStampOf(plugin)]));
   const unsubscribe: (() => void)[] = [];
   let isStopped = false;
+  let multicast: PluginEvents["multicast.changed"] = { streams: [] };
 
   function host(plugin: InstalledPlugin): HostedPlugin {
     if (!callbacks) throw new BugError("Plugins are hosted from the start on.");
     const host = { ...deps, ...callbacks };
-    const hosted = new HostedPlugin(plugin, { host, answers: { ...host, findProvider, isTargetAllowed: isAllowed } });
+    const hosted = new HostedPlugin(plugin, {
+      host,
+      answers: { ...host, findProvider, isTargetAllowed: isAllowed },
+      multicast: () => multicast,
+    });
     plugins.set(plugin.manifest.name, hosted);
     return hosted;
   }
@@ -156,6 +162,7 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
         events.on("row.changed", ({ resource, id, op }) => onRowChanged(resource, id, op)),
         ...PLUGIN_EVENTS.map((name) =>
           events.on(name, (payload) => {
+            if (name === "multicast.changed") multicast = payload as PluginEvents["multicast.changed"];
             for (const plugin of plugins.values()) plugin.notifyEvent(name, payload);
           }),
         ),

@@ -259,7 +259,11 @@ export const settingsSchema = z
       .prefault({}),
     tls: z
       .strictObject({
-        listen: listen.nullable().default(null).describe(sentence("setting.tls.listen")),
+        listen: z
+          .union([z.literal("auto"), listen])
+          .nullable()
+          .default("auto")
+          .describe(sentence("setting.tls.listen")),
       })
       .prefault({})
       .describe(

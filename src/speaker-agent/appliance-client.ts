@@ -1,6 +1,8 @@
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
+import type { SrtpMasterKey } from "../media/srtp.ts";
 import type { Detection } from "./matched-filter.ts";
+import type { StrangerReport } from "./stranger-log.ts";
 
 /** A command from the appliance. */
 export type AgentCommand =
@@ -12,8 +14,14 @@ export type AgentCommand =
       volume: number;
       delayMs: number;
       priority: number;
+      /** Address that the stream comes from; missing or null if unknown. */
+      source?: string | null;
+      /** Key of the stream; missing if the appliance does not encrypt it. */
+      secrecy?: SrtpMasterKey;
     }
-  | { kind: "stop"; deliveryId: number };
+  | { kind: "stop"; deliveryId: number }
+  /** The settings of this response are new. */
+  | { kind: "refresh" };
 
 /** A delivery event reported to the appliance. */
 export interface AgentEvent {
@@ -26,11 +34,22 @@ export interface AgentEvent {
   detection?: Detection;
 }
 
+/** A multicast group that the speaker also plays. */
+export interface MonitoredZone {
+  group: string;
+  port: number;
+  priority: number;
+  /** Addresses of other systems whose audio is played. */
+  senders?: string[];
+  /** Streams that the appliance sends to the group now; missing from an appliance that does not announce them. */
+  streams?: { ssrc: number; source: string }[];
+}
+
 /** Settings of the speaker. */
 export interface AgentSettings {
   volume: number;
   delayMs: number;
-  zones: { group: string; port: number; priority: number }[];
+  zones: MonitoredZone[];
 }
 
 /** Response to a long poll for commands. */
@@ -46,7 +65,8 @@ export interface RegistrationRequest {
   model: string;
   version: string;
   name: string;
-  capabilities: { selfTest: boolean };
+  /** `srtp`: it plays encrypted streams, and of zones only announced ones. */
+  capabilities: { selfTest: boolean; srtp: boolean };
 }
 
 export interface RegistrationResponse {
@@ -74,7 +94,14 @@ export interface ApplianceClient {
   /** Long-polls for commands and reports events; resolves shortly after `waitMs` at the latest. */
   poll(
     membership: { mac: string; token: string },
-    beat: { port: number; waitMs: number; events: AgentEvent[]; plan: RingPlanStatus },
+    beat: {
+      port: number;
+      waitMs: number;
+      events: AgentEvent[];
+      plan: RingPlanStatus;
+      srtp: boolean;
+      strangers: StrangerReport | null;
+    },
   ): Promise<PollResponse>;
   /** Fetches the signed ring plan: `same` if the tag is current, `none` if the appliance does not know this speaker. */
   fetchPlan(

@@ -1,11 +1,14 @@
+import { setBounded } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
-import { PACKET_BYTES, PACKET_MS } from "../media/rtp.ts";
+import { PACKET_BYTES, PACKET_MS, parseRtpPacket } from "../media/rtp.ts";
 import type { AgentCommand, AgentEvent, AgentSettings } from "./appliance-client.ts";
 import type { OpenAudioOutput } from "./audio-output.ts";
 import { createPlayback, type Playback, type PlaybackReport } from "./playback.ts";
 import type { MicrophoneResult, OpenRoomMicrophone, RoomMicrophone } from "./room-microphone.ts";
 import type { ReceivedPacket } from "./rtp-receiver.ts";
-import { groupKey } from "./rtp-receiver.ts";
+import { createStrangerLog, type StrangerReport } from "./stranger-log.ts";
+import { createStreamGuard, STREAM_SUITE, type StreamGuard } from "./stream-guard.ts";
+import { createZoneAdmission, type ZonePacket } from "./zone-admission.ts";
 
 type PlayCommand = Extract<AgentCommand, { kind: "play" }>;
 
@@ -32,6 +35,8 @@ export interface AudioArbiter {
   handlePacket(packet: ReceivedPacket): void;
   /** Applies to later playbacks. */
   applySettings(settings: AgentSettings): void;
+  /** Packets that were not played since the last call, because nothing announced them; null if there were none. */
+  takeStrangers(): StrangerReport | null;
   /** Stops playback. */
   close(): void;
 }
@@ -56,6 +61,8 @@ interface ActivePlayback {
   deliveryId: number | null;
   ssrc: number;
   zone: string | null;
+  /** Null for zone audio and offline rings. */
+  guard: StreamGuard | null;
   priority: number;
   /** Set for offline rings; null for streams. */
   onFailed: ((reason: string) => void) | null;
@@ -67,12 +74,18 @@ interface ActivePlayback {
 const MAX_MISSING_SHARE = 0.02;
 /** A message without packets for this long is abandoned. */
 const STREAM_TIMEOUT_MS = 10_000;
+/** Streams whose packets are known for a while after they were replaced. */
+const MAX_ANNOUNCED = 32;
 
 /** Creates the arbiter: one stream at a time; a higher priority replaces a lower one. */
 export function createAudioArbiter(deps: AudioArbiterDeps): AudioArbiter {
   const { clock, onEvent } = deps;
   let settings: AgentSettings = { volume: 80, delayMs: 0, zones: [] };
   let active: ActivePlayback | null = null;
+  const strangers = createStrangerLog();
+  const zones = createZoneAdmission(clock, ({ sender, zone }) => strangers.note(sender, zone));
+  /** Sources of announced streams: what of them comes late or was replaced is of no strangers. */
+  const announced = new Map<number, string | null>();
 
   const stopActive = (): void => {
     active?.playback.stop();
@@ -148,16 +161,53 @@ export function createAudioArbiter(deps: AudioArbiterDeps): AudioArbiter {
       : "playing, but the microphone recorded nothing";
     onEvent({ kind: "unheard", deliveryId, at: null, words, ...(detection && { detection }) });
   };
-  const play = ({ deliveryId, ssrc, priority, volume, delayMs }: PlayCommand): void => {
+  const play = ({
+    deliveryId,
+    ssrc,
+    priority,
+    volume,
+    delayMs,
+    source = null,
+    secrecy = null,
+  }: Omit<PlayCommand, "secrecy"> & { secrecy?: PlayCommand["secrecy"] | null }): void => {
     if (deps.hasPlayedOffline(ssrc)) {
       emit(deliveryId, "alone");
       return;
     }
-    const current = startPlayback({ deliveryId, ssrc, zone: null, priority, onFailed: null }, volume, delayMs);
+    if (secrecy !== null && secrecy.suite !== STREAM_SUITE) {
+      emit(deliveryId, "failed", `the encryption ${secrecy.suite} is not supported`);
+      return;
+    }
+    setBounded(announced, ssrc, source, MAX_ANNOUNCED);
+    const guard = createStreamGuard(clock, { ssrc, source, secrecy });
+    const current = startPlayback({ deliveryId, ssrc, zone: null, guard, priority, onFailed: null }, volume, delayMs);
     emit(deliveryId, "accepted");
     clock.after(STREAM_TIMEOUT_MS, () => active === current && !current.playback.hasReceivedPackets() && stopActive(), {
       background: true,
     });
+  };
+  const handleUnicast = (packet: ReceivedPacket): void => {
+    const opened = active?.guard?.open(packet);
+    if (opened) {
+      active?.playback.push(opened);
+      return;
+    }
+    const ssrc = parseRtpPacket(packet.datagram)?.ssrc;
+    const source = ssrc === undefined ? undefined : announced.get(ssrc);
+    if (source === undefined || (source !== null && source !== packet.sender) || ssrc === active?.ssrc)
+      strangers.note(packet.sender, null);
+  };
+  const playZonePacket = (packet: ZonePacket): void => {
+    const { ssrc, zone, priority } = packet;
+    if (deps.hasPlayedOffline(ssrc)) return;
+    if (active?.ssrc === ssrc && active.zone === zone) {
+      active.playback.push(packet);
+      return;
+    }
+    // A message that arrives by two routes plays once; of two messages the higher priority plays.
+    if (active?.ssrc === ssrc || (active && active.priority <= priority)) return;
+    const own = { deliveryId: null, ssrc, zone, guard: null, priority, onFailed: null };
+    startPlayback(own, settings.volume, settings.delayMs).playback.push(packet);
   };
   const feedPayload = (current: ActivePlayback, payload: Uint8Array): void => {
     const beganAt = clock.monotonicMs();
@@ -175,24 +225,23 @@ export function createAudioArbiter(deps: AudioArbiterDeps): AudioArbiter {
   return {
     canPlay: (priority) => active === null || active.priority > priority,
     playRing({ ssrc, priority, volume, delayMs, payload, onFailed }) {
-      feedPayload(startPlayback({ deliveryId: null, ssrc, zone: null, priority, onFailed }, volume, delayMs), payload);
+      const own = { deliveryId: null, ssrc, zone: null, guard: null, priority, onFailed };
+      feedPayload(startPlayback(own, volume, delayMs), payload);
     },
     handleCommand(command) {
       if (command.kind === "play") play(command);
-      else if (active?.deliveryId === command.deliveryId) stopActive();
+      else if (command.kind === "stop" && active?.deliveryId === command.deliveryId) stopActive();
     },
     handlePacket(packet) {
-      if (deps.hasPlayedOffline(packet.ssrc)) return;
-      if (active?.ssrc === packet.ssrc && active.zone === packet.zone) return active.playback.push(packet);
-      const zone = packet.zone === null ? undefined : settings.zones.find((each) => groupKey(each) === packet.zone);
-      // A message that arrives by two routes plays once; of two messages the higher priority plays.
-      if (!zone || active?.ssrc === packet.ssrc || (active && active.priority <= zone.priority)) return;
-      const own = { deliveryId: null, ssrc: packet.ssrc, zone: packet.zone, priority: zone.priority, onFailed: null };
-      startPlayback(own, settings.volume, settings.delayMs).playback.push(packet);
+      if (packet.zone === null) return handleUnicast(packet);
+      const admitted = zones.admit(packet);
+      if (admitted) playZonePacket(admitted);
     },
     applySettings(given) {
       settings = given;
+      for (const packet of zones.setZones(given.zones)) playZonePacket(packet);
     },
+    takeStrangers: strangers.take,
     close: stopActive,
   };
 }

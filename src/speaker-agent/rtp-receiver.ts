@@ -1,13 +1,12 @@
 import { createSocket, type Socket } from "node:dgram";
 import { type AddressInfo, isIPv6 } from "node:net";
 import { UpstreamError } from "../lib/errors.ts";
-import { PAYLOAD_TYPE_PCMU, parseRtpPacket } from "../media/rtp.ts";
 
-/** A received RTP packet. */
+/** A received datagram. */
 export interface ReceivedPacket {
-  ssrc: number;
-  sequence: number;
-  payload: Buffer;
+  datagram: Buffer;
+  /** Address that it came from. */
+  sender: string;
   /** Zone key; null for the unicast port. */
   zone: string | null;
 }
@@ -80,10 +79,8 @@ function openSocket(port: number, group: string | null, onPacket: (packet: Recei
   const socket = createSocket({ type, reuseAddr: group !== null });
   return new Promise((resolve, reject) => {
     socket.once("error", (error) => reject(new UpstreamError("upstream", `port ${port}: ${error.message}`, {}, error)));
-    socket.on("message", (datagram) => {
-      const packet = ((datagram[1] ?? 0) & 0x7f) === PAYLOAD_TYPE_PCMU ? parseRtpPacket(datagram) : null;
-      if (packet) onPacket({ ...packet, zone: group === null ? null : groupKey({ group, port }) });
-    });
+    const zone = group === null ? null : groupKey({ group, port });
+    socket.on("message", (datagram, { address }) => onPacket({ datagram, sender: address, zone }));
     // Bound to the group, not the wildcard: Linux delivers the packets of every joined group to a wildcard socket.
     socket.bind(port, group ?? "0.0.0.0", () => {
       try {

@@ -148,7 +148,8 @@ export async function runSpeakerAgent(deps: SpeakerAgentDeps, signal: AbortSigna
   }
 
   function pollRequest(waitMs: number, events: AgentEvent[]): Parameters<typeof appliance.poll>[1] {
-    return { port: receiver.port, waitMs, events, plan: planStore?.status ?? { until: null, inOrderAt: null } };
+    const plan = planStore?.status ?? { until: null, inOrderAt: null };
+    return { port: receiver.port, waitMs, events, plan, srtp: true, strangers: arbiter.takeStrangers() };
   }
 
   function nextEvent(): Promise<void> {
@@ -169,7 +170,7 @@ async function registerAgent(
   // Registrations from before ring plans lack the key, which only a new registration provides.
   const isOurs = known?.server === server && known.mac === mac;
   if (isOurs && ((known.planKey ?? null) !== null || joinSecret === null)) return known;
-  const introduction = { mac, name, model, version, capabilities: { selfTest: listen !== null } };
+  const introduction = { mac, name, model, version, capabilities: { selfTest: listen !== null, srtp: true } };
   for (let failures = 0; !signal.aborted; failures++) {
     try {
       const { token, configured, planKey = null } = await appliance.register(introduction, joinSecret);

@@ -6,6 +6,7 @@ import { createEvents } from "../lib/events.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import { createSsrfGuard } from "../lib/ssrf-guard.ts";
 import { type ListenAddress, parseListenAddress } from "../settings/network-addresses.ts";
+import { hasServedPlainHttp } from "../store/migrations/0013-plain-http.ts";
 import { createCronScheduler } from "../time-zones/cron-schedule.ts";
 import { installedZonesFolder, watchZoneData } from "../time-zones/zone-data.ts";
 import { applianceTimeZone } from "../web-pages/local-time.ts";
@@ -16,6 +17,7 @@ import type { DaemonOptions } from "./daemon-options.ts";
 import type { DaemonModule } from "./lifecycle.ts";
 import { BUILT_IN_DECLARATIONS, loadDeclarations } from "./load-declarations.ts";
 import { trackLocalEndpoint } from "./local-endpoint.ts";
+import { announceMulticastStreams } from "./multicast-streams.ts";
 import { notInitializedError, requireDatabase } from "./require-database.ts";
 import { INTERNAL_TABLES } from "./schema.ts";
 
@@ -36,6 +38,7 @@ export async function openFoundation(options: DaemonOptions, clock: Clock, opene
   requireDatabase(dataDir);
   const audio = startAudioServices(settings, clock, log);
   opened.push({ name: "audio", stop: audio.stop });
+  announceMulticastStreams(audio.streamer, events);
   const data = openApplianceData({
     dataDir,
     declarations: options.declarations ?? (await loadDeclarations([BUILT_IN_DECLARATIONS])),
@@ -50,7 +53,12 @@ export async function openFoundation(options: DaemonOptions, clock: Clock, opene
   opened.push({ name: "data", stop: data.close });
   const { store } = data;
   if (!isInitialized(store)) throw notInitializedError(dataDir);
-  const server = await startApiServer({ dataDir, address, settings, clock, log, isHub, ...(callerAt && { callerAt }) });
+  const server = await startApiServer({
+    ...{ dataDir, address, clock, log, isHub, isEarlierData: hasServedPlainHttp(store) },
+    // Nodes of one cloud stand behind what leads to the active one.
+    settings: options.shared && settings.tls.listen === "auto" ? { ...settings, tls: { listen: null } } : settings,
+    ...(callerAt && { callerAt }),
+  });
   opened.push({ name: "API server", stop: server.stop });
   events.on("network.changed", server.networkChanged);
   const localEndpoint = trackLocalEndpoint(store, events);

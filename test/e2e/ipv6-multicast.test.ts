@@ -29,7 +29,7 @@ console.log(await check("one"), await check("fd71::1"), await check(null));
 ip("-6 route add ff15::/16 dev two table local metric 1");
 let heard;
 const received = new Promise((resolve) => (heard = resolve));
-const receiver = await openRtpReceiver(0, ({ zone, ssrc }) => heard(zone + " " + ssrc));
+const receiver = await openRtpReceiver(0, ({ zone, datagram, sender }) => heard(zone + " " + sender.replace(/%.*/, "") + " " + datagram.readUInt32BE(8)));
 receiver.joinGroups([{ group, port: 20480 }]);
 const path = await openRtpPath({ group, port: 20480, ttl: 4, networkInterface: "one" });
 const header = { payloadType: 0, marker: true, sequence: 1, timestamp: 0, ssrc: 77 };
@@ -45,7 +45,7 @@ describe("multicast over IPv6", () => {
     expect((await runInOwnNetwork(SCENE)).trim().split("\n")).toEqual([
       "Network unreachable: interface one has no IPv6 address, or its link is down.",
       "null null null",
-      "fd70::1 ::%one ff15::7:7:20480 77",
+      "fd70::1 ::%one ff15::7:7:20480 fd70::1 77",
     ]);
   });
 });

@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import plugin from "../../plugins/speakers/index.ts";
 import { encodeMuLaw } from "../../src/media/mu-law.ts";
 import { ssrcOf } from "../../src/media/rtp.ts";
+import { createSrtpEncryptor, type SrtpMasterKey } from "../../src/media/srtp.ts";
 import { type HandleHostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { withMemoryState } from "./memory-state.ts";
 
@@ -28,8 +29,8 @@ export async function openSpeakersFixture(
 ): Promise<SpeakersFixture> {
   const answer = kept(({ method, args }) => {
     if (method !== "stream.open") return undefined;
-    const { group, port } = args[0] as { group: string; port: number };
-    void pause(leadMs).then(() => sendTone(group, port, ssrcOf(args[1] as string)));
+    const target = args[0] as OpenedStream;
+    void pause(leadMs).then(() => sendTone(target, ssrcOf(args[1] as string)));
     return undefined;
   });
   const running = await runInline(plugin, {
@@ -60,9 +61,17 @@ export async function openSpeakersFixture(
   };
 }
 
+/** What the plugin opens a stream to. */
+export interface OpenedStream {
+  group: string;
+  port: number;
+  secrecy?: SrtpMasterKey;
+}
+
 /** Sends the tone as the streamer does, a packet every 20 ms. */
-async function sendTone(group: string, port: number, ssrc: number): Promise<void> {
+async function sendTone({ group, port, secrecy }: OpenedStream, ssrc: number): Promise<void> {
   const socket = createSocket("udp4");
+  const encrypt = secrecy && createSrtpEncryptor(secrecy);
   const payload = encodeMuLaw(TONE);
   for (let index = 0; index * 160 < payload.length; index++) {
     const packet = Buffer.alloc(172);
@@ -72,7 +81,8 @@ async function sendTone(group: string, port: number, ssrc: number): Promise<void
     packet.writeUInt32BE(index * 160, 4);
     packet.writeUInt32BE(ssrc, 8);
     packet.set(payload.subarray(index * 160, index * 160 + 160), 12);
-    await new Promise<void>((resolve) => socket.send(packet, port, group, () => resolve()));
+    const sent = encrypt ? encrypt(packet, Math.floor((65_530 + index) / 65_536)) : packet;
+    await new Promise<void>((resolve) => socket.send(sent, port, group, () => resolve()));
     await pause(20);
   }
   socket.close();

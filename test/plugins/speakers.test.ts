@@ -1,19 +1,15 @@
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/lib/clock.ts";
 import { decodeMuLaw, encodeMuLaw } from "../../src/media/mu-law.ts";
 import { ssrcOf } from "../../src/media/rtp.ts";
 import { selectPlayer } from "../../src/speaker-agent/audio-output.ts";
 import { createRoomMicrophone, type OpenRoomMicrophone } from "../../src/speaker-agent/room-microphone.ts";
-import { runSpeakerAgent, type SpeakerAgentDeps } from "../../src/speaker-agent/speaker-agent.ts";
-import { openStateFolder } from "../../src/speaker-agent/state-folder.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { deliveryTo, spawnSimulator } from "./simulator-fixture.ts";
+import { MAC, startAgent as startSpeakerAgent, until } from "./speakers-agents.ts";
 import { JOIN_SECRET, openSpeakersFixture, type SpeakersFixture, TONE } from "./speakers-fixture.ts";
 
-const MAC = "02005E100001";
 const NOTIFICATION = "0198f3a0-0000-7000-8000-000000000001";
 const AUDIO = { group: "0.0.0.0", port: 0, codec: "PCMU", ttl: 1, ssrc: ssrcOf(NOTIFICATION) } as const;
 const DEVICE = { type: "speakers", deviceIdentifier: `agent:${MAC}`, description: "Gym", attributes: {} };
@@ -29,35 +25,11 @@ async function house(...given: Parameters<typeof openSpeakersFixture>): Promise<
   return opened;
 }
 
-/** Runs the product's own agent; what its player got is kept in `played`. */
-async function startAgent(url: string, folder: string, changes: Partial<SpeakerAgentDeps> = {}) {
-  const played = join(folder, "played.raw");
-  const program = join(folder, "player");
-  writeFileSync(program, `#!/bin/sh\nexec cat >> ${played}\n`);
-  chmodSync(program, 0o700);
-  const stopping = new AbortController();
-  const log: string[] = [];
-  const needs: SpeakerAgentDeps = {
-    ...{
-      clock: systemClock,
-      server: url,
-      joinSecret: JOIN_SECRET,
-      state: await openStateFolder(join(folder, "state")),
-    },
-    ...{ mac: MAC, name: "Gym", model: "test-agent", version: "1", port: 0, bufferMs: 2_000 },
-    open: selectPlayer(`exec:${program}`, null, ""),
-    ...{ listen: null, watchNetwork: null, machine: { bootId: null, isClockSet: async () => true } },
-    log: (words) => void log.push(words),
-    ...changes,
-  };
-  const running = runSpeakerAgent(needs, stopping.signal);
-  running.catch((error: Error) => log.push(error.message));
-  const stop = async (): Promise<void> => {
-    stopping.abort();
-    await running;
-  };
-  closing.push(stop);
-  return { played, log, stop, running };
+/** An agent that ends with the test. */
+async function startAgent(...given: Parameters<typeof startSpeakerAgent>) {
+  const agent = await startSpeakerAgent(...given);
+  closing.push(agent.stop);
+  return agent;
 }
 
 function reported(house: SpeakersFixture, name: string): Promise<string> {
@@ -67,14 +39,6 @@ function reported(house: SpeakersFixture, name: string): Promise<string> {
       .map(({ attributes }) => (attributes as Record<string, string>)[name])
       .findLast((value) => value !== undefined);
   return until(find);
-}
-
-async function until<T>(find: () => T | undefined): Promise<T> {
-  for (;;) {
-    const found = find();
-    if (found !== undefined) return found;
-    await pause(5);
-  }
 }
 
 describe("speakers with an agent", () => {
@@ -87,7 +51,10 @@ describe("speakers with an agent", () => {
     const { details } = await open.plugin.outcome(1, "playing");
     expect(details.started?.model).toBe("test-agent");
     expect(Math.abs((details.started?.at ?? 0) - Date.now())).toBeLessThan(10_000);
-    expect(open.plugin.calls.filter(({ method }) => method === "stream.open")).toHaveLength(1);
+    const streams = open.plugin.calls.filter(({ method }) => method === "stream.open");
+    expect(streams).toHaveLength(1);
+    expect(streams[0]?.args[0]).toMatchObject({ secrecy: { suite: "AES_CM_128_HMAC_SHA1_80" } });
+    expect(await reported(open, "AudioEncryption")).toBe("SRTP");
     const expected = decodeMuLaw(encodeMuLaw(TONE));
     await until(() => (existsSync(agent.played) && statSync(agent.played).size >= expected.byteLength) || undefined);
     const bytes = readFileSync(agent.played);

@@ -27,6 +27,7 @@ function manifestOf(name: string): object {
     listens: [],
     watches: [],
     packages: [],
+    network: { deviceAttributes: ["Url"] },
   };
 }
 

@@ -78,6 +78,8 @@ export interface BroadcastAudioDeps {
 }
 
 interface OpenAudioStream {
+  /** Its SRTP key; null without encryption. */
+  key: string | null;
   /** The streamer was asked to open it; before that, its rendition is being encoded. */
   requested: boolean;
   opened: boolean;
@@ -145,6 +147,12 @@ export function createBroadcastAudio(deps: BroadcastAudioDeps): BroadcastAudio {
   const positionOf = (spec: StreamSpec): { spec: StreamSpec; t0Ms: number | null } | null =>
     t0 === null || !joinsInPlace ? { spec, t0Ms: null } : resumeStream(spec, wallClockT0(), clock.now());
 
+  const closeStream = (streamId: string): void => {
+    const stream = streams.get(streamId);
+    if (stream?.requested === false) streams.delete(streamId);
+    else if (stream) stream.ending = true;
+    streamer.end(streamId);
+  };
   const close = (): void => {
     over = true;
     endTimer?.cancel();
@@ -236,10 +244,16 @@ export function createBroadcastAudio(deps: BroadcastAudioDeps): BroadcastAudio {
     async openStream(target) {
       const streamId = idOf(target);
       // A device that is called again names the same target before the streamer has ended the former stream.
-      for (let former = streams.get(streamId); former?.ending; former = streams.get(streamId)) await former.ended;
+      const key = target.secrecy?.key ?? null;
+      for (let former = streams.get(streamId); former; former = streams.get(streamId)) {
+        // The device knows only its newest key.
+        if (!former.ending && former.key === key) break;
+        if (!former.ending) closeStream(streamId);
+        await former.ended;
+      }
       if (over) throw soundIsOver();
       if (streams.has(streamId)) return;
-      const stream = createOpenStream();
+      const stream = createOpenStream(key);
       streams.set(streamId, stream);
       let t0Ms: number | null;
       try {
@@ -277,13 +291,7 @@ export function createBroadcastAudio(deps: BroadcastAudioDeps): BroadcastAudio {
       joinsInPlace = true;
       setT0(moment);
     },
-    closeStream(target) {
-      const streamId = idOf(target);
-      const stream = streams.get(streamId);
-      if (stream?.requested === false) streams.delete(streamId);
-      else if (stream) stream.ending = true;
-      streamer.end(streamId);
-    },
+    closeStream: (target) => closeStream(idOf(target)),
     stop() {
       for (const id of streams.keys()) streamer.end(id);
       close();
@@ -291,7 +299,7 @@ export function createBroadcastAudio(deps: BroadcastAudioDeps): BroadcastAudio {
   };
 }
 
-function createOpenStream(): OpenAudioStream {
+function createOpenStream(key: string | null): OpenAudioStream {
   let hasStarted = (): void => {};
   let fail = (_error: UpstreamError): void => {};
   let end = (): void => {};
@@ -308,7 +316,17 @@ function createOpenStream(): OpenAudioStream {
     fail(error);
     end();
   };
-  return { requested: false, opened: false, startsAlone: false, ending: false, started, ended, hasStarted, hasEnded };
+  return {
+    key,
+    requested: false,
+    opened: false,
+    startsAlone: false,
+    ending: false,
+    started,
+    ended,
+    hasStarted,
+    hasEnded,
+  };
 }
 
 function soundIsOver(): UpstreamError {

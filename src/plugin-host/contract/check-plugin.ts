@@ -6,7 +6,8 @@ import type { ConfigFields, OpenMutePeer, PluginManifest } from "../../plugin-ap
 import type { Secrets } from "../../store/store.ts";
 import { findClaimConflict } from "../claims.ts";
 import { compilePlugin } from "../compile-plugin.ts";
-import { type InstalledPlugin, loadPluginFields, type PluginFields } from "../installed-plugins.ts";
+import { type InstalledPlugin, type PluginFields, pluginDataFolder } from "../installed-plugins.ts";
+import { readFieldsInProcess } from "../launch-in-process.ts";
 import { readManifest } from "../manifest.ts";
 import { linkPluginApi } from "../plugin-api-link.ts";
 import { configErrorText, createPluginConfig } from "../plugin-config.ts";
@@ -39,12 +40,13 @@ export interface PluginCheckDeps {
   clock: Clock;
 }
 
+const CONFIG_MEMORY_MB = 64;
 const SECRET = /password|secret|token/i;
 const plainSecrets: Secrets = { seal: (plain) => plain, open: (sealed) => sealed };
 
 /**
  * Checks a plugin against the contract of all plugins: manifest, claims, sources, configuration, README, start and
- * stop, and proof against a mute peer. Runs plugin code in a worker thread, its config.js and peer in this one.
+ * stop, and proof against a mute peer. Runs the plugin and its config.js in a process without rights, its peer in this one.
  */
 export async function checkPlugin({ sources, workDir, others, clock }: PluginCheckDeps): Promise<PluginCheckResult> {
   const folder = resolve(sources);
@@ -66,8 +68,8 @@ export async function checkPlugin({ sources, workDir, others, clock }: PluginChe
   if (!passes("sentences", sentences ? sentenceErrors(sentences) : fileErrors)) return failed();
   const at = pathToFileURL(`${built}/`);
   const files = { entry: new URL("index.js", at), configEntry: new URL("config.js", at) };
-  const plugin: InstalledPlugin = { manifest, ...files, sentences, sentenceErrors: [] };
-  const read = await readFields(plugin);
+  const plugin: InstalledPlugin = { manifest, isForeign: true, ...files, sentences, sentenceErrors: [] };
+  const read = await readFields(plugin, clock);
   if (!passes("configuration", typeof read === "string" ? [read] : configErrors(read))) return failed();
   if (typeof read === "string") return failed();
   const { config: fields, profile } = read;
@@ -88,9 +90,11 @@ function claimErrors(manifest: PluginManifest, others: readonly PluginManifest[]
   return conflict ? [`${conflict.holder} already claims ${conflict.type} ${conflict.identifier}.`] : [];
 }
 
-async function readFields(plugin: InstalledPlugin): Promise<PluginFields | string> {
+async function readFields(plugin: InstalledPlugin, clock: Clock): Promise<PluginFields | string> {
   try {
-    const fields = await loadPluginFields(plugin);
+    const { configEntry: entry } = plugin;
+    const dataFolder = pluginDataFolder(plugin);
+    const fields = await readFieldsInProcess({ entry, dataFolder, memoryMb: CONFIG_MEMORY_MB, clock });
     return fields.config ? fields : "config.ts has no default export.";
   } catch (error) {
     return `config.ts cannot be loaded: ${error instanceof Error ? error.message : String(error)}`;
@@ -126,8 +130,8 @@ function readmeErrors(folder: string, fields: ConfigFields, { listens }: PluginM
 }
 
 async function runErrors(plugin: InstalledPlugin, fields: ConfigFields, clock: Clock): Promise<string[]> {
-  const { manifest, entry } = plugin;
-  const started = await startContractRun({ manifest, entry, config: runConfig(fields, {}), clock });
+  const { manifest } = plugin;
+  const started = await startContractRun({ plugin, config: runConfig(fields, {}), clock });
   if ("error" in started) return [`The plugin failed to start: ${started.error}.`];
   const open = Object.keys(started.run.urls()).map((name) => name.slice(manifest.name.length + 1));
   const missing = manifest.listens.filter((name) => !open.includes(name));

@@ -66,6 +66,16 @@ describe("SRTP", () => {
     },
   );
 
+  it("begins after a rollover if everything before was lost", () => {
+    const seal = createSrtpEncryptor(MASTER);
+    const open = createSrtpDecryptor(MASTER);
+    expect(open(seal(packetOf(3), 2))).toBeNull();
+    expect(open(seal(packetOf(3), 1))).toEqual(packetOf(3));
+    expect(open(seal(packetOf(4), 1))).toEqual(packetOf(4));
+    expect(open(seal(packetOf(65_535), 0))).toEqual(packetOf(65_535));
+    expect(open(seal(packetOf(3), 1))).toBeNull();
+  });
+
   it("rejects forged packets", () => {
     const open = createSrtpDecryptor(MASTER);
     for (const packet of ["", "80", "9f".repeat(20), "ff".repeat(200), `90${"00".repeat(11)}0000ffff`])

@@ -66,7 +66,7 @@ describe("settings file", () => {
       audit: { authority: null, file: null, syslog: null },
       heartbeat: { url: null, everySeconds: 30 },
       hub: { database: null, organisation: "default" },
-      tls: { listen: null },
+      tls: { listen: "auto" },
       trust: { licences: [], upgrades: [] },
       plugins: {},
     });

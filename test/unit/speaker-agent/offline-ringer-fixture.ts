@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { UpstreamError } from "../../../src/lib/errors.ts";
 import { encodeMuLaw } from "../../../src/media/mu-law.ts";
-import { ssrcOf } from "../../../src/media/rtp.ts";
+import { encodeRtpPacket, ssrcOf } from "../../../src/media/rtp.ts";
 import { type AudioArbiter, createAudioArbiter } from "../../../src/speaker-agent/audio-arbiter.ts";
 import type { AudioOutput } from "../../../src/speaker-agent/audio-output.ts";
 import { type OfflineRinger, startOfflineRinger } from "../../../src/speaker-agent/offline-ringer.ts";
@@ -158,7 +158,8 @@ export async function openOfflineRingerFixture(fault: string | null = null): Pro
 
 /** A stream's packet of the message with this id. */
 export function packetOf(ringId: string, sequence: number) {
-  return { ssrc: ssrcOf(ringId), sequence, payload: Buffer.from(SOUND.subarray(0, 160)), zone: null };
+  const header = { payloadType: 0, marker: false, sequence, timestamp: sequence * 160, ssrc: ssrcOf(ringId) };
+  return { datagram: encodeRtpPacket(header, SOUND.subarray(0, 160)), sender: "10.0.0.1", zone: null };
 }
 
 /** The command to play it. */

@@ -80,6 +80,21 @@ it("joins synchronized audio at the current position", async () => {
   expect(log).toEqual(["over 2010"]);
 });
 
+it("replaces a stream whose device has another key since", async () => {
+  const { clock, sound, starts } = open(true);
+  const secrecy = (fill: string) => ({ suite: "AES_CM_128_HMAC_SHA1_80", key: fill.repeat(40) }) as const;
+  await sound.openStream({ ...GYM, secrecy: secrecy("a") });
+  sound.start();
+  await clock.advance(500);
+  await sound.openStream({ ...GYM, secrecy: secrecy("a") });
+  expect(starts).toHaveLength(1);
+  const opening = sound.openStream({ ...GYM, secrecy: secrecy("b") });
+  await clock.advance(END_MS);
+  await opening;
+  expect(starts).toHaveLength(2);
+  expect(starts[1]).toMatchObject({ target: "n/10.0.0.1:6000", offsetPackets: 28 });
+});
+
 it("otherwise starts on its own, and lasts until the last device has heard it", async () => {
   const { clock, sound, starts, log } = open(false);
   await sound.openStream(GYM);

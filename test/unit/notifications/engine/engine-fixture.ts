@@ -224,7 +224,8 @@ function fakeStreamer(clock: Clock): FakeStreamer {
     },
     play: (streamId, parts) => void streamer.played.push({ streamId, parts }),
     end: (id) => end(id, "stopped"),
-    on(name: "started" | "ended", listener: (event: never) => void) {
+    on(name: "started" | "ended" | "routed", listener: (event: never) => void) {
+      if (name === "routed") return () => undefined;
       const set = (name === "started" ? started : ended) as Set<(event: never) => void>;
       set.add(listener);
       return () => void set.delete(listener);
