@@ -7,6 +7,7 @@ import { sentence } from "../lib/sentences/sentences.ts";
 import { readClaimTexts, readGroupClaim } from "./claim-values.ts";
 import { findCause, isConnectionError, LoginError, type LoginErrorCode } from "./login-error.ts";
 import { assertLoginStrength, requiredValues } from "./login-strength.ts";
+import { readLogoutToken, sessionKeysOf } from "./logout-token.ts";
 import {
   buildProviderUrls,
   type CallbackParameters,
@@ -60,6 +61,12 @@ export function createOidcProvider(row: IdentityProviderRow, deps: ProviderDeps)
           return finish(row, await configuration(), { redirectUri, parameters, kept, now, secretMethod });
         }),
       buildLogoutUrl: (back) => withLoginErrors(async () => buildLogoutUrl(row, await configuration(), back)),
+      readLogoutToken: (token) =>
+        withLoginErrors(async () => {
+          const config = await configuration();
+          const { issuer } = config.serverMetadata();
+          return readLogoutToken(row, token, { issuer, fetchKeys: () => fetchKeys(config) }, deps.clock.now());
+        }),
       metadata: async () => null,
     },
   };
@@ -197,7 +204,16 @@ async function finish(
   const userInfo = config.serverMetadata().userinfo_endpoint
     ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
     : {};
-  return readIdentity(row, { ...userInfo, ...claims });
+  return { ...readIdentity(row, { ...userInfo, ...claims }), sessionKeys: sessionKeysOf(claims) };
+}
+
+/** The keys that the provider signs with. */
+async function fetchKeys(config: Configuration): Promise<unknown> {
+  const client = await import("openid-client");
+  const request = { method: "GET", headers: {}, body: undefined, redirect: "manual" } as const;
+  const response = await config[client.customFetch]?.(config.serverMetadata().jwks_uri ?? "", request);
+  if (!response?.ok) throw new LoginError("down", sentence("login.keys-unreadable"));
+  return response.json();
 }
 
 function readIdentity(row: IdentityProviderRow, claims: Claims): ExternalIdentity {

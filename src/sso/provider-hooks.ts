@@ -61,13 +61,15 @@ export function providerHooks({ policy, clock, baseUrl }: ProviderHooksDeps): Re
     removeInChunks: removeProvider,
     present: (rows) =>
       rows.map((row) => {
-        const { redirectUri, consumerUrl, metadataUrl } = buildProviderUrls(row, baseUrl());
+        const { redirectUri, consumerUrl, ...urls } = buildProviderUrls(row, baseUrl());
         const callbackUrl = row.type === "oidc" ? redirectUri : row.type === "saml" ? consumerUrl : null;
         const isSaml = row.type === "saml";
         return {
           isDefault: row.type === "built-in",
           redirectUri: callbackUrl,
-          metadataUrl: isSaml ? metadataUrl : null,
+          backChannelLogoutUrl: row.type === "oidc" ? urls.backChannelLogoutUrl : null,
+          singleLogoutUrl: isSaml ? urls.singleLogoutUrl : null,
+          metadataUrl: isSaml ? urls.metadataUrl : null,
         };
       }),
   };

@@ -11,12 +11,13 @@ import {
   type CallbackParameters,
   type ExternalIdentity,
   groupsAttributeFinding,
+  type LogoutNotice,
   type Provider,
   type ProviderCheck,
   type ProviderDeps,
   runCheck,
 } from "./provider.ts";
-import type { SamlAssertion, SamlConfig } from "./saml-worker-messages.ts";
+import type { SamlAssertion, SamlConfig, SamlLogoutMessage } from "./saml-worker-messages.ts";
 
 /** Replay protection period of an assertion without NotOnOrAfter; longer than any assertion is accepted. */
 const DEFAULT_ASSERTION_MS = 86_400_000;
@@ -51,6 +52,7 @@ export function createSamlProvider(row: IdentityProviderRow, deps: ProviderDeps)
       begin: async (relay) => ({ location: await begin(row, deps, relay), kept: {} }),
       finish: (parameters) => finish(row, deps, parameters),
       buildLogoutUrl: async () => null,
+      readLogoutRequest: (message) => readLogout(row, deps, message),
       metadata: () => deps.saml.generate({ what: "metadata", parties: readSamlConfig(row, deps) }),
     },
   };
@@ -89,6 +91,8 @@ function readSamlConfig(row: IdentityProviderRow, deps: ProviderDeps): SamlConfi
     privateKey: row.spPrivateKey ? deps.store.secrets.open(row.spPrivateKey) : null,
     certificate: row.spCertificate,
     entryPoint: row.entryPoint ?? "",
+    logoutUrl: row.logoutUrl,
+    logoutCallbackUrl: buildProviderUrls(row, deps.baseUrl()).singleLogoutUrl,
     idpIssuer: row.idpIssuer,
     idpCertificates: splitCertificates(row.idpCertificates),
     clockToleranceMs: row.clockToleranceInSecs * 1_000,
@@ -125,7 +129,25 @@ async function finish(
   const strength = { levels: assertion.contexts, methods: [] };
   const at = Number.isNaN(authenticatedAt) ? null : authenticatedAt;
   assertLoginStrength(row, { ...strength, authenticatedAt: at }, deps.clock.now());
-  return readIdentity(row, assertion);
+  return { ...readIdentity(row, assertion), sessionKeys: sessionKeysOf(assertion) };
+}
+
+async function readLogout(
+  row: IdentityProviderRow,
+  deps: ProviderDeps,
+  message: SamlLogoutMessage,
+): Promise<LogoutNotice & { location: string | null }> {
+  const now = deps.clock.now();
+  const parties = readSamlConfig(row, deps);
+  const { id, location, ...session } = await deps.saml.readLogout({ what: "logout", parties, message, now });
+  // Requests are valid for ten minutes before and after.
+  return { id, location, sessionKeys: sessionKeysOf(session), until: now + 2 * (600_000 + parties.clockToleranceMs) };
+}
+
+/** What a provider may name a session by in a logout request. */
+function sessionKeysOf({ nameId, sessionIndex }: { nameId: unknown; sessionIndex: string | null }): string[] {
+  const named = readClaimTexts(nameId).map((value) => `name ${value}`);
+  return sessionIndex === null ? named : [`index ${sessionIndex}`, ...named];
 }
 
 /**

@@ -25,7 +25,8 @@ describe("log-in by Glewlwyd", () => {
       },
     });
     ({ id } = made.body);
-    await peer.setRedirectUri(`${origin}/api/log-in/${id}/back`);
+    const { pathname } = new URL(made.body.backChannelLogoutUrl);
+    await peer.setClient(`${origin}/api/log-in/${id}/back`, `${origin}${pathname}`);
     await peer.addPerson("ann", { email: "ann@example.org", name: "Ann", groups: ["Teachers", "Choir"] });
     await peer.addPerson("bob", { email: "bob@example.org", name: "Bob", groups: ["Choir"] });
   });
@@ -74,6 +75,31 @@ describe("log-in by Glewlwyd", () => {
     await change({ requiredAmr: "password otp" });
     expect((await logIn(cookie)).status).toBe(403);
     await change({ requiredAmr: null });
+  });
+
+  it("ends the sessions of who logs out at the provider, and of nobody else", async () => {
+    const [ann, bob] = [await peer.logIn("ann"), await peer.logIn("bob")];
+    const [annHere, bobHere] = [(await logIn(ann)).session, (await logIn(bob)).session];
+    expect([(await sessionOf(annHere)).status, (await sessionOf(bobHere)).status]).toEqual([200, 200]);
+    await peer.logOut(ann);
+    await expect.poll(async () => (await sessionOf(annHere)).status).toBe(401);
+    expect((await sessionOf(bobHere)).status).toBe(200);
+  });
+
+  it("ends no session for a forged logout token", async () => {
+    const { session } = await logIn(await peer.logIn("bob"));
+    const post = (token: string) =>
+      fetch(`${origin}/api/log-in/${id}/back-channel-logout`, {
+        method: "POST",
+        body: new URLSearchParams({ logout_token: token }),
+      });
+    const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const claims = { iss: peer.issuer, aud: peer.clientId, iat: 1, jti: "1", sub: "bob", events: {} };
+    for (const token of ["", "a.b.c", `${encode({ alg: "none" })}.${encode(claims)}.`]) {
+      const refused = await post(token);
+      expect([refused.status, JSON.parse(await refused.text()).errors[0].field]).toEqual([400, "logout_token"]);
+    }
+    expect((await sessionOf(session)).status).toBe(200);
   });
 
   it("refuses a wrong client secret in words", async () => {

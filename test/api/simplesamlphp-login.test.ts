@@ -23,6 +23,7 @@ describe("log-in by SimpleSAMLphp", () => {
       ann: { mail: ["ann@example.org"], displayName: ["Ann"], groups: ["Teachers", "Choir"] },
       bob: { mail: ["bob@example.org"], displayName: ["Bob"], groups: GROUPS },
       cat: { mail: ["cat@example.org"], displayName: ["Cat"] },
+      dan: { mail: ["dan@example.org"], displayName: ["Dan"] },
     });
     api = await openApi(makeTempDir(), { allowedTargets: ["127.0.0.0/8"] });
     ({ origin } = new URL(api.base));
@@ -35,7 +36,8 @@ describe("log-in by SimpleSAMLphp", () => {
     });
     expect(made.body).toMatchObject({ nameIdFormat: "persistent" });
     ({ id } = made.body);
-    idp.setServiceProvider(`${origin}/api/log-in/${id}/metadata`, `${origin}/api/log-in/${id}/consume`);
+    const at = `${origin}/api/log-in/${id}`;
+    idp.setServiceProvider(`${at}/metadata`, `${at}/consume`, `${at}/logout`);
   });
   afterAll(async () => {
     await api?.close();
@@ -100,6 +102,23 @@ describe("log-in by SimpleSAMLphp", () => {
       await change({ acceptSignedResponse: false });
     },
   );
+
+  it("ends the sessions of who logs out at the provider, by a signed request", async () => {
+    await change({ logoutUrl: idp.logoutUrl });
+    const sessionOf = async (visitor: BrowserSession) => (await visitor.open(`${origin}/api/v1/session`)).status;
+    const [cat, dan] = [createBrowserSession(), createBrowserSession()];
+    await logIn("cat", cat);
+    await logIn("dan", dan);
+    expect([await sessionOf(cat), await sessionOf(dan)]).toEqual([200, 200]);
+    idp.change({ signsLogout: false });
+    expect(await cat.open(idp.logoutPage(`${origin}/api/setup`))).toMatchObject({ status: 400 });
+    expect(await sessionOf(cat)).toBe(200);
+    idp.change({ signsLogout: true });
+    await logIn("cat", cat);
+    const end = await cat.open(idp.logoutPage(`${origin}/api/setup`));
+    expect([end.status, end.url.pathname]).toEqual([200, "/api/setup"]);
+    expect([await sessionOf(cat), await sessionOf(dan)]).toEqual([401, 200]);
+  });
 
   it("asks for a level of authentication and refuses another one", async () => {
     const strong = "https://refeds.org/profile/mfa";

@@ -25,9 +25,11 @@ export interface GlewlwydPeer {
   clientSecret: string;
   addPerson(login: string, person: GlewlwydPerson): Promise<void>;
   /** Makes the client known. */
-  setRedirectUri(redirectUri: string): Promise<void>;
+  setClient(redirectUri: string, backChannelLogoutUri: string): Promise<void>;
   /** What a browser does at its pages, from where the client sends it to where it goes back; `cookie` of a login before. */
   authorize(location: string, cookie: string): Promise<string>;
+  /** Ends the sessions that somebody began at the client. */
+  logOut(cookie: string): Promise<void>;
   /** Logs in at its pages and agrees to the client; gives the cookie. */
   logIn(login: string): Promise<string>;
   /** Signs with a new key from now on, and forgets the one before. */
@@ -69,6 +71,8 @@ export async function startGlewlwyd(): Promise<GlewlwydPeer> {
   const administrator = await enter(ADMINISTRATOR);
   const manage = async (method: string, path: string, json: unknown): Promise<void> =>
     void (await call(method, path, json, administrator));
+  /** Ids of the sessions at the client, by the cookie of the person. */
+  const sids = new Map<string, string>();
   const clientId = "carillon";
   // It does not decode what the client encodes by RFC 6749, section 2.3.1.
   const clientSecret = "SecretOfTheClient";
@@ -109,17 +113,20 @@ export async function startGlewlwyd(): Promise<GlewlwydPeer> {
       manage("POST", "user/", {
         ...{ username, ...person, password: `password-${username}`, scope: ["openid", "g_profile"], enabled: true },
       }),
-    setRedirectUri: (redirectUri) =>
+    setClient: (redirectUri, backChannelLogoutUri) =>
       manage("POST", "client/", {
         ...{ client_id: clientId, name: "Carillon", client_secret: clientSecret, confidential: true, enabled: true },
         ...{ redirect_uri: [redirectUri], authorization_type: ["code", "refresh_token"] },
-        token_endpoint_auth_method: ["client_secret_basic"],
+        ...{ token_endpoint_auth_method: ["client_secret_basic"], backchannel_logout_uri: backChannelLogoutUri },
       }),
     async authorize(location, cookie) {
       // What its script adds once the person has agreed.
       const response = await fetch(`${location}&g_continue`, { headers: { cookie }, redirect: "manual" });
+      const sid = /OIDC=([^;]+)/.exec(response.headers.getSetCookie().join(" "))?.[1];
+      if (sid !== undefined) sids.set(cookie, sid);
       return response.headers.get("location") ?? `${response.status}`;
     },
+    logOut: async (cookie) => void (await call("DELETE", `oidc/session/${sids.get(cookie)}`, {}, cookie)),
     async logIn(username) {
       const cookie = await enter({ username, password: `password-${username}` });
       await call("PUT", `auth/grant/${clientId}`, { scope: "openid" }, cookie);

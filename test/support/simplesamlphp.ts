@@ -13,6 +13,7 @@ interface IdpSettings {
   nameIdFormat: "persistent" | "transient";
   signsResponse: boolean;
   signsAssertion: boolean;
+  signsLogout: boolean;
   /** Authentication context class that it claims. */
   context: string;
 }
@@ -25,7 +26,11 @@ export interface SimpleSamlPeer {
   /** Attributes of the people by login name; their passwords are `pass-<name>`. */
   setPeople(people: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>): void;
   /** Makes a service provider known. */
-  setServiceProvider(entityId: string, consumer: string): void;
+  setServiceProvider(entityId: string, consumer: string, logout: string): void;
+  /** Where its single logout takes requests and responses. */
+  logoutUrl: string;
+  /** Begins a single logout in the browser that goes there, and comes back here. */
+  logoutPage(back: string): string;
   change(settings: Partial<IdpSettings>): void;
   stop(): Promise<void>;
 }
@@ -52,18 +57,24 @@ export async function startSimpleSaml(): Promise<SimpleSamlPeer> {
     ...{ "logging.handler": "file", "enable.saml20-idp": true, "store.type": "phpsession" },
     "module.enable": { exampleauth: true, core: true, saml: true },
     ...{ "session.cookie.secure": false, "language.cookie.secure": false, "language.available": ["en"] },
+    "trusted.url.domains": null,
   });
   let settings: IdpSettings = {
     nameIdFormat: "persistent",
     signsResponse: true,
     signsAssertion: true,
+    signsLogout: true,
     context: "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport",
   };
   const writeIdp = (): void => {
     const names = { persistent: "saml:PersistentNameID", transient: "saml:TransientNameID" };
     const idp = {
       ...{ host: "__DEFAULT__", privatekey: "idp.pem", certificate: "idp.crt", auth: "people" },
-      ...{ "saml20.sign.response": settings.signsResponse, "saml20.sign.assertion": settings.signsAssertion },
+      ...{
+        "sign.logout": settings.signsLogout,
+        "saml20.sign.response": settings.signsResponse,
+        "saml20.sign.assertion": settings.signsAssertion,
+      },
       NameIDFormat: `urn:oasis:names:tc:SAML:2.0:nameid-format:${settings.nameIdFormat}`,
       authproc: {
         3: { class: names[settings.nameIdFormat], attribute: "uid" },
@@ -91,8 +102,12 @@ export async function startSimpleSaml(): Promise<SimpleSamlPeer> {
         people: { 0: "exampleauth:UserPass", ...Object.fromEntries(logins) },
       });
     },
-    setServiceProvider: (sp, consumer) =>
-      writePhp("metadata/saml20-sp-remote", "metadata", { [sp]: { AssertionConsumerService: consumer } }),
+    logoutUrl: `${origin}/saml2/idp/SingleLogoutService.php`,
+    logoutPage: (back) => `${origin}/saml2/idp/SingleLogoutService.php?ReturnTo=${encodeURIComponent(back)}`,
+    setServiceProvider: (sp, consumer, logout) =>
+      writePhp("metadata/saml20-sp-remote", "metadata", {
+        [sp]: { AssertionConsumerService: consumer, SingleLogoutService: logout },
+      }),
     change(given) {
       settings = { ...settings, ...given };
       writeIdp();

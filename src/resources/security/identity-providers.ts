@@ -85,6 +85,13 @@ export default defineResource({
       },
     ),
     entryPoint: text("SAML: single sign-on URL.", { ...LONG_TEXT, format: "url" }),
+    logoutUrl: text(
+      "SAML: single logout URL of the provider (redirect binding), where its logout requests are answered.",
+      {
+        ...LONG_TEXT,
+        format: "url",
+      },
+    ),
     idpIssuer: text("SAML: entity id of the provider.", LONG_TEXT),
     idpCertificates: text("SAML: signing certificates of the provider, concatenated PEM.", PEM),
     spIssuer: text("SAML: entity id of this appliance; default: its metadata URL.", LONG_TEXT),
@@ -136,6 +143,12 @@ export default defineResource({
     ),
     clockToleranceInSecs: integer("Allowed clock skew of the provider.", { max: 600, default: 60, unit: "s" }),
     redirectUri: computed("OpenID Connect and SAML: redirect URI to register at the provider.", "text", {
+      nullable: true,
+    }),
+    backChannelLogoutUrl: computed("OpenID Connect: back-channel logout URI to register at the provider.", "text", {
+      nullable: true,
+    }),
+    singleLogoutUrl: computed("SAML: single logout URL to register at the provider (redirect binding).", "text", {
       nullable: true,
     }),
     metadataUrl: computed("SAML: metadata URL of this appliance.", "text", { nullable: true }),
