@@ -1,4 +1,5 @@
 import { ACCESS_ATTACKS } from "./access-attacks.ts";
+import { AGENT_ATTACKS } from "./agent-attacks.ts";
 import { type AttackWorld, inAttackWorld } from "./attack-world.ts";
 import { BROWSER_ATTACKS } from "./browser-attacks.ts";
 import { LOG_IN_ATTACKS } from "./log-in-attacks.ts";
@@ -20,7 +21,13 @@ export interface AttackResult {
   gains: readonly string[];
 }
 
-const ATTACKS: readonly Attack[] = [...ACCESS_ATTACKS, ...LOG_IN_ATTACKS, ...BROWSER_ATTACKS, ...OUTBOUND_ATTACKS];
+const ATTACKS: readonly Attack[] = [
+  ...ACCESS_ATTACKS,
+  ...LOG_IN_ATTACKS,
+  ...BROWSER_ATTACKS,
+  ...OUTBOUND_ATTACKS,
+  ...AGENT_ATTACKS,
+];
 
 /** Tries the attacks whose description contains one of `words` on a daemon that serves two schools. */
 export async function attackDaemon(words: readonly string[], say: (progress: string) => void): Promise<AttackResult[]> {
