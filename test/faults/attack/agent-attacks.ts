@@ -130,7 +130,7 @@ async function speakOnAgent(world: AttackWorld) {
 
 /** Asks the phones' authentication URL in the name of phones to which no push is under way. */
 async function askForPhones(world: AttackWorld) {
-  const url = world.daemon.urls["ip-phones.auth"] ?? "";
+  const url = world.daemon.urls["ip-phones/auth"] ?? "";
   const answers: string[] = [];
   const given = [
     ["carillon", "carillon"],
