@@ -36,6 +36,7 @@ import type { QuietTests } from "../ops/health/quiet-tests.ts";
 import type { Licence } from "../ops/licence.ts";
 import type { SettingsReport } from "../ops/settings-report.ts";
 import type { CertificateService } from "../ops/tls/certificate-service.ts";
+import type { AddressProofs } from "../people/address-proofs.ts";
 import type { Campaigns } from "../people/campaigns.ts";
 import type { DeclineLinks } from "../people/opt-outs.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
@@ -115,6 +116,7 @@ export interface ApiDeps {
   answerLinks: AnswerLinks;
   declineLinks: DeclineLinks;
   campaigns: Campaigns;
+  addressProofs: AddressProofs;
   bulkUploads: BulkUploadService;
   loaders: LoadService;
   phoneCache: Pick<PhoneCache, "state" | "update" | "test">;

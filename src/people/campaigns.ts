@@ -1,7 +1,7 @@
 import { type AttemptThrottle, createAttemptThrottle } from "../auth/attempt-throttle.ts";
 import { signLink, verifyLink } from "../auth/signed-links.ts";
 import type { Clock } from "../lib/clock.ts";
-import { notFound, requiredValue, TooManyRequestsError, validationError } from "../lib/errors.ts";
+import { invalidValue, notFound, requiredValue, TooManyRequestsError, validationError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import type { SentenceLanguage } from "../lib/sentences/sentences.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
@@ -12,6 +12,7 @@ import { compileValidator } from "../schema/validator.ts";
 import type { ActorContext, Store, Sync } from "../store/store.ts";
 import type { ContactProofStep, ContactProofs, PendingJoin } from "./contact-proofs.ts";
 import { type Enrollee, enrollPerson, findUserBySmsNumber, type ProvenContacts } from "./enrollment.ts";
+import { type PhoneNumberPolicy, phoneNumberProblem } from "./phone-number-policy.ts";
 import { parsePhoneNumber } from "./phone-numbers.ts";
 
 export interface CampaignDeps {
@@ -34,6 +35,8 @@ export interface CampaignDeps {
   baseUrl(): string;
   /** ISO 3166 code of national numbers; null or absent if not configured. */
   country?: string | null;
+  /** Telephone numbers that visitors may enter. */
+  policy: PhoneNumberPolicy;
 }
 
 /** A self-service list, as anonymous visitors may see it. */
@@ -140,6 +143,7 @@ export function createCampaigns(deps: CampaignDeps): Campaigns {
       if (!person.email && !person.phone) throw requiredValue("email");
       const { faults } = EMAIL_CHECKER.validate({ email: person.email }, "update");
       if (faults.length > 0) throw validationError(faults);
+      requireAllowedNumber(person.phone, "phone", deps.policy);
       return proceed(list, { listId, person, language }, { email: false, phone: false });
     },
     findPendingJoin: contactProofs.read,
@@ -154,6 +158,7 @@ export function createCampaigns(deps: CampaignDeps): Campaigns {
       recordAttempt(attempts, `number ${phone}`);
       const list = listByTag(tag, store);
       if (!list) throw notFound();
+      if (toPublicListInfo(list, clock.now()).isOpen) requireAllowedNumber(phone, "from", deps.policy);
       // The sender of a text message has its number.
       return joinAs(list, { name: null, email: null, phone }, { email: false, phone: true });
     },
@@ -186,6 +191,11 @@ export function createCampaigns(deps: CampaignDeps): Campaigns {
       });
     },
   };
+}
+
+function requireAllowedNumber(phone: string | null, field: string, policy: PhoneNumberPolicy): void {
+  const problem = phone ? phoneNumberProblem(phone, policy) : null;
+  if (problem !== null) throw invalidValue(field, problem);
 }
 
 type Enrollment = ReturnType<typeof enrollPerson>;

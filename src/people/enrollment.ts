@@ -87,11 +87,11 @@ export interface SmsDevice {
 
 const DEVICES = `SELECT d.id, d.user_pk AS userPk, u.id AS userId FROM user_devices d JOIN users u ON u.pk = d.user_pk`;
 const BY_NUMBER = `${DEVICES} WHERE d.type = 'SMS' COLLATE NOCASE
-  AND d.device_identifier COLLATE NOCASE IN (?, ?) ORDER BY d.pk`;
+  AND d.device_identifier COLLATE NOCASE IN (?, ?) AND d.awaits_verification IS NOT 1 ORDER BY d.pk`;
 /** Numbers in other spellings with the same last digits; the first condition keeps most rows from being rewritten. */
 const BY_LAST_DIGITS = `SELECT d.id, d.user_pk AS userPk, u.id AS userId, d.device_identifier AS spelling
   FROM user_devices d JOIN users u ON u.pk = d.user_pk
-  WHERE d.type = 'SMS' COLLATE NOCASE AND d.device_identifier LIKE '%' || ? || '%'
+  WHERE d.type = 'SMS' COLLATE NOCASE AND d.awaits_verification IS NOT 1 AND d.device_identifier LIKE '%' || ? || '%'
   AND replace(replace(replace(replace(replace(d.device_identifier, ' ', ''), '-', ''), '/', ''), '.', ''), ')', '')
     LIKE '%' || ? || '%' ORDER BY d.pk LIMIT 100`;
 const COMPARED_DIGITS = 6;

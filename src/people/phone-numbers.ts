@@ -3,7 +3,7 @@ import { invalidValue } from "../lib/errors.ts";
 import { createPhoneNumberReader } from "../lib/phone-numbers.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 
-const readPhoneNumber = createPhoneNumberReader(parsePhoneNumberFromString);
+export const readPhoneNumber = createPhoneNumberReader(parsePhoneNumberFromString);
 
 /**
  * Normalizes a telephone number. Numbers that no country has are accepted as digits, since they may be local ones.

@@ -35,6 +35,8 @@ export function buildImplicitGrants(userId: string): Grant[] {
     { verb: "post", spec: `${own}/devices` },
     { verb: "put", spec: `${own}/devices/*` },
     { verb: "post", spec: `${own}/devices/*/locations` },
+    { verb: "post", spec: `${own}/devices/*/verification-code` },
+    { verb: "post", spec: `${own}/devices/*/verification` },
   ];
 }
 

@@ -93,6 +93,16 @@ export const settingsSchema = z
           .describe(sentence("setting.site.country")),
       })
       .prefault({}),
+    phoneNumbers: z
+      .strictObject({
+        allowedPrefixes: z
+          .array(z.string().regex(/^\+[1-9]\d{0,14}$/, "must be the beginning of an international number, such as +49"))
+          .max(100)
+          .nullable()
+          .default(null)
+          .describe(sentence("setting.phone-numbers.allowed-prefixes")),
+      })
+      .prefault({}),
     api: z
       .strictObject({
         methodOverride: z.boolean().default(false).describe(sentence("setting.api.method-override")),

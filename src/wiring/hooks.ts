@@ -43,6 +43,8 @@ import { endpointActivityHooks } from "../ops/health/endpoint-activity-hooks.ts"
 import { type EndpointHookDeps, endpointHooks } from "../ops/health/endpoint-hooks.ts";
 import { distributionListHooks, subscriptionHooks } from "../people/distribution-list-hooks.ts";
 import { optOutHooks } from "../people/opt-outs.ts";
+import { withOwnAddressHooks } from "../people/own-address-hooks.ts";
+import type { PhoneNumberPolicy } from "../people/phone-number-policy.ts";
 import { accessHooks, type BoundHooks } from "../permissions/hooks.ts";
 import { presentScimGroupLinks, scimGroupHooks } from "../permissions/scim-group-hooks.ts";
 import { apiDeviceHooks } from "../places/api-device-hooks.ts";
@@ -132,6 +134,8 @@ export interface HookDeps {
   /** Whether an appliance can activate devices at present. */
   isReachable(endpointId: string): boolean;
   plugins: Pick<PluginHost, "manifests" | "findProvider" | "profileSchema" | "extensionHooks">;
+  /** Telephone numbers that users may add for themselves. */
+  phoneNumberPolicy: PhoneNumberPolicy;
   /** Scenarios with a location add a question about the site. */
   reportsSite: boolean;
   /** Public base URL of the appliance. */
@@ -148,7 +152,10 @@ export function bindHooks(deps: HookDeps): Record<string, ResourceHooks> {
   return hooksByResource([
     ...accessHooks(clock, deps.catalogue),
     ...withReplanning(bellHooks({ clock, times: deps.bells, policy: deps.policy }), deps.planner),
-    bind(userDevices, withPresenceHooks(userDeviceHooks, clock, deps.systemBy)),
+    bind(
+      userDevices,
+      withOwnAddressHooks(withPresenceHooks(userDeviceHooks, clock, deps.systemBy), deps.phoneNumberPolicy),
+    ),
     bind(areasOfInterest, areaHooks),
     bind(boundaryTriggers, boundaryTriggerHooks),
     bind(devices, deviceHooks(plugins.findProvider, claims)),

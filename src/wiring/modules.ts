@@ -119,8 +119,10 @@ export function createModules(base: Foundation, options: DaemonOptions): Modules
     ...{ ...common, endpointId, notificationService, inputs, by: inputsActor },
     ...{ voice: notificationService.voiceCalls, hangUp: plugins.hangUp },
   });
+  const phoneNumberPolicy = { ...settings.phoneNumbers, country: settings.site.country };
   const publicResponses = createPublicResponses({
     ...{ data, clock, log, notificationService, baseUrl, country: settings.site.country },
+    policy: phoneNumberPolicy,
     channels: { mail: plugins.accountMessages("email"), text: plugins.accountMessages("SMS") },
   });
   const bells = createBellServices(base, { notificationService, failover });
@@ -155,7 +157,7 @@ export function createModules(base: Foundation, options: DaemonOptions): Modules
   data.bindHooks(
     bindHooks({
       ...{ clock, catalogue, files: store.files, bells: bellTimes, planner, registry, isReachable, plugins },
-      ...{ policy: ssrfGuard, baseUrl, reportsSite, systemBy: () => access.systemContext("areas") },
+      ...{ policy: ssrfGuard, phoneNumberPolicy, baseUrl, reportsSite, systemBy: () => access.systemContext("areas") },
       endpoint: { ownId: endpointId, health, failover: failover.status, buildInfo, clock: siteClock },
     }),
   );

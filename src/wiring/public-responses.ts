@@ -4,6 +4,7 @@ import {
   type TextMessageHandler,
   type TextReplyDeps,
 } from "../notifications/responses/text-replies.ts";
+import { type AddressProofs, createAddressProofs } from "../people/address-proofs.ts";
 import { type CampaignDeps, type Campaigns, createCampaigns } from "../people/campaigns.ts";
 import { type ContactChannels, createContactProofs } from "../people/contact-proofs.ts";
 import { createDeclineLinks, type DeclineLinks } from "../people/opt-outs.ts";
@@ -19,6 +20,7 @@ export interface PublicResponseDeps
 /** All ways to answer, join and opt out without logging in. */
 export interface PublicResponses {
   campaigns: Campaigns;
+  addressProofs: AddressProofs;
   textReplies: TextMessageHandler;
   answerLinks: AnswerLinks;
   declineLinks: DeclineLinks;
@@ -30,6 +32,7 @@ export function createPublicResponses({ data: { store, access }, ...deps }: Publ
   const campaigns = createCampaigns({ ...deps, store, contactProofs, by: access.systemContext("campaigns") });
   return {
     campaigns,
+    addressProofs: createAddressProofs({ ...deps, store, by: access.systemContext("address-proofs") }),
     textReplies: createTextMessageHandler({
       store,
       clock,

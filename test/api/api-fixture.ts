@@ -42,6 +42,7 @@ import { createLicence } from "../../src/ops/licence.ts";
 import { OPERATION_STATE } from "../../src/ops/operation-state.ts";
 import { reportSettings } from "../../src/ops/settings-report.ts";
 import { createCertificateService } from "../../src/ops/tls/certificate-service.ts";
+import { createAddressProofs } from "../../src/people/address-proofs.ts";
 import { createCampaigns } from "../../src/people/campaigns.ts";
 import { createContactProofs } from "../../src/people/contact-proofs.ts";
 import { createDeclineLinks } from "../../src/people/opt-outs.ts";
@@ -139,6 +140,8 @@ export async function openApi(
   const ssrfGuard = createSsrfGuard({ allowedTargets: options.allowedTargets ?? [] });
   const zoneData = machineZoneData();
   const bells = createLocalTimeContext({ ownZone: () => "Europe/Berlin", data: zoneData });
+  const settings = options.needs?.settings ?? defaultSettings();
+  const phoneNumberPolicy = { ...settings.phoneNumbers, country: settings.site.country };
   const behaviours = {
     ...bindHooks({
       clock,
@@ -178,6 +181,7 @@ export async function openApi(
       planner: { replan: () => undefined, markDirty: () => undefined, revalidate: () => undefined } as never,
       reportsSite: (options.needs?.settings ?? defaultSettings()).scenarios.syntheticSiteQuestion,
       systemBy: () => system,
+      phoneNumberPolicy,
     }),
     ...options.behaviours,
   };
@@ -220,17 +224,16 @@ export async function openApi(
   const telling = createChangePublishers({ data, clock, events, log, ssrfGuard, endpointId: () => "" });
   const oauth = createOAuthService({ store, access, clock, onError: fail });
   const notificationService = options.needs?.notificationService ?? ({} as NotificationService);
+  const channels = { mail: options.mailSender ?? NO_CHANNEL, text: options.textSender ?? NO_CHANNEL };
   const campaigns = createCampaigns({
     store,
     clock,
     log,
     notificationService,
     by: system,
+    policy: phoneNumberPolicy,
     baseUrl: () => "http://localhost",
-    contactProofs: createContactProofs({
-      ...{ store, clock, baseUrl: () => "http://localhost" },
-      channels: { mail: options.mailSender ?? NO_CHANNEL, text: options.textSender ?? NO_CHANNEL },
-    }),
+    contactProofs: createContactProofs({ ...{ store, clock, baseUrl: () => "http://localhost" }, channels }),
   });
   const areas = createAreas({ store, clock, events, log, notificationService, by: system });
   areas.start();
@@ -318,6 +321,7 @@ export async function openApi(
     },
     eventStream: telling.eventStream,
     campaigns,
+    addressProofs: createAddressProofs({ store, clock, log, channels, policy: phoneNumberPolicy, by: system }),
     answerLinks: createAnswerLinks({ store, notificationService }),
     declineLinks: createDeclineLinks({ store, clock, by: system }),
     bulkUploads,

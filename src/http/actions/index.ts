@@ -1,6 +1,7 @@
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { Action } from "../action.ts";
 import { activationActions } from "./activations.ts";
+import { addressProofActions } from "./address-proofs.ts";
 import { alarmRowActions } from "./alarms.ts";
 import { alertToneActions } from "./alert-tones.ts";
 import { answerActions } from "./answers.ts";
@@ -82,6 +83,7 @@ const FIXED: readonly Action[] = [
   ...identityProviderActions,
   ...passwordActions,
   ...secondFactorActions,
+  ...addressProofActions,
   ...invitationActions,
   ...sessionActions,
   ...schemaActions,

@@ -326,7 +326,7 @@ function reopenDevices(
 /** The same for user devices; one disabled since then is skipped with a reason. */
 export function reopenUserDeliveries(tx: Transaction, row: NotificationRow, limit: number, deps: ReopenDeps): number {
   const query = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
-      CASE WHEN d.disabled = 1 THEN ${sentenceSql("delivery.device-disabled")} ELSE ${NO_CHANNEL} END AS skipped
+      CASE WHEN d.disabled = 1 THEN ${sentenceSql("delivery.device-disabled")} ELSE ${NO_DELIVERY} END AS skipped
     FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${DEVICE_TYPE_SQL}
     WHERE l.pk IN (${UNREACHED_SQL} AND user_device_pk IS NOT NULL LIMIT ?)`;
   const { providers, before } = deps;
@@ -355,7 +355,7 @@ export function reopenUnansweredDeliveries(
   );
   const { last, n } = { last: looked?.last ?? after, n: looked?.n ?? 0 };
   const query = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
-      CASE WHEN d.disabled = 1 THEN ${sentenceSql("delivery.device-disabled")} ELSE ${NO_CHANNEL} END AS skipped
+      CASE WHEN d.disabled = 1 THEN ${sentenceSql("delivery.device-disabled")} ELSE ${NO_DELIVERY} END AS skipped
     FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${DEVICE_TYPE_SQL}
     WHERE l.pk IN (SELECT o.pk FROM deliveries o JOIN notification_recipients r
         ON r.notification_pk = o.notification_pk AND r.user_pk = o.user_pk
@@ -410,6 +410,8 @@ const DEVICE_TYPE_SQL =
 const CHANNELS = `channels(type, provider, problem) AS MATERIALIZED (
   SELECT value ->> 'type', value ->> 'provider', value ->> 'problem' FROM json_each(?))`;
 const NO_CHANNEL = `CASE WHEN c.provider IS NULL THEN ${sentenceSql("delivery.no-plugin-for-device-type", { type: "d.type" })} ELSE c.problem END`;
+/** An address whose owner has not proven it gets nothing. @source docs/decisions/0765-proof-of-own-addresses.md */
+const NO_DELIVERY = `CASE WHEN d.awaits_verification = 1 THEN ${sentenceSql("delivery.address-not-verified")} ELSE ${NO_CHANNEL} END`;
 const NO_GROUP_CHANNEL = `CASE WHEN c.provider IS NULL THEN ${sentenceSql("delivery.no-plugin-for-group-type", { type: "g.type" })} ELSE c.problem END`;
 
 /**
@@ -426,7 +428,7 @@ export function insertUserDeliveries(
     `INSERT OR IGNORE INTO deliveries (${COLUMNS})
      WITH ${CHANNELS},
      seen AS (
-       SELECT d.*, c.provider AS carrier, ${NO_CHANNEL} AS skipped
+       SELECT d.*, c.provider AS carrier, ${NO_DELIVERY} AS skipped
        FROM notification_recipients r JOIN user_devices d ON d.user_pk = r.user_pk
        LEFT JOIN channels c ON c.type = ${DEVICE_TYPE_SQL}
        WHERE r.notification_pk = ? AND r.user_pk > ? AND r.user_pk <= ? AND r.declined IS NOT 1
@@ -495,7 +497,7 @@ export function reachesUsers(
 ): boolean {
   const found = reader.one(
     `WITH ${CHANNELS} SELECT 1 FROM user_devices d JOIN channels c ON c.type = ${DEVICE_TYPE_SQL}
-     WHERE d.user_pk IN (SELECT value FROM json_each(?)) AND d.disabled IS NOT 1 AND c.problem IS NULL LIMIT 1`,
+     WHERE d.user_pk IN (SELECT value FROM json_each(?)) AND d.disabled IS NOT 1 AND d.awaits_verification IS NOT 1 AND c.problem IS NULL LIMIT 1`,
     channelsOf(reader, providers, row),
     JSON.stringify(userPks),
   );

@@ -95,7 +95,7 @@ function userDevicesOf(users: readonly number[], reader: StoreReader): { type: s
   if (users.length === 0) return [];
   return reader.all<{ type: string; n: number }>(
     `SELECT type, count(*) AS n FROM user_devices
-     WHERE user_pk IN (SELECT value FROM json_each(?)) AND disabled IS NOT 1 GROUP BY type`,
+     WHERE user_pk IN (SELECT value FROM json_each(?)) AND disabled IS NOT 1 AND awaits_verification IS NOT 1 GROUP BY type`,
     JSON.stringify(users),
   );
 }

@@ -47,6 +47,10 @@ export default defineResource({
     }),
     disabledReasonSentence: sentenceField("Reason", "disabledReason"),
     verified: boolean("The owner has verified the device. Default: false.", { default: false }),
+    awaitsVerification: boolean(
+      "The owner added the address and must enter the code that is sent to it; until then nothing else is sent there.",
+      { readOnly: true, default: false },
+    ),
     client: text("Name of the app on the device.", { max: 140 }),
     clientIdentifier: text("Installation id of the app.", { max: 4_096 }),
     build: text("Version of the app."),

@@ -61,6 +61,7 @@ export const PASSWORD = "correct horse battery";
 /** Requests are not limited in number: what is tried here must fail by itself. Webhooks may reach the attacker's server only. */
 const SETTINGS = `network: {allowedTargets: [127.66.66.66], multicastInterface: 127.0.0.1}
 api: {requestsPerMinute: {token: 0, address: 0}}
+plugins: {ip-phones: {listen: {auth: {host: 127.0.0.1, port: 0}}}}
 `;
 
 /** How often which status was answered, in words. */

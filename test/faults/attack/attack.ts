@@ -1,4 +1,5 @@
 import { ACCESS_ATTACKS } from "./access-attacks.ts";
+import { AGENT_ATTACKS } from "./agent-attacks.ts";
 import { type AttackWorld, inAttackWorld } from "./attack-world.ts";
 import { BROWSER_ATTACKS } from "./browser-attacks.ts";
 import { CLOUD_ATTACKS } from "./cloud-attacks.ts";
@@ -32,7 +33,7 @@ export interface AttackResult {
 
 const ATTACKS: readonly Attack[] = [
   ...[...ACCESS_ATTACKS, ...LOG_IN_ATTACKS, ...BROWSER_ATTACKS, ...OUTBOUND_ATTACKS],
-  ...[...CLOUD_ATTACKS, ...PLUGIN_ATTACKS],
+  ...[...AGENT_ATTACKS, ...CLOUD_ATTACKS, ...PLUGIN_ATTACKS],
 ];
 
 /** Tries the attacks whose description contains one of `words` on a daemon that serves two schools. */

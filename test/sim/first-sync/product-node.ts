@@ -125,5 +125,6 @@ function productHooks(
     planner: { replan: () => undefined, markDirty: () => undefined, revalidate: () => undefined } as never,
     reportsSite: true,
     systemBy: () => by,
+    phoneNumberPolicy: { country: null, allowedPrefixes: null },
   });
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { silentLog } from "../../../src/lib/log.ts";
 import { type Campaigns, createCampaigns } from "../../../src/people/campaigns.ts";
+import type { PhoneNumberPolicy } from "../../../src/people/phone-number-policy.ts";
 import distributionLists from "../../../src/resources/lists/distribution-lists.ts";
 import notificationRecipients from "../../../src/resources/notifications/notification-recipients.ts";
 import notifications from "../../../src/resources/notifications/notifications.ts";
@@ -31,6 +32,7 @@ beforeEach(() => {
   campaigns = createCampaigns({
     ...needs,
     contactProofs: NO_CONTACT_PROOFS,
+    policy: { country: null, allowedPrefixes: null },
     baseUrl: () => "https://bells.example.org",
   });
 });
@@ -184,5 +186,27 @@ describe("an unsubscribe link", () => {
       expect(campaigns.findListByLink(token)).toBeNull();
       await expect(campaigns.leaveByLink(token)).rejects.toThrow("not found");
     }
+  });
+});
+
+describe("numbers of a list", () => {
+  it("are of the country of the site or of allowed prefixes, and never premium ones", async () => {
+    const list = await listWith({ welcomeMessage: "Welcome!" });
+    const joinWith = (policy: PhoneNumberPolicy, phone: string) =>
+      createCampaigns({
+        ...{ store: at.store, clock: at.clock, log: silentLog, by: at.by, contactProofs: NO_CONTACT_PROOFS, policy },
+        notificationService: { send: async () => ({}) } as never,
+        baseUrl: () => "https://bells.example.org",
+      }).joinList(list.id, person({ phone }), null);
+    const german = { country: "DE", allowedPrefixes: null };
+    for (const phone of ["+49 900 1234567", "+1 876 555 1234", "+881 6 12345678", "11833"])
+      await expect(joinWith(german, phone), phone).rejects.toThrow();
+    await expect(joinWith(german, "0170 9876543")).resolves.toMatchObject({ outcome: "joined" });
+    const listed = { country: "DE", allowedPrefixes: ["+43", "+4917"] };
+    await expect(joinWith(listed, "030 5350500")).rejects.toThrow();
+    for (const phone of ["+43 1 5350501", "0170 9876544"])
+      await expect(joinWith(listed, phone), phone).resolves.toMatchObject({ outcome: "joined" });
+    await expect(joinWith({ country: null, allowedPrefixes: null }, "+1 900 555 1234")).rejects.toThrow();
+    await expect(joinWith({ country: null, allowedPrefixes: ["+1900"] }, "+1 900 555 1234")).rejects.toThrow();
   });
 });

@@ -49,6 +49,7 @@ describe("settings file", () => {
       broadcasts: { secondPerson: false, secondPersonMinutes: 2 },
       scenarios: { syntheticSiteQuestion: true },
       site: { country: null },
+      phoneNumbers: { allowedPrefixes: null },
       bells: { gap: "ring-at-end", fold: "first" },
       timeZones: { folder: "/usr/share/zoneinfo" },
       callManagers: {

@@ -20,6 +20,8 @@ export interface UserDeviceRow extends Row {
   disabledReason: string | null;
   disabledReasonSentence: SentenceOfApi | null;
   verified: boolean;
+  /** The owner has to enter the code that is sent there before anything else goes there. */
+  awaitsVerification: boolean;
 }
 
 /** What logs a device in once. */

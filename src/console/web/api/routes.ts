@@ -122,6 +122,8 @@ export const ROUTES = {
   "users/{userId}/subscriptions/{subscriptionId}": { resource: "subscriptions", methods: ["put", "delete"] },
   "users/{userId}/devices": { resource: "user-devices", methods: ["get", "post"] },
   "users/{userId}/devices/{deviceId}": { resource: "user-devices", methods: ["put", "delete"] },
+  "users/{userId}/devices/{deviceId}/verification": { resource: "user-devices", methods: ["post"] },
+  "users/{userId}/devices/{deviceId}/verification-code": { resource: "user-devices", methods: ["post"] },
   "users/{userId}/invitations": { resource: "user-tokens", methods: ["post"] },
   "users/{userId}/tokens": { resource: "user-tokens", methods: ["get", "post"] },
   "users/{userId}/access-revocation": { resource: "user-tokens", methods: ["post"] },

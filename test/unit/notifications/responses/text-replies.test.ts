@@ -37,6 +37,7 @@ beforeAll(async () => {
     ...needs,
     log: silentLog,
     contactProofs: NO_CONTACT_PROOFS,
+    policy: { country: null, allowedPrefixes: null },
     baseUrl: () => "https://bells.example.org",
   });
   take = createTextMessageHandler({ ...needs, campaigns });

@@ -6,12 +6,13 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { useChangeLanguage } from "./account-language.ts";
+import { OwnAddresses } from "./own-addresses.tsx";
 import { OwnPassword } from "./own-password.tsx";
 import { SecondFactors } from "./second-factors.tsx";
 
 const COLOR_SCHEMES = ["auto", "light", "dark"] as const;
 
-/** The account of the current user: language, theme, second factor and log-out. */
+/** The account of the current user: language, theme, addresses, password, second factor and log-out. */
 export default function AccountSheet({ session, onClose }: { session: SessionRow; onClose: () => void }) {
   const { t, name, language } = useTranslation();
   const changeLanguage = useChangeLanguage(session);
@@ -40,6 +41,8 @@ export default function AccountSheet({ session, onClose }: { session: SessionRow
           choices={COLOR_SCHEMES.map((value) => ({ value, label: name("theme", value) }))}
           onChange={setColorScheme}
         />
+        <h3>{t("own-address.title")}</h3>
+        <OwnAddresses userId={session.userId} />
         <h3>{t("user.password")}</h3>
         <OwnPassword session={session} />
         <h3>{t("second-factor.title")}</h3>

@@ -51,6 +51,7 @@ function DeviceLine({ userId, row }: { userId: string; row: UserDeviceRow }) {
         <small className="soft block">
           {[row.name ? name("user-device", row.type) : null, row.deviceIdentifier].filter(Boolean).join(" · ")}
         </small>
+        {row.awaitsVerification && <small className="block">{t("person.awaits-code")}</small>}
         {row.disabledReason && (
           <small className="block">
             <SentenceText text={row.disabledReason} sentence={row.disabledReasonSentence} />
