@@ -1,4 +1,5 @@
 const COOKIE_NAME = "carillon-log-in";
+const LOGOUT_COOKIE_NAME = "carillon-log-out";
 /** Path for which browsers send the cookie. */
 const COOKIE_PATH = "/api/log-in";
 
@@ -15,6 +16,20 @@ export function buildLoginCookie(value: string | null, secure: boolean, lastsMs:
 
 /** Reads the value from a Cookie header; null if absent. */
 export function readLoginCookie(cookies: string | null): string | null {
-  const found = cookies?.split(";").find((each) => each.trim().startsWith(`${COOKIE_NAME}=`));
-  return found?.trim().slice(COOKIE_NAME.length + 1) || null;
+  return readCookie(cookies, COOKIE_NAME);
+}
+
+/** As `buildLoginCookie`, for what a logout at the provider needs; it lasts as long as a session may. */
+export function buildLogoutCookie(value: string | null, secure: boolean, lastsMs: number): string {
+  return buildLoginCookie(value, secure, lastsMs).replace(COOKIE_NAME, LOGOUT_COOKIE_NAME);
+}
+
+/** Reads the value from a Cookie header; null if absent. */
+export function readLogoutCookie(cookies: string | null): string | null {
+  return readCookie(cookies, LOGOUT_COOKIE_NAME);
+}
+
+function readCookie(cookies: string | null, name: string): string | null {
+  const found = cookies?.split(";").find((each) => each.trim().startsWith(`${name}=`));
+  return found?.trim().slice(name.length + 1) || null;
 }

@@ -15,6 +15,8 @@ export interface ExternalIdentity {
   name: string | null;
   /** The user's groups; null when the provider does not say them: the last known ones stay. */
   groups: readonly ProviderGroup[] | null;
+  /** What a logout at the provider must say of the session; absent if it needs nothing. */
+  logoutState?: RedirectState;
   /** How the provider may name the session when it ends it. */
   sessionKeys?: readonly string[];
 }
@@ -74,8 +76,8 @@ export interface RedirectLogin {
   begin(relay: string): Promise<{ location: string; kept: RedirectState }>;
   /** Validates the callback and returns the identity. Throws LoginError. */
   finish(parameters: CallbackParameters, kept: RedirectState): Promise<ExternalIdentity>;
-  /** The logout URL of the provider, which redirects to `back`; null if it has none. */
-  buildLogoutUrl(back: string): Promise<string | null>;
+  /** The logout URL of the provider, which redirects to `back`; null if it has none. `state` is that of the login. */
+  buildLogoutUrl(back: string, state: RedirectState | null): Promise<string | null>;
   /** Validates a logout token of the provider; absent if the protocol has none. Throws LoginError. */
   readLogoutToken?(token: string): Promise<LogoutNotice>;
   /** Validates a logout request of the provider; `location` is where the browser goes back. Throws LoginError. */

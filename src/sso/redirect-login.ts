@@ -9,12 +9,21 @@ import type { ActorContext, Sync } from "../store/store.ts";
 import { LoginError } from "./login-error.ts";
 import { consumeValue, consumeValues, putIfAbsent, putValue } from "./login-state-store.ts";
 import { openPendingLogin, type PendingLogin, sanitizeReturnPath, sealPendingLogin } from "./pending-login.ts";
-import type { CallbackParameters, ExternalIdentity, LogoutNotice, ProviderDeps, RedirectLogin } from "./provider.ts";
+import type {
+  CallbackParameters,
+  ExternalIdentity,
+  LogoutNotice,
+  ProviderDeps,
+  RedirectLogin,
+  RedirectState,
+} from "./provider.ts";
 import type { IdentityProviders } from "./providers.ts";
 import type { SamlLogoutMessage } from "./saml-worker-messages.ts";
 
 /** Time for the browser to redeem a ticket after the provider's POST. */
 const TICKET_LIFETIME_MS = 60_000;
+/** Browsers drop longer cookies. */
+const MAX_COOKIE_LENGTH = 8_192;
 
 /** A started session and the redirect target. */
 export interface LoginSession {
@@ -22,6 +31,8 @@ export interface LoginSession {
   session: string;
   /** Local path. */
   returnPath: string;
+  /** Value of the cookie for a logout at the provider; null if it needs none. */
+  logoutCookie: string | null;
 }
 
 /** Browser data of a callback. */
@@ -56,7 +67,7 @@ export interface RedirectLoginService {
   /** As `acceptLogoutToken`, for a logout request that the browser brings; returns where it goes back. */
   acceptLogoutRequest(providerId: string, message: SamlLogoutMessage, address: string | null): Promise<string>;
   /** The logout URL of the provider, or `/` if it has none. */
-  buildLogoutUrl(providerId: string): Promise<string>;
+  buildLogoutUrl(providerId: string, logoutCookie: string | null): Promise<string>;
   /** Service provider metadata as XML. */
   metadata(providerId: string): Promise<string>;
 }
@@ -125,7 +136,24 @@ export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLog
     await store.write((tx) => {
       for (const key of keys) putValue(tx, { key: sessionKey(row.id, key), value: id, until });
     });
-    return { session, returnPath };
+    const { logoutState } = identity;
+    const sealed = row.logOut && logoutState ? sealPendingLogout(row.id, logoutState) : null;
+    return { session, returnPath, logoutCookie: sealed };
+  }
+
+  function sealPendingLogout(providerId: string, state: RedirectState): string {
+    return store.secrets.seal(JSON.stringify({ providerId, state }));
+  }
+
+  /** Null if the cookie is missing, of another provider, or forged. */
+  function openPendingLogout(providerId: string, cookie: string | null): RedirectState | null {
+    if (cookie === null || cookie.length > MAX_COOKIE_LENGTH) return null;
+    try {
+      const known = JSON.parse(store.secrets.open(cookie)) as { providerId: string; state: RedirectState };
+      return known.providerId === providerId ? known.state : null;
+    } catch {
+      return null;
+    }
   }
 
   /** Ends all sessions of the users whom a notice names; the throttle counts the notices that are refused. */
@@ -200,9 +228,10 @@ export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLog
       const notice = await endSessions(row, address, () => redirect.readLogoutRequest?.(message));
       return notice?.location ?? "/";
     },
-    async buildLogoutUrl(providerId) {
+    async buildLogoutUrl(providerId, logoutCookie) {
       const { redirect } = requireRedirect(providerId);
-      return (await redirect.buildLogoutUrl(`${baseUrl()}/`)) ?? "/";
+      const state = openPendingLogout(providerId, logoutCookie);
+      return (await redirect.buildLogoutUrl(`${baseUrl()}/`, state)) ?? "/";
     },
     async metadata(providerId) {
       const xml = await requireRedirect(providerId).redirect.metadata();

@@ -43,6 +43,11 @@ export async function handleSamlRequest(input: SamlWorkerRequest): Promise<SamlW
       const read = () => readLogoutRequest(createSaml(parties, NO_CACHE), xml, input);
       return { logout: await (parties.allowSha1 ? read() : withoutSha1(read)) };
     }
+    if (input.what === "logout-url") {
+      const { nameId: nameID, nameIdFormat: nameIDFormat, sessionIndex } = input.session;
+      const profile = { issuer: "", nameID, nameIDFormat, ...(sessionIndex === "" ? {} : { sessionIndex }) };
+      return { text: await createSaml(parties, NO_CACHE).getLogoutUrlAsync(profile, "", {}) };
+    }
     if (input.what === "url") {
       const library = createSaml(parties, { ...NO_CACHE, saveAsync: async () => null }, input.request);
       return { text: await library.getAuthorizeUrlAsync(input.relay, "", {}) };

@@ -51,7 +51,12 @@ export function createSamlProvider(row: IdentityProviderRow, deps: ProviderDeps)
     redirect: {
       begin: async (relay) => ({ location: await begin(row, deps, relay), kept: {} }),
       finish: (parameters) => finish(row, deps, parameters),
-      buildLogoutUrl: async () => null,
+      buildLogoutUrl: async (_back, session) => {
+        if (!row.logOut || !row.logoutUrl || session === null) return null;
+        const { nameId = "", nameIdFormat = "", sessionIndex = "" } = session;
+        const parties = readSamlConfig(row, deps);
+        return deps.saml.generate({ what: "logout-url", parties, session: { nameId, nameIdFormat, sessionIndex } });
+      },
       readLogoutRequest: (message) => readLogout(row, deps, message),
       metadata: () => deps.saml.generate({ what: "metadata", parties: readSamlConfig(row, deps) }),
     },
@@ -129,7 +134,10 @@ async function finish(
   const strength = { levels: assertion.contexts, methods: [] };
   const at = Number.isNaN(authenticatedAt) ? null : authenticatedAt;
   assertLoginStrength(row, { ...strength, authenticatedAt: at }, deps.clock.now());
-  return { ...readIdentity(row, assertion), sessionKeys: sessionKeysOf(assertion) };
+  const [nameId = ""] = readClaimTexts(assertion.nameId);
+  const { nameIdFormat, sessionIndex } = assertion;
+  const logoutState = { nameId, nameIdFormat: nameIdFormat ?? "", sessionIndex: sessionIndex ?? "" };
+  return { ...readIdentity(row, assertion), sessionKeys: sessionKeysOf(assertion), logoutState };
 }
 
 async function readLogout(

@@ -17,8 +17,8 @@ const MAX_QUEUED = 50;
 
 /** Runs SAML in a worker thread, which starts with the first request and ends when idle. */
 export interface SamlService {
-  /** Generates the login URL or the metadata. Throws LoginError, TooManyRequestsError. */
-  generate(input: SamlWorkerRequest & { what: "url" | "metadata" }): Promise<string>;
+  /** Generates the login URL, the logout URL or the metadata. Throws LoginError, TooManyRequestsError. */
+  generate(input: SamlWorkerRequest & { what: "url" | "logout-url" | "metadata" }): Promise<string>;
   /** Validates a response and returns its assertion. Throws LoginError, TooManyRequestsError. */
   validateResponse(input: SamlWorkerRequest & { what: "read" }): Promise<SamlAssertion>;
   /** Validates a logout request. Throws LoginError, TooManyRequestsError. */

@@ -31,6 +31,9 @@ export interface SamlConfig {
   forceAuthentication: boolean;
 }
 
+/** How a provider names a session; a type, so that it can be stored as text values. */
+export type SamlSession = Readonly<{ nameId: string; nameIdFormat: string; sessionIndex: string }>;
+
 /** Parameters of a logout request, redirect binding. @source SAML 2.0 Bindings §3.4.4.1 */
 export interface SamlLogoutMessage {
   SAMLRequest: string;
@@ -46,6 +49,8 @@ export type SamlWorkerRequest =
   | { what: "url"; parties: SamlConfig; request: string; relay: string }
   /** Service provider metadata as XML. */
   | { what: "metadata"; parties: SamlConfig }
+  /** Logout URL with a request for a session of the provider. */
+  | { what: "logout-url"; parties: SamlConfig; session: SamlSession }
   /** Validates a logout request of the provider and builds the response; `now` is epoch ms. */
   | { what: "logout"; parties: SamlConfig; message: SamlLogoutMessage; now: number }
   /** Validates a Base64 response to the request, which was created at `requestedAt` (ISO 8601). */

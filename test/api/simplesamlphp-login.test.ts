@@ -120,6 +120,23 @@ describe("log-in by SimpleSAMLphp", () => {
     expect([await sessionOf(cat), await sessionOf(dan)]).toEqual([401, 200]);
   });
 
+  it("logs out at the provider as well, if it is set so", async () => {
+    const visitor = createBrowserSession();
+    const begin = () => visitor.open(`${origin}/api/log-in/${id}?to=/api/v1/session`);
+    await change({ logOut: true });
+    const { logOutPath } = JSON.parse((await logIn("dan", visitor)).text);
+    expect(logOutPath).toBe(`/api/log-in/${id}/out`);
+    // It still knows this browser, until the user logs out there.
+    expect((await begin()).text).not.toContain('name="password"');
+    const back = await visitor.open(`${origin}${logOutPath}`);
+    expect(back.url.href).toBe(`${origin}/`);
+    expect((await begin()).text).toContain('name="password"');
+    // Without the cookie of a login there is nothing to log out.
+    const stranger = await createBrowserSession().open(`${origin}${logOutPath}`);
+    expect(stranger.url.href).toBe(`${origin}/`);
+    await change({ logOut: false });
+  });
+
   it("asks for a level of authentication and refuses another one", async () => {
     const strong = "https://refeds.org/profile/mfa";
     await change({ requiredAcr: `${strong} urn:another` });

@@ -1,9 +1,10 @@
 import { readBranding } from "../../auth/branding.ts";
 import { buildSessionCookie } from "../../auth/session-cookie.ts";
+import { MAX_SESSION_MS } from "../../auth/sessions.ts";
 import { invalidValue, notFound } from "../../lib/errors.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
 import { text } from "../../schema/field.ts";
-import { buildLoginCookie, readLoginCookie } from "../../sso/login-cookie.ts";
+import { buildLoginCookie, buildLogoutCookie, readLoginCookie, readLogoutCookie } from "../../sso/login-cookie.ts";
 import { LoginError } from "../../sso/login-error.ts";
 import { LOGIN_TIMEOUT_MS } from "../../sso/pending-login.ts";
 import type { BrowserContext, LoginSession } from "../../sso/redirect-login.ts";
@@ -114,13 +115,18 @@ export const providerLoginActions: readonly Action[] = [
     "get",
     `${AT}/out`,
     "Redirects the browser to the logout page of the identity provider.",
-    async ({ deps }, id) => redirect(await deps.identity.providerLogin.buildLogoutUrl(id)),
+    async ({ deps, header, secure }, id) => {
+      const location = await deps.identity.providerLogin.buildLogoutUrl(id, readLogoutCookie(header("cookie")));
+      return redirect(location, buildLogoutCookie(null, secure, 0));
+    },
   ),
   loginStep(
     "get",
     `${AT}/logout`,
     "SAML single logout by the provider (redirect binding): ends the sessions of a user and goes back to the provider.",
     async ({ deps, query, address }, id) => {
+      // The provider has answered a logout that began here, which is over already.
+      if (textParameter(query, "SAMLResponse") !== null) return redirect("/");
       const given = (name: string): string => textParameter(query, name) ?? "";
       const message = {
         ...{ SAMLRequest: given("SAMLRequest"), SigAlg: given("SigAlg"), Signature: given("Signature") },
@@ -130,7 +136,7 @@ export const providerLoginActions: readonly Action[] = [
     },
     {
       query: Object.fromEntries(
-        ["SAMLRequest", "RelayState", "SigAlg", "Signature"].map((name) => [
+        ["SAMLRequest", "SAMLResponse", "RelayState", "SigAlg", "Signature"].map((name) => [
           name,
           text(`${name} of SAML.`, { max: 20_000 }),
         ]),
@@ -178,10 +184,12 @@ function loginAttempt({ header }: PublicRequest, address: string | null): Browse
   return { cookie: readLoginCookie(header("cookie")), address };
 }
 
-function loggedInResponse(request: PublicRequest, { session, returnPath }: LoginSession): HttpResponse {
+function loggedInResponse(request: PublicRequest, { session, returnPath, logoutCookie }: LoginSession): HttpResponse {
   const { deps, secure } = request;
   const page = renderContinuePage(messagesFor(request), readBranding(deps.store), returnPath);
-  return { ...page, headers: { ...page.headers, "Set-Cookie": buildSessionCookie(session, secure) } };
+  const cookies = [buildSessionCookie(session, secure)];
+  if (logoutCookie !== null) cookies.push(buildLogoutCookie(logoutCookie, secure, MAX_SESSION_MS));
+  return { ...page, cookies };
 }
 
 function redirect(location: string, cookie?: string): HttpResponse {

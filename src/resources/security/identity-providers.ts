@@ -44,7 +44,7 @@ export default defineResource({
       boundTo: ["issuer", "clientId"],
     }),
     scope: text("OpenID Connect: requested scopes, separated by spaces; default: `openid email profile`.", LONG_TEXT),
-    logOut: boolean("OpenID Connect: logging out also logs the user out at the provider.", {
+    logOut: boolean("OpenID Connect and SAML (with `logoutUrl`): logging out also logs the user out at the provider.", {
       default: false,
     }),
     url: text("LDAP: ldap:// or ldaps:// URL with host and optional port; default ports: 389 and 636.", LONG_TEXT),

@@ -57,7 +57,7 @@ const FIELDS: readonly (readonly [name: string, types: readonly string[], kind?:
   ["requiredAcr", ["oidc", "saml"], "text"],
   ["requiredAmr", ["oidc"], "text"],
   ["maxLoginAgeInSecs", ["oidc", "saml"]],
-  ["logOut", ["oidc"]],
+  ["logOut", ["oidc", "saml"]],
   ["nameIdFormat", ["saml"]],
   ["acceptSignedResponse", ["saml"]],
   ["allowSha1", ["saml"]],
