@@ -8,6 +8,7 @@ import type { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { extensionIdOf } from "../../src/plugin-host/extension-rows.ts";
+import { linkPluginApi } from "../../src/plugin-host/plugin-api-link.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { anyActor, itemOf, openAppliance, type TestAppliance } from "./test-appliance.ts";
@@ -77,6 +78,8 @@ describe("an installed plugin", () => {
     expect(await (await fetch(appliance.host.urls()["hostile/hello"] as string)).text()).toBe("hello");
     expect(await attempt("fetch", { host: "127.0.0.2", port })).toEqual({ status: 200, text: "200" });
     expect(await attempt("fetch of the interface", { host: "127.0.0.2", port })).toEqual({ status: 200, text: "200" });
+    for (const act of ["connect", "connect by a raw handle", "http request", "datagram", "connected datagram"])
+      expect([act, (await attempt(act, { host: "127.0.0.2", port })).status]).toEqual([act, 200]);
   });
 
   it("connects to what the administrator sets, and to devices of its messages", async () => {
@@ -256,7 +259,7 @@ describe("a hostile plugin", () => {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const [line] = (await once(host.stdout as Readable, "data")) as [Buffer];
-    const pid = Number(String(line).trim());
+    const pid = Number(String(line).split("\n")[0]);
     expect(isAlive(pid)).toBe(true);
     host.kill("SIGKILL");
     await expect.poll(() => isAlive(pid)).toBe(false);
@@ -268,5 +271,98 @@ describe("a hostile plugin", () => {
     void attempt("spin");
     await appliance.host.stop();
     expect(isAlive(pid)).toBe(false);
+  });
+});
+
+describe("a plugin of the product", () => {
+  it("could do the same things in its thread: the attempts are real", async () => {
+    const folder = makeTempDir();
+    const [plugins, data] = [join(folder, "plugins"), join(folder, "data")];
+    mkdirSync(data);
+    cpSync(HOSTILE, join(plugins, "hostile"), { recursive: true });
+    linkPluginApi(pathToFileURL(`${plugins}/`));
+    const trusting = await openAppliance(data, pathToFileURL(`${plugins}/`));
+    await trusting.host.start();
+    await trusting.store.update(extensions, extensionIdOf("hostile"), { disabled: false }, anyActor);
+    await trusting.until(() => trusting.host.state("hostile") === "running");
+    const victim = createServer((_request, response) => void response.end());
+    await new Promise<void>((resolve) => victim.listen(0, "127.0.0.1", resolve));
+    const target = { host: "127.0.0.1", port: (victim.address() as AddressInfo).port };
+    const answers = [];
+    for (const [act, more] of [
+      ["read", { path: join(data, "secret-key") }],
+      ["open with sqlite", { path: join(data, "other.db") }],
+      ["spawn", {}],
+      ["connect", target],
+      ["fetch", target],
+    ] as const) {
+      const body = new TextEncoder().encode(JSON.stringify({ act, ...more }));
+      const request = { method: "POST", url: "/try", headers: {}, body, remoteAddress: "127.0.0.1" };
+      answers.push([act, (await trusting.host.handleRequest("hostile", request))?.status]);
+    }
+    await trusting.close();
+    victim.closeAllConnections();
+    victim.close();
+    expect(answers).toEqual([
+      ["read", 200],
+      ["open with sqlite", 200],
+      ["spawn", 200],
+      ["connect", 200],
+      ["fetch", 200],
+    ]);
+  });
+});
+
+describe("an ordinary installed plugin", () => {
+  it("filters devices, keeps state and files over a crash, and is upgraded without a restart of the daemon", async () => {
+    const data = makeTempDir();
+    const folder = join(data, "plugins", "picky");
+    const write = (version: string, excluded: string): void => {
+      mkdirSync(folder, { recursive: true });
+      const manifest = {
+        ...{ name: "picky", version, description: "Leaves out a device.", extensionType: "device-filter", claims: [] },
+        ...{ window: 10, enabledByDefault: false, listens: [], watches: ["devices"], packages: [] },
+      };
+      writeFileSync(join(folder, "plugin.json"), JSON.stringify(manifest));
+      writeFileSync(join(folder, "config.js"), "export default {};");
+      writeFileSync(
+        join(folder, "index.js"),
+        `import { appendFileSync, readFileSync } from "node:fs";
+        export default {
+          config: {},
+          async activate(ctx) {
+            appendFileSync(ctx.dataFolder + "/starts", "x");
+            const starts = ((await ctx.state.get("starts")) ?? 0) + 1;
+            await ctx.state.set("starts", starts);
+            ctx.filter(async ({ subject }) => {
+              if (subject === "crash") process.exit(3);
+              const files = readFileSync(ctx.dataFolder + "/starts", "utf8").length;
+              return { excluded: ["${excluded}"], reason: [starts, files].join() };
+            });
+          },
+        };`,
+      );
+    };
+    write("1.0.0", "first");
+    const opened = await openAppliance(data, FIXTURES, { ownPluginFolder: pathToFileURL(`${data}/plugins/`) });
+    const { host, changes, until } = opened;
+    try {
+      await host.start();
+      await opened.store.update(extensions, extensionIdOf("picky"), { disabled: false }, anyActor);
+      const starts = (count: number) =>
+        until(() => changes.filter(({ plugin, state }) => plugin === "picky" && state === "running").length >= count);
+      await starts(1);
+      const ask = (subject: string) =>
+        host.deviceFilters.ask("picky", { notificationId: "n", subject, priority: 5, drill: false, candidates: [] });
+      expect(await ask("Lunch")).toEqual({ excluded: ["first"], reason: "1,1" });
+      expect(await ask("crash")).toHaveProperty("problem");
+      await starts(2);
+      expect(await ask("Lunch")).toEqual({ excluded: ["first"], reason: "2,2" });
+      write("1.1.0", "second");
+      expect(await host.loadNewPlugins()).toEqual(["picky"]);
+      expect(await ask("Lunch")).toEqual({ excluded: ["second"], reason: "3,3" });
+    } finally {
+      await opened.close();
+    }
   });
 });

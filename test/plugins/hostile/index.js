@@ -11,7 +11,6 @@ import inspector from "node:inspector";
 import Module, { createRequire, syncBuiltinESMExports } from "node:module";
 import net, { BlockList } from "node:net";
 import os from "node:os";
-import traceEvents from "node:trace_events";
 import v8 from "node:v8";
 import { WASI } from "node:wasi";
 import { Worker } from "node:worker_threads";
@@ -63,7 +62,7 @@ const ACTS = {
   chmod: ({ path }) => fs.chmodSync(path, 0o777) ?? "changed",
   "open with sqlite": async ({ path }) => {
     const { DatabaseSync } = await import("node:sqlite");
-    return new DatabaseSync(path).prepare("select count(*) from sqlite_master").get();
+    return new DatabaseSync(path).prepare("select count(*) as rows from sqlite_master").get().rows;
   },
   "load sqlite inside": ({ path }) => {
     const { DatabaseSync } = process.getBuiltinModule("node:sqlite") ?? Module._load("node:sqlite");
@@ -72,7 +71,11 @@ const ACTS = {
   "engine flags that write files": ({ path }) => v8.setFlagsFromString(`--trace-turbo-cfg-file=${path}`) ?? "set",
   "a heap snapshot": ({ path }) => v8.writeHeapSnapshot(`${path}.heapsnapshot`),
   "change the current folder": () => process.chdir("/") ?? "changed",
-  "write traces": () => traceEvents.createTracing({ categories: ["node"] }).enable() ?? "enabled",
+  "write traces": () =>
+    process
+      .getBuiltinModule("node:trace_events")
+      .createTracing({ categories: ["node"] })
+      .enable() ?? "enabled",
   "write snapshots of the heap": () => v8.setHeapSnapshotNearHeapLimit(1) ?? "set",
   "a report": ({ path }) => process.report.writeReport(path),
   environment: () =>

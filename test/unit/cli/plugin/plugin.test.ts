@@ -151,6 +151,7 @@ describe("plugin install, enable and disable", () => {
     const env = { CARILLON_URL: daemon.url, CARILLON_TOKEN: first.token };
     expect(await runCommand(["plugin", "enable", "lamp"], env)).toMatchObject({
       exitCode: EXIT.ok,
+      err: ["  signed by: no trusted publisher", "  connects to: what Url of its devices holds"],
       out: ["lamp: running"],
     });
     expect((await runCommand(["plugin", "list"], env)).out.join("\n")).toContain(

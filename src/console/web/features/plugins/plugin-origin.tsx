@@ -16,7 +16,7 @@ export function PluginOrigin({ row }: { row: ExtensionRow }) {
   return (
     <section className="stack">
       <div className="row">
-        <Chip tone={signedBy ? "ok" : "warn"}>{signedBy ? t("plugin.signed") : t("plugin.unsigned")}</Chip>
+        <Chip tone={signedBy ? "good" : "warn"}>{signedBy ? t("plugin.signed") : t("plugin.unsigned")}</Chip>
         <span className="grow">
           {signedBy
             ? t("plugin.installed-signed", { version, publisher: signedBy })
