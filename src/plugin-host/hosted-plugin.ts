@@ -1,3 +1,5 @@
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import { ConflictError } from "../lib/errors.ts";
 import { isNetworkUnreachable } from "../lib/network-route.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
@@ -32,6 +34,7 @@ import type { PluginCallbacks, PluginHostDeps } from "./plugin-host-deps.ts";
 import { type LaunchPlugin, launchInWorker } from "./plugin-instance.ts";
 import type { FromPlugin, OutcomeReport, PluginInit, PluginReportResult, ToPlugin } from "./plugin-protocol.ts";
 import { createPluginReports, type PluginReports } from "./plugin-reports.ts";
+import { type PluginTrust, verifyPlugin } from "./plugin-signature.ts";
 import { type PluginRunState, PluginSupervisor } from "./plugin-supervisor.ts";
 import { createPortRegistry } from "./port-registry.ts";
 import { createRedact, type Redact } from "./redaction.ts";
@@ -79,7 +82,7 @@ export interface PluginStatus {
 }
 
 export interface HostedPluginDeps {
-  host: PluginHostDeps & PluginCallbacks;
+  host: PluginHostDeps & PluginCallbacks & { pluginTrust(): PluginTrust };
   answers: Omit<PluginCallDeps, "grants" | "grantsRings" | "grantsPhone">;
   /** Streams that are sent to multicast groups now. */
   multicast(): PluginEvents["multicast.changed"];
@@ -153,6 +156,9 @@ export class HostedPlugin {
     this.#reports = createPluginReports(host.clock, (message) => this.#supervisor.send(message));
   }
 
+  get installation(): InstalledPlugin {
+    return this.#plugin;
+  }
   get manifest(): PluginManifest {
     return this.#plugin.manifest;
   }
@@ -310,6 +316,8 @@ export class HostedPlugin {
     const { clock } = this.#deps.host;
     return (init, events) => {
       const { entry, manifest } = this.#plugin;
+      // Files may have changed since the plugin was found.
+      verifyPlugin(dirname(fileURLToPath(entry)), manifest, this.#deps.host.pluginTrust());
       const dataFolder = pluginDataFolder(this.#plugin);
       const launch = { entry, dataFolder, memoryMb, network: manifest.network ?? {}, clock, onLine };
       return launchInProcess(launch)({ ...init, dataFolder }, events);

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
-import { constants, setPriority } from "node:os";
+import { setPriority } from "node:os";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -35,7 +35,6 @@ const MAX_LINE_LENGTH = 1_000;
 /** Memory of a process beside the JavaScript heap: the engine itself, buffers, and sockets. */
 const BESIDE_HEAP_MB = 192;
 const MEMORY_CHECK_MS = 500;
-const PAGE_BYTES = 4_096;
 /** Messages and lines of output: outcomes and log lines come in thousands when many devices answer at once. */
 const MESSAGE_RATE = { capacity: 20_000, perMs: 5 };
 /** KiB of messages. */
@@ -229,19 +228,22 @@ function productFolders(): string[] {
 }
 
 function yieldToDaemon(pid: number): void {
-  try {
-    setPriority(pid, Math.min(NICENESS, constants.priority.PRIORITY_LOW));
-    writeFileSync(`/proc/${pid}/oom_score_adj`, OUT_OF_MEMORY_SCORE);
-  } catch {
-    // It has already exited, or the system has no such file.
-  }
+  for (const act of [
+    () => setPriority(pid, NICENESS),
+    () => writeFileSync(`/proc/${pid}/oom_score_adj`, OUT_OF_MEMORY_SCORE),
+  ])
+    try {
+      act();
+    } catch {
+      // It has already exited, or the system does not allow it.
+    }
 }
 
 /** Memory of the process in MiB; 0 when it cannot be read. */
 function residentMb({ pid }: ChildProcess): number {
   try {
-    const pages = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]);
-    return (pages * PAGE_BYTES) / 1_048_576;
+    const [, kib = "0"] = /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return Number(kib) / 1_024;
   } catch {
     return 0;
   }

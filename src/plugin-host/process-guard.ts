@@ -11,6 +11,7 @@ import dnsPromises from "node:dns/promises";
 import { syncBuiltinESMExports } from "node:module";
 import net, { BlockList, isIP, type Socket } from "node:net";
 import os from "node:os";
+import traceEvents from "node:trace_events";
 import v8 from "node:v8";
 import { UpstreamError } from "../lib/errors.ts";
 import type { ConnectPolicy } from "./connect-policy.ts";
@@ -48,8 +49,11 @@ function removeFunctions({ onRefused }: ProcessGuardDeps): void {
       onRefused(name);
       throw notAllowed(name);
     };
-  for (const name of ["kill", "_kill", "_debugProcess", "_debugEnd", "_startProfilerIdleNotifier"])
+  // Some write files into the current folder, wherever that is.
+  for (const name of ["kill", "_kill", "_debugProcess", "_debugEnd", "_startProfilerIdleNotifier", "chdir"])
     lock(process, name, refuse(`process.${name}`));
+  lock(traceEvents, "createTracing", refuse("trace_events.createTracing"));
+  lock(v8, "setHeapSnapshotNearHeapLimit", refuse("v8.setHeapSnapshotNearHeapLimit"));
   lock(process, "report", undefined);
   lock(v8, "setFlagsFromString", refuse("v8.setFlagsFromString"));
   lock(os, "setPriority", refuse("os.setPriority"));
@@ -74,7 +78,7 @@ function guardNames({ policy, ports, onRefused }: ProcessGuardDeps): void {
     }
   };
   const lookup = dns.lookup as unknown as AnyFunction;
-  lock(dns, "lookup", function guarded(this: unknown, name: unknown, ...rest: unknown[]) {
+  const guardedLookup = function guarded(name: unknown, ...rest: unknown[]): unknown {
     const callback = rest.at(-1) as AnyFunction;
     if (!permits(name)) return void queueMicrotask(() => callback.call(undefined, notAllowed(String(name))));
     const done = (error: unknown, found: unknown, ...more: unknown[]): void => {
@@ -82,7 +86,10 @@ function guardNames({ policy, ports, onRefused }: ProcessGuardDeps): void {
       callback.call(undefined, error, found, ...more);
     };
     return lookup.call(dns, name, ...rest.slice(0, -1), done);
-  });
+  };
+  // How it becomes a promise is noted in properties.
+  Object.defineProperties(guardedLookup, Object.getOwnPropertyDescriptors(lookup));
+  lock(dns, "lookup", guardedLookup);
   const resolveLater = dnsPromises.lookup as unknown as AnyFunction;
   lock(dnsPromises, "lookup", async function guarded(name: unknown, ...rest: unknown[]) {
     if (!permits(name)) throw notAllowed(String(name));

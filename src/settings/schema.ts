@@ -326,6 +326,8 @@ export const settingsSchema = z
       .strictObject({
         licences: z.array(signingKey).max(20).default([]).describe(sentence("setting.trust.licences")),
         upgrades: z.array(signingKey).max(20).default([]).describe(sentence("setting.trust.upgrades")),
+        plugins: z.array(signingKey).max(20).default([]).describe(sentence("setting.trust.plugins")),
+        unsignedPlugins: z.boolean().default(true).describe(sentence("setting.trust.unsigned-plugins")),
       })
       .prefault({})
       .describe("Ed25519 public keys, base64 of 32 bytes."),

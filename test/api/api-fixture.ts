@@ -169,6 +169,7 @@ export async function openApi(
           config: () => null,
           status: () => ({}),
           watches: () => [],
+          installation: () => null,
           onSettingsWritten: () => undefined,
         }),
       },

@@ -1,9 +1,13 @@
 import { expect, it } from "vitest";
 import { attackDaemon } from "../faults/attack/attack.ts";
 
-const SAMPLE = ["(CSRF)", "(CORS)", "(SSRF)", "(DNS rebinding)", "(request smuggling)", "kept secret", "uploads"];
+const SAMPLE = [
+  "(one machine)",
+  ...["(CSRF)", "(CORS)", "(SSRF)", "(DNS rebinding)", "(request smuggling)", "kept secret", "uploads"],
+  ...["secret key, the settings", "(plugin network)"],
+];
 
-it("gains nothing from websites, uploads, moved secrets and requests that lead inside", async () => {
+it("gains nothing from a stolen appliance, websites, uploads, moved secrets and requests that lead inside", async () => {
   const results = await attackDaemon(SAMPLE, () => undefined);
   expect(results.length).toBe(SAMPLE.length + 1);
   expect(results.filter(({ gains }) => gains.length > 0)).toEqual([]);

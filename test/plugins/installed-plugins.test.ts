@@ -1,7 +1,10 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { extensionIdOf } from "../../src/plugin-host/extension-rows.ts";
@@ -95,6 +98,18 @@ describe("an installed plugin", () => {
     expect(await attempt("connect", { host: "127.0.0.4", port })).toEqual({ status: 200, text: "connected" });
   });
 
+  it("connects to names that the administrator sets", async () => {
+    const { changes } = appliance;
+    const before = changes.length;
+    const config = { server: `http://localhost:${port}/` };
+    await appliance.store.update(extensions, extensionIdOf("hostile"), { config }, anyActor);
+    await appliance.until(() => changes.slice(before).some(({ state }) => state === "running"));
+    expect(await attempt("fetch", { host: "localhost", port })).toEqual({ status: 200, text: "200" });
+    await appliance.store.update(extensions, extensionIdOf("hostile"), { config: {} }, anyActor);
+    await appliance.until(() => changes.slice(before).filter(({ state }) => state === "running").length > 1);
+    expect((await attempt("fetch", { host: "localhost", port })).status).toBe(403);
+  });
+
   it("has a folder of its own, and nobody else reads it", async () => {
     expect(statSync(own).mode & 0o777).toBe(0o700);
     expect(await attempt("write", { path: join(own, "file") })).toMatchObject({ status: 200 });
@@ -125,7 +140,16 @@ describe("a hostile plugin", () => {
   it.each([
     ...["read", "read as bytes", "read a file URL", "read by a promise", "open a stream", "copy", "link", "symlink"],
     ...["read by a relative path", "import", "require", "write", "append", "remove", "rename", "chmod"],
-    ...["open with sqlite", "load sqlite inside", "engine flags that write files", "a heap snapshot", "a report"],
+    ...[
+      "open with sqlite",
+      "load sqlite inside",
+      "change the current folder",
+      "write traces",
+      "write snapshots of the heap",
+      "engine flags that write files",
+      "a heap snapshot",
+      "a report",
+    ],
   ])("does not %s files of the appliance", async (act) => {
     for (const [what, path] of FILES()) {
       const before = readFileSync(path);
@@ -224,6 +248,18 @@ describe("a hostile plugin", () => {
     expect(ended.reason).toMatch(reason);
     await expect.poll(() => isAlive(pid)).toBe(false);
     await expectSteady(2_000 + before);
+  });
+
+  it.each(["spin", "pid"])("ends with its host, when that is killed: %s", async (act) => {
+    const script = new URL("./hostile/host.ts", import.meta.url).pathname;
+    const host = spawn(process.execPath, ["--no-warnings", script, dataDir, act], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [line] = (await once(host.stdout as Readable, "data")) as [Buffer];
+    const pid = Number(String(line).trim());
+    expect(isAlive(pid)).toBe(true);
+    host.kill("SIGKILL");
+    await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
   it("does not keep the appliance from stopping", async () => {

@@ -11,6 +11,7 @@ import inspector from "node:inspector";
 import Module, { createRequire, syncBuiltinESMExports } from "node:module";
 import net, { BlockList } from "node:net";
 import os from "node:os";
+import traceEvents from "node:trace_events";
 import v8 from "node:v8";
 import { WASI } from "node:wasi";
 import { Worker } from "node:worker_threads";
@@ -70,6 +71,9 @@ const ACTS = {
   },
   "engine flags that write files": ({ path }) => v8.setFlagsFromString(`--trace-turbo-cfg-file=${path}`) ?? "set",
   "a heap snapshot": ({ path }) => v8.writeHeapSnapshot(`${path}.heapsnapshot`),
+  "change the current folder": () => process.chdir("/") ?? "changed",
+  "write traces": () => traceEvents.createTracing({ categories: ["node"] }).enable() ?? "enabled",
+  "write snapshots of the heap": () => v8.setHeapSnapshotNearHeapLimit(1) ?? "set",
   "a report": ({ path }) => process.report.writeReport(path),
   environment: () =>
     Object.keys(process.env)

@@ -67,7 +67,7 @@ describe("settings file", () => {
       heartbeat: { url: null, everySeconds: 30 },
       hub: { database: null, organisation: "default" },
       tls: { listen: "auto" },
-      trust: { licences: [], upgrades: [] },
+      trust: { licences: [], upgrades: [], plugins: [], unsignedPlugins: true },
       plugins: {},
     });
   });
