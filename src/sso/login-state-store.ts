@@ -1,4 +1,4 @@
-import type { InternalTable, Store, Transaction } from "../store/store.ts";
+import type { InternalTable, Store, StoreReader, Transaction } from "../store/store.ts";
 
 /**
  * Login state that must survive a restart until it expires: pending SAML requests and tickets, and used assertions
@@ -42,6 +42,11 @@ export function putIfAbsent(
       SET value = excluded.value, until = excluded.until WHERE sso_login_state.until <= ?`;
     return tx.run(sql, key, value, until, now).changes === 1;
   });
+}
+
+/** Whether an entry exists that has not expired. */
+export function hasEntry(reader: StoreReader, key: string, now: number): boolean {
+  return reader.one("SELECT 1 FROM sso_login_state WHERE key = ? AND until > ?", key, now) !== null;
 }
 
 /** Stores `value` under `key` until `until`, also over another one. */

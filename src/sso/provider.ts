@@ -76,6 +76,8 @@ export interface RedirectLogin {
   begin(relay: string): Promise<{ location: string; kept: RedirectState }>;
   /** Validates the callback and returns the identity. Throws LoginError. */
   finish(parameters: CallbackParameters, kept: RedirectState): Promise<ExternalIdentity>;
+  /** Whether a callback answers no login that began here, and the provider may begin one. */
+  isUnsolicited?(parameters: CallbackParameters): boolean;
   /** The logout URL of the provider, which redirects to `back`; null if it has none. `state` is that of the login. */
   buildLogoutUrl(back: string, state: RedirectState | null): Promise<string | null>;
   /** Validates a logout token of the provider; absent if the protocol has none. Throws LoginError. */

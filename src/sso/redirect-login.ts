@@ -54,9 +54,13 @@ export interface RedirectLoginService {
   finish(providerId: string, parameters: CallbackParameters, browser: BrowserContext): Promise<LoginSession>;
   /**
    * Handles a callback by POST, for which browsers send no cookie: stores the identity under a single-use ticket, which
-   * the browser redeems with its cookie.
+   * the browser redeems with its cookie. The ticket is null for a login that the provider began: it must begin anew here.
    */
-  acceptPost(providerId: string, parameters: CallbackParameters, address: string | null): Promise<{ ticket: string }>;
+  acceptPost(
+    providerId: string,
+    parameters: CallbackParameters,
+    address: string | null,
+  ): Promise<{ ticket: string | null }>;
   /** Redeems a ticket. */
   redeemTicket(providerId: string, ticket: string, browser: BrowserContext): Promise<LoginSession>;
   /**
@@ -198,6 +202,7 @@ export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLog
     acceptPost: (providerId, parameters, address) =>
       withAudit(providerId, address, async () => {
         const { redirect } = requireRedirect(providerId);
+        if (redirect.isUnsolicited?.(parameters)) return { ticket: null };
         const vouched = await redirect.finish(parameters, {});
         const ticket = randomBytes(32).toString("base64url");
         const value = store.secrets.seal(JSON.stringify({ vouched, relay: parameters.RelayState ?? "", providerId }));

@@ -3,7 +3,7 @@ import type { IdentityProviderRow } from "../auth/identity-providers.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import { readClaimTexts, readGroupClaim } from "./claim-values.ts";
 import { LoginError } from "./login-error.ts";
-import { consumeValue, type KindLimit, putIfAbsent } from "./login-state-store.ts";
+import { consumeValue, hasEntry, type KindLimit, putIfAbsent } from "./login-state-store.ts";
 import { assertLoginStrength, requiredValues } from "./login-strength.ts";
 import { LOGIN_TIMEOUT_MS } from "./pending-login.ts";
 import {
@@ -51,6 +51,8 @@ export function createSamlProvider(row: IdentityProviderRow, deps: ProviderDeps)
     redirect: {
       begin: async (relay) => ({ location: await begin(row, deps, relay), kept: {} }),
       finish: (parameters) => finish(row, deps, parameters),
+      isUnsolicited: ({ RelayState = "" }) =>
+        row.idpInitiated && !hasEntry(deps.store, requestKey(row, requestIdOf(RelayState)), deps.clock.now()),
       buildLogoutUrl: async (_back, session) => {
         if (!row.logOut || !row.logoutUrl || session === null) return null;
         const { nameId = "", nameIdFormat = "", sessionIndex = "" } = session;

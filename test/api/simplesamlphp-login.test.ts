@@ -103,6 +103,34 @@ describe("log-in by SimpleSAMLphp", () => {
     },
   );
 
+  it("lets a log-in begin at the provider, by its setting, with a request of this appliance", async () => {
+    const portal = new URL(idp.entryPoint);
+    portal.searchParams.set("spentityid", `${origin}/api/log-in/${id}/metadata`);
+    portal.searchParams.set("RelayState", "/api/v1/session");
+    const visitor = createBrowserSession();
+    await logIn("dan", visitor);
+    const fromPortal = async (): Promise<VisitedPage> => {
+      const posted = await visitor.submit(await visitor.open(portal.href));
+      return /<form/.test(posted.text) ? visitor.submit(posted) : posted;
+    };
+    expect((await fromPortal()).status).toBe(400);
+    expect(lastRefusal()).toEqual({ identityProviderId: id, reason: "replayed" });
+    await change({ idpInitiated: true });
+    const end = await fromPortal();
+    expect([end.status, end.url.pathname]).toEqual([200, "/api/v1/session"]);
+    expect(JSON.parse(end.text)).toMatchObject({ email: "dan@example.org" });
+    // What somebody else posts into this browser is not used.
+    const response = Buffer.from("<Response>of somebody else</Response>").toString("base64");
+    const forged = await fetch(`${origin}/api/log-in/${id}/consume`, {
+      method: "POST",
+      redirect: "manual",
+      body: new URLSearchParams({ SAMLResponse: response, RelayState: "https://elsewhere.example/" }),
+    });
+    expect([forged.status, forged.headers.getSetCookie()]).toEqual([303, []]);
+    expect(forged.headers.get("location")).toMatch(new RegExp(`^/api/log-in/${id}`));
+    await change({ idpInitiated: false });
+  });
+
   it("ends the sessions of who logs out at the provider, by a signed request", async () => {
     await change({ logoutUrl: idp.logoutUrl });
     const sessionOf = async (visitor: BrowserSession) => (await visitor.open(`${origin}/api/v1/session`)).status;

@@ -84,6 +84,8 @@ export const providerLoginActions: readonly Action[] = [
       const { deps, body, address } = request;
       const parameters = { SAMLResponse: textOf(body.SAMLResponse), RelayState: textOf(body.RelayState) };
       const { ticket } = await deps.identity.providerLogin.acceptPost(id, parameters, address);
+      // Portals name the page to open by the relay state.
+      if (ticket === null) return redirect(`/api/log-in/${id}?${new URLSearchParams({ to: parameters.RelayState })}`);
       return renderContinuePage(
         messagesFor(request),
         readBranding(deps.store),

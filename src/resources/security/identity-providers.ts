@@ -129,6 +129,10 @@ export default defineResource({
     acceptSignedResponse: boolean("SAML: accepts an assertion without a signature in a signed response.", {
       default: false,
     }),
+    idpInitiated: boolean(
+      "SAML: a log-in that begins at the pages of the provider is accepted: it begins anew here, so that no other site can log a browser in.",
+      { default: false },
+    ),
     requiredAcr: text(
       "OpenID Connect and SAML: accepted levels of authentication (`acr`, SAML: authentication context classes), separated by spaces; by default any.",
       LONG_TEXT,

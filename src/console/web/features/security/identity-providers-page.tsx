@@ -60,6 +60,7 @@ const FIELDS: readonly (readonly [name: string, types: readonly string[], kind?:
   ["logOut", ["oidc", "saml"]],
   ["nameIdFormat", ["saml"]],
   ["acceptSignedResponse", ["saml"]],
+  ["idpInitiated", ["saml"]],
   ["allowSha1", ["saml"]],
 ];
 
