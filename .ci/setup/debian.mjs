@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 import { root, say } from "./tree.mjs";
 
 /**
- * A program from outside that tests talk to.
+ * A program from outside that tests talk to; `package` may be several, joined by `+`.
  * @typedef {{package: string, command: string}} Peer
  */
 
@@ -45,7 +45,12 @@ export function strict() {
  * @param {Peer[]} missing
  */
 export function remedy(missing) {
-  return `apt-get install -y --no-install-recommends ${missing.map((peer) => peer.package).join(" ")}`;
+  return `apt-get install -y --no-install-recommends ${packagesOf(missing).join(" ")}`;
+}
+
+/** @param {Peer[]} missing */
+function packagesOf(missing) {
+  return missing.flatMap((peer) => peer.package.split("+"));
 }
 
 /** Installs what is missing when it may (root on a Debian system); returns what is missing still. */
@@ -56,10 +61,12 @@ export function installPeers() {
     say(`Some tests need programs that are not here. As root: ${remedy(missing)}`);
     return missing;
   }
-  say(`set-up: installing for the tests: ${missing.map((peer) => peer.package).join(" ")} …`);
+  say(`set-up: installing for the tests: ${packagesOf(missing).join(" ")} …`);
   const wait = "-oDPkg::Lock::Timeout=400";
   aptGet(["update", wait]);
-  aptGet(["install", "-y", "--no-install-recommends", wait, ...missing.map((peer) => peer.package)]);
+  // Without its answer glewlwyd sets up a database at installation, and fails.
+  spawnSync("debconf-set-selections", { input: "glewlwyd glewlwyd/config_type select No configuration\n" });
+  aptGet(["install", "-y", "--no-install-recommends", wait, ...packagesOf(missing)]);
   return missing.filter((peer) => !present(peer.command));
 }
 

@@ -11,7 +11,8 @@ export interface FeedConfig {
   archives: string[];
   everySeconds: number;
   silentAfterMinutes: number;
-  signed: boolean;
+  /** Whether alerts must be signed; `warn` takes them, but says so. */
+  signed: boolean | "warn";
   onlyHere: boolean;
   /** Which alerts pass `onlyHere` although their area is not understood. */
   unplaced: "all" | "extreme" | "none";
@@ -76,7 +77,7 @@ function parseEntry(entry: unknown): FeedConfig | string {
   if (!isTexts(archives) || archives.length > MAX_URLS || !archives.every(isHttpUrl)) return sentence("entry.archives");
   if (!isWithin(everySeconds, 15, 86_400)) return sentence("entry.interval");
   if (!isWithin(silentAfterMinutes, 1, 10_080)) return sentence("entry.silence");
-  if (typeof signed !== "boolean" || typeof onlyHere !== "boolean") return sentence("entry.switches");
+  if (!isSigned(signed) || typeof onlyHere !== "boolean") return sentence("entry.switches");
   if (!UNPLACED.some((each) => each === unplaced)) return sentence("entry.unplaced", { values: UNPLACED.join(", ") });
   if (language !== null && typeof language !== "string") return sentence("entry.language");
   if (typeof geocodes !== "object" || !isTexts(Object.values(geocodes ?? {}))) return sentence("entry.geocodes");
@@ -114,6 +115,10 @@ function urlsOf({ url, values = {} }: Record<string, unknown>, preset: FeedPrese
   if (first) return sentence("entry.value-missing", { name: first, example: preset?.values[first] ?? "" });
   if (filled.every(isHttpUrl) || filled.every(isStreamUrl)) return filled;
   return sentence("entry.url");
+}
+
+function isSigned(value: unknown): value is FeedConfig["signed"] {
+  return typeof value === "boolean" || value === "warn";
 }
 
 function isHttpUrl(url: string): boolean {

@@ -38,10 +38,9 @@ export default definePlugin({
       const deps = {
         ...ctx,
         feed,
-        parseAlert: (text: string) =>
-          parseAlert(feed.signed ? verifiedContent(text, trusted, ctx.clock.now()) : text, language),
+        parseAlert: (text: string) => parseAlert(contentToUse(text, feed, trusted, ctx, health.signature), language),
         onAlert: (alert: ReceivedAlert) => handleAlert(alert, feed, ctx),
-        onState: (error: string | null) => health(feed.name, error),
+        onState: (error: string | null) => health.state(feed.name, error),
       };
       if (isStream(feed)) startFeedStream({ ...deps, parseHeartbeat: (text) => parseAlert(text, language) });
       else startFeedPoller({ ...deps, token: tokens.get(feed.name) ?? null });
@@ -49,6 +48,31 @@ export default definePlugin({
     if (feeds.length === 0) ctx.status("unconfigured", [...errors, sentence("no-feeds")].join("; "));
   },
 });
+
+/** The part of a document that may be used. Throws RangeError for one whose signature is not good. */
+function contentToUse(
+  text: string,
+  { name, signed }: FeedConfig,
+  trusted: readonly X509Certificate[],
+  { clock, log }: Context,
+  report: (feed: string, problem: string | null) => void,
+): string {
+  if (signed === false) return text;
+  try {
+    const content = verifiedContent(text, trusted, clock.now());
+    report(name, null);
+    return content;
+  } catch (error) {
+    if (signed !== "warn" || !(error instanceof RangeError)) throw error;
+    const reason = error.message;
+    log.warn(
+      { event: "cap.signature_not_good", feed: name, reason },
+      "alert accepted although its signature is not good",
+    );
+    report(name, sentence("signature-not-good", { reason }));
+    return text;
+  }
+}
 
 /** Triggers an input for an alert that passes the filter, for the end of one that did, and for one that cannot be placed. */
 async function handleAlert(alert: ReceivedAlert, feed: FeedConfig, ctx: Context): Promise<void> {
@@ -151,14 +175,21 @@ function parseTrustedCertificates(pem: string | null, errors: string[]): X509Cer
   }
 }
 
-/** Aggregates the health of all feeds from their latest poll results. */
+/** Aggregates the health of all feeds from their latest poll results and signatures. */
 function createFeedHealth(feeds: readonly FeedConfig[], configErrors: readonly string[], status: Context["status"]) {
-  const known = new Map<string, string | null>();
-  return (name: string, error: string | null): void => {
-    known.set(name, error);
-    const failed = [...known].flatMap(([feed, reason]) => (reason === null ? [] : [`${feed}: ${reason}`]));
-    const message = [...configErrors, ...failed].join("; ").slice(0, 1_000);
-    if (message === "") status("ok");
-    else status(failed.length === feeds.length ? "down" : "degraded", message);
+  const states = new Map<string, string | null>();
+  const signatures = new Map<string, string | null>();
+  const problemsOf = (known: ReadonlyMap<string, string | null>): string[] =>
+    [...known].flatMap(([feed, reason]) => (reason === null ? [] : [`${feed}: ${reason}`]));
+  return {
+    state(name: string, error: string | null): void {
+      states.set(name, error);
+      const failed = problemsOf(states);
+      const message = [...configErrors, ...failed, ...problemsOf(signatures)].join("; ").slice(0, 1_000);
+      if (message === "") status("ok");
+      else status(failed.length === feeds.length ? "down" : "degraded", message);
+    },
+    /** Shown with the state of the feed, which follows each poll. */
+    signature: (name: string, problem: string | null): void => void signatures.set(name, problem),
   };
 }

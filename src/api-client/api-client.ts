@@ -28,10 +28,14 @@ const TIMEOUT_MS = 30_000;
 const RETRY_FOR_MS = 60_000;
 const RETRY_INTERVAL_MS = 1_000;
 const STARTING = 503;
+const TLS_REQUIRED = 426;
 
-/** `url`: base URL of the daemon, with or without `/api` or `/api/v1`. */
+/**
+ * `url`: base URL of the daemon, with or without `/api` or `/api/v1`. If a daemon of this machine accepts TLS only, requests go there,
+ * and its own certificate authority is trusted.
+ */
 export function createApiClient(url: string, token: string, clock = systemClock): ApiClient {
-  const base = `${url.replace(/\/+$/, "").replace(/\/api(\/v1)?$/, "")}/api/v1`;
+  let base = `${url.replace(/\/+$/, "").replace(/\/api(\/v1)?$/, "")}/api/v1`;
   const sendRequest = async (method: string, path: string, body?: ApiBody, key?: string): Promise<Response> => {
     const headers: Record<string, string> = { authorization: `Bearer ${token}` };
     if (key !== undefined) headers["idempotency-key"] = key;
@@ -41,13 +45,21 @@ export function createApiClient(url: string, token: string, clock = systemClock)
     const init = { method, headers, redirect: "manual" } as const;
     const send = (): Promise<Response> =>
       fetch(`${base}${path}`, { ...init, ...payload, signal: AbortSignal.timeout(TIMEOUT_MS) });
-    return checkResponse(`${method} ${path}`, key === undefined ? send() : retryUntilAnswered(send, clock));
+    const sendSecurely = async (): Promise<Response> => {
+      const response = await send();
+      const secure = response.status === TLS_REQUIRED ? await secureLocalUrl(base) : null;
+      if (secure === null) return response;
+      base = `${secure}/api/v1`;
+      return send();
+    };
+    const retried = key === undefined ? sendSecurely() : retryUntilAnswered(sendSecurely, clock);
+    return checkResponse(`${method} ${path}`, retried);
   };
   const checkResponse = async (call: string, request: Promise<Response>): Promise<Response> => {
     const response = await request.catch((error: unknown) => {
       throw new UpstreamError("upstream", unreachableText(base, error), { url: base }, error);
     });
-    if (response.status === 308 || response.status === 426)
+    if (response.status === 308 || response.status === TLS_REQUIRED)
       throw new UpstreamError("upstream", await tlsRequiredText(url, response));
     if (!response.ok) throw await toError(response, call);
     return response;
@@ -70,6 +82,21 @@ export function createApiClient(url: string, token: string, clock = systemClock)
     },
     download: async (path) => new Uint8Array(await (await sendRequest("GET", path)).arrayBuffer()),
   };
+}
+
+/**
+ * Where a daemon of this machine serves TLS, once its authority is trusted; null for another machine, which could be anybody's.
+ * Both come from the plain port, which only this machine reaches.
+ */
+async function secureLocalUrl(base: string): Promise<string | null> {
+  const { protocol, hostname, origin } = new URL(base);
+  if (protocol !== "http:" || !["127.0.0.1", "localhost", "[::1]"].includes(hostname)) return null;
+  const init = { redirect: "manual", signal: AbortSignal.timeout(TIMEOUT_MS) } as const;
+  const location = (await fetch(origin, init)).headers.get("location");
+  const authority = await fetch(`${origin}/carillon-authority.crt`, init);
+  if (location === null || !authority.ok) return null;
+  const { trustAuthority } = await import("../lib/trusted-authorities.ts");
+  return trustAuthority(await authority.text()) ? new URL(location).origin : null;
 }
 
 /** Retries while the response may have been lost. Throws the first loss when the time is over. */
@@ -105,8 +132,7 @@ function unreachableText(base: string, error: unknown): string {
   const isUntrusted = /SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)/.test(code);
   if (!isUntrusted)
     return `${base} does not respond. Is the daemon running? For another address use --url or CARILLON_URL.`;
-  const file = "NODE_EXTRA_CA_CERTS=DIR/tls/authority.crt";
-  return `The certificate of ${base} is signed by an unknown CA. Set the CA file, which \`carillon tls show\` prints: ${file}`;
+  return `The certificate of ${base} is signed by an unknown CA. Name the CA file, which \`carillon tls show\` prints: --ca DIR/tls/authority.crt`;
 }
 
 /** Read requests are redirected to the TLS address; write requests get an error that names its port. */

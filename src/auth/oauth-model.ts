@@ -15,6 +15,8 @@ import { generateToken, hashToken, revokeTokenChain, type UserToken } from "./to
 export const ACCESS_TOKEN_S = 3_600;
 /** Lifetime of an unused refresh token, seconds. */
 export const REFRESH_TOKEN_S = 30 * 86_400;
+/** How long after the log-in refresh tokens work, however often they are used, ms. @source docs/decisions/0400-login-and-sessions.md */
+const MAX_REFRESH_MS = 365 * 86_400_000;
 
 /**
  * Grace period after a refresh-token exchange, ms: a reuse within it is refused but does not revoke the chain, because
@@ -168,7 +170,8 @@ function writeTokens(tx: Transaction, issue: TokenIssue, { clock, byOf }: Exchan
   if (hasRefreshToken && token.refreshToken) {
     tx.create(userTokens, input, by, {
       ...{ ...common, tokenType: "refresh_token", scope: refreshScope },
-      ...{ tokenHash: hashToken(token.refreshToken), expires: now + REFRESH_TOKEN_S * 1_000 },
+      tokenHash: hashToken(token.refreshToken),
+      expires: Math.min(now + REFRESH_TOKEN_S * 1_000, common.originCreatedAt + MAX_REFRESH_MS),
     });
   }
   return { expiresInS, hasRefreshToken };

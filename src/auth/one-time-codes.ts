@@ -1,15 +1,17 @@
 import { randomInt } from "node:crypto";
 import { hashToken } from "./tokens.ts";
 
+const BITS_PER_CHARACTER = 5;
 /** Characters that cannot be mistaken for one another. @source Crockford's Base32 */
 const CODE_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/** 80 bits: beyond guessing, also with the stored hash, and short enough to type. */
-const CODE_LENGTH = 16;
 const GROUP_LENGTH = 4;
 
-/** Generates a code that works once, in groups of four characters. */
-export function generateOneTimeCode(): string {
-  const signs = Array.from({ length: CODE_LENGTH }, () => CODE_ALPHABET[randomInt(CODE_ALPHABET.length)]).join("");
+/** Generates a code of `bits` that works once, in groups of four characters. */
+export function generateOneTimeCode(bits: 80 | 120): string {
+  const signs = Array.from(
+    { length: bits / BITS_PER_CHARACTER },
+    () => CODE_ALPHABET[randomInt(CODE_ALPHABET.length)],
+  ).join("");
   return signs.match(new RegExp(`.{${GROUP_LENGTH}}`, "g"))?.join("-") ?? signs;
 }
 

@@ -133,7 +133,7 @@ export function redeemSecondFactorCode(
 /** Replaces the recovery codes of a user; returns the new ones in clear text, which are not stored. */
 export function replaceRecoveryCodes(tx: Transaction, userId: string, by: ActorContext): string[] {
   for (const { id } of tx.find(secondFactors, { userId, kind: "recovery-codes" })) tx.remove(secondFactors, id, by);
-  const codes = Array.from({ length: RECOVERY_CODES }, generateOneTimeCode);
+  const codes = Array.from({ length: RECOVERY_CODES }, () => generateOneTimeCode(120));
   const codeHashes = codes.map((code) => hashOneTimeCode(`recovery ${userId}`, code)).join(" ");
   tx.create(secondFactors, { userId }, by, { kind: "recovery-codes", codeHashes, codesLeft: codes.length });
   return codes;

@@ -16,8 +16,8 @@ export interface CalendarProperty {
   /** TZID; null if absent. */
   tzid: string | null;
   value: string;
-  /** True if it has a parameter RANGE. */
-  hasRange: boolean;
+  /** RANGE in capitals; null if absent. */
+  range: string | null;
 }
 
 /** Error of a text that is no calendar; the message is for the caller. */
@@ -133,7 +133,7 @@ function parseProperty(written: string): CalendarProperty | null {
   return {
     name: name.toUpperCase(),
     tzid: typeof tzid === "string" ? tzid : null,
-    hasRange: range !== undefined,
+    range: range === undefined ? null : String(range).toUpperCase(),
     value: type === "text" ? String(content) : line.slice(valueStart(line)).trim(),
   };
 }

@@ -49,6 +49,8 @@ const MAX_OCCURRENCES = 20_000;
 const MAX_HOLIDAYS = 1_000;
 /** @source docs/decisions/0543-calendar-leniency.md, Limits */
 const MAX_DATES_PER_EVENT = 1_000;
+/** Changes of the rest of one series: each costs another look at its rule. @source docs/decisions/0624-changes-of-later-occurrences.md */
+const MAX_LATER_CHANGES = 50;
 const MAX_LENGTH_MS = 3_660 * DAY_MS;
 const MAX_DESCRIPTION_LENGTH = 250;
 const EARLIEST_START = Date.UTC(1900, 0, 1);
@@ -70,6 +72,24 @@ interface DatedEvent {
   recurrence: readonly CalendarProperty[];
   /** The occurrence of a series that it replaces, as a wall time of the series; null for an event by itself. */
   replaces: ((series: Pick<DatedEvent, "start" | "timeZone">) => RuleTime | null) | null;
+  /** True if it changes the later occurrences as well. */
+  changesLater: boolean;
+}
+
+/** Occurrences of a series from one on, as an event with RANGE=THISANDFUTURE changes them. */
+interface LaterChange {
+  /** Wall time of the series. */
+  from: number;
+  /** What later occurrences are moved by. */
+  offsetMs: number;
+  event: DatedEvent;
+}
+
+/** Changes of a series by other events. */
+interface SeriesChanges {
+  replaced: RuleTime[];
+  /** Sorted by `from`. */
+  later: LaterChange[];
 }
 
 /**
@@ -111,14 +131,14 @@ export async function parseHolidays(
       rejectIfUnreadable(error);
     }
   }
-  const replaced = await replacedOccurrences(events, slice);
+  const changes = await changesOfSeries(events, slice);
   const found: Holiday[] = [];
   for (const event of events) {
     if (event.isCancelled) continue;
-    const others = event.replaces === null ? (replaced.get(event.uid) ?? []) : [];
+    const others = event.replaces === null ? changes.get(event.uid) : undefined;
     try {
-      for await (const localMs of occurrencesOf(event, others, span, zones, slice)) {
-        const holiday = clipToSpan(toHoliday(event, localMs), span);
+      for await (const { as, localMs } of occurrencesOf(event, others ?? NO_CHANGES, span, zones, slice)) {
+        const holiday = clipToSpan(toHoliday(as, localMs), span);
         const last = found.at(-1);
         // Several times on one day are one holiday.
         if (!holiday || (last && last.startDate === holiday.startDate && last.endDate === holiday.endDate)) continue;
@@ -228,13 +248,14 @@ function dateEvent({ number, properties, unreadable }: CalendarEvent, zones: Rul
   if (lengthMs === null) throw fail(sentence("calendar.property-invalid", { name: "DURATION" }));
   if (lengthMs > MAX_LENGTH_MS) throw fail(sentence("calendar.too-long", { days: MAX_LENGTH_MS / DAY_MS }));
   const replaces = property("RECURRENCE-ID");
-  if (replaces?.hasRange) throw fail(sentence("calendar.range"));
+  if (replaces && replaces.range !== null && replaces.range !== "THISANDFUTURE") throw fail(sentence("calendar.range"));
   if (replaces) wallTime(replaces);
   return {
     ...{ number, summary, start, timeZone, lengthMs: Math.max(lengthMs, 0) },
     uid: property("UID")?.value ?? `${number}`,
     isCancelled: property("STATUS")?.value.toUpperCase() === "CANCELLED",
     recurrence: properties.filter(({ name }) => name === "RRULE" || name === "RDATE" || name === "EXDATE"),
+    changesLater: replaces?.range === "THISANDFUTURE",
     replaces:
       replaces && ((series) => wallTimeOf(replaces, dayIfAllDay(replaces.value, series), series.timeZone, zones)),
   };
@@ -265,39 +286,70 @@ function durationMs(text: string): number | null {
   return of(weeks, 7 * DAY_MS) + of(days, DAY_MS) + of(hours, 3_600_000) + of(minutes, 60_000) + of(seconds, 1_000);
 }
 
-/** Occurrences that other events replace, by UID, as wall times in the zone of the series. */
-async function replacedOccurrences(
+const NO_CHANGES: SeriesChanges = { replaced: [], later: [] };
+
+/** Changes of series by other events, by UID. @source RFC 5545, sections 3.2.13 and 3.8.4.4 */
+async function changesOfSeries(
   events: readonly DatedEvent[],
   slice: TimeSlice,
-): Promise<ReadonlyMap<string, RuleTime[]>> {
+): Promise<ReadonlyMap<string, SeriesChanges>> {
   const series = new Map(events.filter(({ replaces }) => replaces === null).map((event) => [event.uid, event]));
-  const replaced = new Map<string, RuleTime[]>();
+  const changes = new Map<string, SeriesChanges>();
   for (const event of events) {
     const time = event.replaces?.(series.get(event.uid) ?? event);
     if (!time) continue;
     if (slice.isOver()) await slice.next();
-    const others = replaced.get(event.uid);
-    if (others) others.push(time);
-    else replaced.set(event.uid, [time]);
+    const known = changes.get(event.uid) ?? { replaced: [], later: [] };
+    changes.set(event.uid, known);
+    known.replaced.push(time);
+    if (event.changesLater) known.later.push(laterChange(event, time, series.get(event.uid)));
   }
-  return replaced;
+  for (const { later } of changes.values()) later.sort((one, other) => one.from - other.from);
+  return changes;
 }
 
-/** Starts of an event as wall times, one a day, within the span and the length of the event before it. */
+/** `time` names the first changed occurrence; as a date it means the one on that day. */
+function laterChange(event: DatedEvent, time: RuleTime, series: DatedEvent | undefined): LaterChange {
+  const timeOfDay = time.isDate && series?.start.isDate === false ? modulo(series.start.localMs, DAY_MS) : 0;
+  return { from: time.localMs, offsetMs: event.start.localMs - time.localMs - timeOfDay, event };
+}
+
+function modulo(value: number, by: number): number {
+  return ((value % by) + by) % by;
+}
+
+/** The start of an occurrence as wall time, and the event whose length and summary it has. */
+interface Occurrence {
+  localMs: number;
+  as: DatedEvent;
+}
+
+/** Occurrences of an event, one a day, within the span and the length of the event before it. */
 async function* occurrencesOf(
   event: DatedEvent,
-  replaced: readonly RuleTime[],
+  { replaced, later }: SeriesChanges,
   span: DateSpan,
   zones: RuleZones,
   slice: TimeSlice,
-): AsyncGenerator<number> {
+): AsyncGenerator<Occurrence> {
+  if (later.length > MAX_LATER_CHANGES)
+    throw new EventError(event, sentence("calendar.max-later-changes", { limit: MAX_LATER_CHANGES }));
   const rule = parseRecurrence(recurrenceText(event, replaced, zones), { ...zones, earliestStart: EARLIEST_START });
   if (typeof rule === "string") throw new EventError(event, rule);
-  const from = parseDayNumber(span.startDate) * DAY_MS - event.lengthMs;
-  const to = (parseDayNumber(span.endDate) + 1) * DAY_MS;
-  for (let at = from; at < to; at += WINDOW_MS) {
-    yield* rule.daysBetween(at, Math.min(at + WINDOW_MS, to));
-    if (slice.isOver()) await slice.next();
+  const first = parseDayNumber(span.startDate) * DAY_MS;
+  const end = (parseDayNumber(span.endDate) + 1) * DAY_MS;
+  const parts = [{ from: Number.NEGATIVE_INFINITY, offsetMs: 0, event }, ...later];
+  for (const [index, { from, offsetMs, event: as }] of parts.entries()) {
+    // A change with an RRULE replaces the rest of the series; it is expanded by itself.
+    const isOver = index > 0 && (as.isCancelled || as.recurrence.some(({ name }) => name === "RRULE"));
+    if (isOver) continue;
+    const begin = Math.max(from, first - as.lengthMs - offsetMs);
+    const to = Math.min(parts[index + 1]?.from ?? Number.POSITIVE_INFINITY, end - offsetMs);
+    for (let at = begin; at < to; at += WINDOW_MS) {
+      for (const localMs of rule.daysBetween(at, Math.min(at + WINDOW_MS, to)))
+        yield { localMs: localMs + offsetMs, as };
+      if (slice.isOver()) await slice.next();
+    }
   }
 }
 

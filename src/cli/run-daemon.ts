@@ -49,8 +49,11 @@ export async function runDaemon(
   const stopReason = new Promise<StopReason>((resolve) => {
     stopWith = resolve;
   });
+  let isSignalled = false;
   const endListening = terminal.onStop((signal) => {
     log.info({ event: "daemon.stopping", signal }, "stopping");
+    // It may be stopping already, to start again.
+    isSignalled = true;
     stopWith("signal");
   });
   const onFatal = (error: unknown): void => {
@@ -92,7 +95,7 @@ export async function runDaemon(
       }),
     ]);
     statusReporter.stop();
-    if (typeof daemon === "string") return EXIT_CODE_BY_REASON[daemon];
+    if (typeof daemon === "string") return EXIT_CODE_BY_REASON[daemon === "restart" && isSignalled ? "signal" : daemon];
     const { url, urls } = daemon;
     terminal.out(JSON.stringify({ event: "ready", url, pid: process.pid, urls }));
     if (readSetupCode(dataDir) !== null)
@@ -103,7 +106,7 @@ export async function runDaemon(
     printSetupCode(terminal, dataDir, url);
     const why = await stopReason;
     if (why !== "disk") await daemon.stop();
-    return EXIT_CODE_BY_REASON[why];
+    return EXIT_CODE_BY_REASON[why === "restart" && isSignalled ? "signal" : why];
   } finally {
     statusReporter.stop();
     endListening();

@@ -21,6 +21,8 @@ const terminal: Terminal = {
 export async function main(): Promise<never> {
   // The reader of the output may close the pipe; that must not stop an appliance or a demo halfway.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+  // Node would open its debugger on loopback, for all programs of the machine.
+  process.on("SIGUSR1", () => undefined);
   // Files that the appliance writes are readable by its own user only, even in a folder that others may read.
   process.umask(0o077);
   const exitCode = await runCommandLine(process.argv.slice(2), terminal);

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { CallerError } from "../lib/errors.ts";
 import type { Terminal } from "../lib/terminal.ts";
 import { counted } from "./counted.ts";
+import { createSigningKey, readSigningKeyFile } from "./signing-key.ts";
 
 /** `carillon upgrade-key` and `carillon upgrade-pack`, for publishers of versions. */
 export function addUpgradePack(program: Command, terminal: Terminal): void {
@@ -19,8 +20,8 @@ export function addUpgradePack(program: Command, terminal: Terminal): void {
     )
     .action(async (file: string) => {
       const { upgradePublicKeyOf } = await import("../ops/upgrade/upgrade-bundle.ts");
-      if (!existsSync(file)) await createKey(file);
-      terminal.out(upgradePublicKeyOf(read(file)));
+      if (!existsSync(file)) await createSigningKey(file);
+      terminal.out(upgradePublicKeyOf(readSigningKeyFile(file)));
       terminal.err(`  Add it to trust.upgrades in the settings of each appliance; keep ${file} secret.`);
     });
   program
@@ -40,18 +41,11 @@ export function addUpgradePack(program: Command, terminal: Terminal): void {
       for (const part of ["package.json", "dist/src/main.js"])
         if (!existsSync(join(folder, part))) throw notBuilt(folder, part);
       if (!existsSync(dirname(to))) throw new CallerError("invalid-value", `Folder ${dirname(to)} not found.`);
-      const pem = read(key);
+      const pem = readSigningKeyFile(key);
       const { version, files } = await packUpgrade(folder, pem, to);
       terminal.out(`${to}: ${version}, ${counted(Object.keys(files).length, "file")}`);
       terminal.err(`  Appliances with ${upgradePublicKeyOf(pem)} in trust.upgrades of their settings accept it.`);
     });
-}
-
-async function createKey(file: string): Promise<void> {
-  const { generateKeyPairSync } = await import("node:crypto");
-  if (!existsSync(dirname(file))) throw new CallerError("invalid-value", `Folder ${dirname(file)} not found.`);
-  const { privateKey } = generateKeyPairSync("ed25519");
-  writeFileSync(file, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600, flag: "wx", flush: true });
 }
 
 function notBuilt(folder: string, part: string): CallerError {
@@ -59,12 +53,4 @@ function notBuilt(folder: string, part: string): CallerError {
     "invalid-value",
     `${folder} is not a built version: ${part} is missing. Build it with npm run build.`,
   );
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    throw new CallerError("invalid-value", `Can't read ${path}.`);
-  }
 }

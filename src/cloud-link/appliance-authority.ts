@@ -112,6 +112,12 @@ function toBounds(domainIds: readonly string[], reader: StoreReader): Bounds {
   return { tree, tops, isInside, isReferable: (id) => isInside(id) || above.has(tree.byId.get(id) as Domain) };
 }
 
+/** Ids of the domains whose rows an appliance reads: its own with those below, and those above, which share theirs. */
+export function readableDomains(domainIds: readonly string[], reader: StoreReader): string[] {
+  const { tree, isReferable } = toBounds(domainIds, reader);
+  return [...tree.byId.keys()].filter(isReferable);
+}
+
 /** Whether a user has super rights, or stays able to log in when others are not. */
 export function isSuperAccount(userId: string, reader: StoreReader): boolean {
   const user = reader.get(users, userId);

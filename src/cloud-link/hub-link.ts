@@ -29,6 +29,7 @@ import { createPresenceStore, type PresenceStore } from "../sync/hub/presence-st
 import { publishWrittenRows, readFeedHead } from "../sync/hub/publish.ts";
 import { createRemoteCommandSender } from "../sync/hub/remote-command-sender.ts";
 import { listBucketRows, readRowCounts, readRowInventory } from "../sync/hub/row-inventory.ts";
+import { isInScope } from "../sync/hub/row-scopes.ts";
 import {
   ADOPTIONS,
   APPLIANCE_DOMAINS,
@@ -50,7 +51,7 @@ import {
   withdrawEnrolmentCode,
 } from "../sync/identity/enrolment-records.ts";
 import { createEnrolmentService, type EnrolmentService } from "../sync/identity/enrolment-service.ts";
-import { readOrganisationBaseline } from "../sync/initial-sync/organisation-baseline.ts";
+import { type OrganisationBaseline, readOrganisationBaseline } from "../sync/initial-sync/organisation-baseline.ts";
 import { SYNC_LIMITS } from "../sync/protocol/frames.ts";
 import { productReplicatedTypes } from "../sync/protocol/product-replicated-types.ts";
 import { isReplicated, replicatedBody } from "../sync/protocol/replicated-body.ts";
@@ -61,6 +62,7 @@ import { deleteRecord, getRecord, putRecord, type RowBody, scanRecords } from ".
 import { type Acceptor, createAcceptor, type LinkedSite } from "../sync/transport/acceptor.ts";
 import { createApplianceAuthority } from "./appliance-authority.ts";
 import { createHubControlHandler, type HubControlHandlerDeps } from "./hub-control-handler.ts";
+import { createLinkScopes } from "./link-scopes.ts";
 import { createSecretHandOver, type SecretHandOver } from "./secret-hand-over/hub-hand-over.ts";
 
 export interface HubLinkDeps {
@@ -101,7 +103,10 @@ export interface HubLink {
   listEnrolmentCodes(): OpenEnrolmentCode[];
   /** Deletes a code; false if it does not exist. */
   withdrawEnrolmentCode(codeId: string): Promise<boolean>;
-  /** Binds an appliance to domains (ids of the topmost ones), or to the whole organisation (null), at once. */
+  /**
+   * Binds an appliance to domains (ids of the topmost ones), or to the whole organisation (null), at once: it fetches the
+   * rows that it may read again, and deletes the others.
+   */
   bindToDomains(endpoint: string, domainIds: readonly string[] | null): Promise<void>;
   /** Revokes the keys of an appliance and disconnects it: it must be enrolled again. */
   revoke(endpoint: string): Promise<void>;
@@ -153,6 +158,7 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
   const remoteCommands = createRemoteCommandSender({ ...common, runner, hub });
   const upgrades = createStagedRollouts({ ...common, connected });
   const secrets = createSecretHandOver({ store, runner, clock, log, by });
+  const scopes = createLinkScopes({ reader: store, runner, hub, types, events, onFault });
   const runInventory = createSemaphore(MAX_INVENTORIES, MAX_WAITING_INVENTORIES);
   let enrolment: EnrolmentService | null = null;
   let acceptor: Acceptor | null = null;
@@ -210,7 +216,7 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
 
   function publishIfChanged(type: string, id: string, tx: Transaction): void {
     const body = unpublishedBody(type, id, tx);
-    if (body) runner.runWithin(tx, publishWrittenRows([{ type, id, body, scope: null, at: clock.now() }], types));
+    if (body) runner.runWithin(tx, publishWrittenRows([{ type, id, body, at: clock.now() }], types));
   }
 
   function domainsOf(endpoint: string): readonly string[] | null {
@@ -224,6 +230,13 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
     const of = { store: runner, clock, types };
     if (bucket !== null) return { rows: await listBucketRows(of, endpoint, { ...asked, bucket }) };
     return { ...(await readRowInventory(of, endpoint, asked)) };
+  }
+
+  /** What an appliance needs to know of the organisation before its first connection. */
+  function readGround(endpoint: string): OrganisationBaseline {
+    const link = { scopes: runner.readSync(() => getRecord(LINK_RECORDS, endpoint))?.scopes ?? null };
+    const counts = runner.readSync(() => readRowCounts(types, link));
+    return { ...readOrganisationBaseline(store, (scope) => isInScope(link, scope)), counts };
   }
 
   const readFeedSequence = async (): Promise<number> => (await runner.transact(readFeedHead)).seq;
@@ -275,6 +288,7 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
       // If an appliance was ever linked, the feed was complete then, and missing rows can be published later.
       const wasComplete = (await runner.read(() => scanRecords(LINK_RECORDS, { limit: 1 }))).length > 0;
       if (!wasComplete) await publishUnrecordedRows();
+      await scopes.start();
       const authority = await ensureAuthority(dataDir, clock.now());
       const service = createEnrolmentService({ store: runner, authority, now: clock.now });
       enrolment = service;
@@ -307,10 +321,8 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
           // The holder of an older key is not this appliance any more.
           acceptor?.disconnect(asked.endpoint);
           await sendRevokedKeys(acceptor?.connected() ?? []);
-          return {
-            ...answer,
-            ground: { ...readOrganisationBaseline(store), counts: runner.readSync(() => readRowCounts(types)) },
-          };
+          await scopes.update(asked.endpoint);
+          return { ...answer, ground: readGround(asked.endpoint) };
         },
         identify: (shown) =>
           runner.transact(() =>
@@ -345,10 +357,12 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
     createEnrolmentCode(binding) {
       return (enrolment as EnrolmentService).createCode(binding);
     },
-    bindToDomains: (endpoint, domainIds) =>
-      runner.transact(() =>
+    async bindToDomains(endpoint, domainIds) {
+      await runner.transact(() =>
         domainIds ? putRecord(APPLIANCE_DOMAINS, { endpoint, domainIds }) : deleteRecord(APPLIANCE_DOMAINS, endpoint),
-      ),
+      );
+      await scopes.update(endpoint);
+    },
     listEnrolmentCodes: () => runner.readSync(() => openEnrolmentCodes(clock.now())),
     withdrawEnrolmentCode: (codeId) => runner.transact(() => withdrawEnrolmentCode(codeId, clock.now())),
     revoke,
@@ -361,6 +375,7 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
       unsubscribe();
       acceptor?.stop();
       presences?.stop();
+      scopes.stop();
       hub.stop();
     },
   };

@@ -1,5 +1,6 @@
 import { basename, join } from "node:path";
 import type { Settings } from "../settings/schema.ts";
+import { givenTlsAddress } from "../settings/tls-address.ts";
 
 /** Gateway to tenant process: the client address of a local port, the end of that connection, or a liveness ping. */
 export type GatewayMessage = { port: number; address: string } | { gone: number } | { ping: number };
@@ -18,7 +19,7 @@ export function backendSettings(read: Settings, publicUrl: string, dataDir: stri
   return {
     ...read,
     listen: LOOPBACK_ANY_PORT,
-    tls: { ...read.tls, listen: read.tls.listen === null ? null : LOOPBACK_ANY_PORT },
+    tls: { ...read.tls, listen: givenTlsAddress(read) === null ? null : LOOPBACK_ANY_PORT },
     api: { ...read.api, publicUrl, hosts: [new URL(publicUrl).hostname] },
     backups: { ...read.backups, folder: folder === null ? null : join(folder, basename(dataDir)) },
     failover: { ...read.failover, listen: null, peers: [] },

@@ -3,6 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { CallerError } from "../lib/errors.ts";
 import { parseListenAddress } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
+import { givenTlsAddress } from "../settings/tls-address.ts";
 import { redirectToHttps } from "../wiring/api-server.ts";
 import { createHostRouter, type FindTenantSupervisor } from "./host-router.ts";
 import { startSniRouter } from "./sni-router.ts";
@@ -19,7 +20,7 @@ export interface GatewayListener {
 const MAX_CONNECTIONS = 2 * MAX_CLOUD_CONNECTIONS + 4_000;
 
 /**
- * Listens at the addresses of the settings. With `tls.listen`, TLS connections are routed by SNI and plain HTTP is redirected
+ * Listens at the addresses of the settings. With an address in `tls.listen`, TLS connections are routed by SNI and plain HTTP is redirected
  * there; without, requests are routed by Host, behind a proxy that terminates TLS. Rejects with Node's error.
  */
 export async function startGatewayListener(
@@ -28,7 +29,7 @@ export async function startGatewayListener(
 ): Promise<GatewayListener> {
   const { settings, clock } = deps;
   const address = parseListenAddress(deps.listen);
-  const secureAddress = settings.tls.listen === null ? null : parseListenAddress(settings.tls.listen);
+  const secureAddress = givenTlsAddress(settings);
   if (!address) throw new CallerError("invalid-value", "`listen` must be HOST:PORT.");
   const plain = await startHttpServer(address, clock, null, MAX_CONNECTIONS);
   const router = createHostRouter(find, clock);

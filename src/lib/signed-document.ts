@@ -3,7 +3,7 @@ import { CallerError } from "./errors.ts";
 import { sentence } from "./sentences/sentences.ts";
 
 /** What a document is signed for: one key may sign several kinds. It is the member `kind` of the payload. */
-export type SignedDocumentKind = "upgrade" | "time-zones" | "licence" | "ring-plan";
+export type SignedDocumentKind = "upgrade" | "time-zones" | "licence" | "ring-plan" | "plugin";
 
 /** Kinds that earlier releases signed without naming them. No other kind takes a document without one. */
 const UNNAMED_KINDS: ReadonlySet<SignedDocumentKind> = new Set(["licence", "ring-plan"]);

@@ -8,6 +8,7 @@ import { nodeVersionError } from "../lib/node-version.ts";
 import { checkMulticast } from "../media/multicast-check.ts";
 import { formatListenAddress, networkBounds, parseListenAddress } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
+import { isLoopbackHost, tlsAddress } from "../settings/tls-address.ts";
 import { compareSources } from "../time-zones/disagreements.ts";
 import { installedZonesFolder, isOutdated, openZoneData, UPDATE_HINT } from "../time-zones/zone-data.ts";
 import { isNodeUnsupported, nodeEndOfLife } from "./node-support.ts";
@@ -161,12 +162,14 @@ function interfaceText(networkInterface: string | null): string {
 
 /** `running`: HOST:PORT of the running daemon, which its command line may override; null if none runs. */
 function addressFinding(settings: Settings, running: string | null): DiagnosticFinding {
-  const [name, wanted] =
-    settings.tls.listen === null ? ["listen", settings.listen] : ["tls.listen", settings.tls.listen];
+  const listened = parseListenAddress(settings.listen);
+  const secure = listened && tlsAddress(settings, listened, false);
+  const isSecure = secure !== null && !("plain" in secure);
+  const [name, wanted] = isSecure ? ["tls.listen", formatListenAddress(secure)] : ["listen", settings.listen];
   const at = running ?? wanted;
   const { host = "", port = 0 } = parseListenAddress(at) ?? {};
   const isOther = at !== wanted;
-  if (host === "127.0.0.1" || host === "::1" || host === "localhost") {
+  if (isLoopbackHost(host)) {
     const open = formatListenAddress({ host: "0.0.0.0", port });
     const advice = isOther ? `Start the daemon with --listen ${open}, or with --config FILE` : `Set ${name} to ${open}`;
     return problem(
@@ -175,6 +178,11 @@ function addressFinding(settings: Settings, running: string | null): DiagnosticF
       `${at} is reachable from this machine only`,
       `${advice}, or put a proxy in front of it.`,
     );
+  }
+  const isPlain = at === settings.listen && (!secure || !("plain" in secure) || secure.plain === "setting");
+  if (isPlain) {
+    const found = `${at} without TLS: passwords and sessions can be read on the way`;
+    return problem("warning", "Address", found, "Set tls.listen to HOST:8443, or put a proxy with TLS in front of it.");
   }
   return good("Address", isOther ? `${at} (in use); the settings file says ${wanted}` : at);
 }

@@ -36,7 +36,7 @@ export async function createInvitation(
   userId: string,
   by: ActorContext,
 ): Promise<{ code: string; expires: number }> {
-  const code = generateOneTimeCode();
+  const code = generateOneTimeCode(80);
   const expires = clock.now() + INVITATION_MS;
   const system = { kind: "invitation", type: "code", tokenHash: hashOneTimeCode("invitation", code), expires } as const;
   await store.create(userTokens, { userId, name: "Invitation" }, by, system);

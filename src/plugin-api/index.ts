@@ -160,6 +160,8 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   readonly multicastInterface: string | null;
   /** ISO 3166 code of the site's country, from the settings, for national telephone numbers; null if not set. */
   readonly country: string | null;
+  /** Folder in which an installed plugin keeps files, the only one that it may write; not in backups. Null for plugins of the product. */
+  readonly dataFolder: string | null;
   /** Receives deliveries in batches of at most 200; at most the manifest's `window` are unacknowledged at a time. */
   deliver(handler: (batch: DeliveryItem[]) => void): void;
   /** Receives cancelled deliveries: silence the devices, then report an outcome. */
@@ -283,6 +285,19 @@ export type AttributeRule =
       words: string;
     };
 
+/**
+ * Where an installed plugin connects to; everything else is refused. This machine, loopback and link-local addresses need an entry
+ * in the setting `network.allowedTargets` besides.
+ */
+export interface PluginNetwork {
+  /** Host names, `*.example.org`, IP addresses and networks such as `10.0.0.0/8`. */
+  hosts?: readonly string[];
+  /** Settings of the plugin that hold URLs or hosts, also within lists. */
+  settings?: readonly string[];
+  /** Attributes of devices that hold URLs or hosts. */
+  deviceAttributes?: readonly string[];
+}
+
 /** `plugin.json`: what the core reads without starting the plugin. */
 export interface PluginManifest {
   name: string;
@@ -319,6 +334,8 @@ export interface PluginManifest {
   phone?: boolean;
   /** npm packages imported by the plugin. */
   packages: string[];
+  /** Where the plugin connects to; absent: nowhere. Plugins that come with the product are not limited by it. */
+  network?: PluginNetwork;
   /** Built-in plugins whose files this plugin uses. */
   builtOn?: string[];
   /** JavaScript heap limit in MiB; default 128. */

@@ -1,4 +1,4 @@
-import { cpSync, existsSync } from "node:fs";
+import { cpSync, existsSync, readdirSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { basename, join, relative, resolve, sep } from "node:path";
 import type { Plugin, RolldownOptions } from "rolldown";
@@ -19,7 +19,7 @@ interface ImportRules {
 const PLUGIN_API = "#plugin-api";
 /** Files that are not copied to the build. */
 const EXCLUDED_FILES =
-  /^(node_modules|package(-lock)?\.json|tsconfig\.json|peer\.[tj]s|tests?|index\.js|config\.js|\..+)$|\.ts$/;
+  /^(node_modules|package(-lock)?\.json|tsconfig\.json|peer\.[tj]s|tests?|index\.js|config\.js|signature\.json|\..+)$|\.ts$/;
 
 /**
  * Builds a plugin from TypeScript or JavaScript sources: `index.js` and `config.js`, bundled with the manifest's
@@ -33,13 +33,25 @@ export async function compilePlugin(
 ): Promise<CompileResult> {
   const [index, config, peer] = ["index", "config", "peer"].map((name) => findEntry(sources, name));
   if (!index || !config) return { errors: [`${index ? "config" : "index"}.ts is missing.`], hasPeer: Boolean(peer) };
+  // A link could lead to a secret of the machine that installs it.
+  const linked = findLinks(sources);
+  if (linked.length > 0) return { errors: linked.map((path) => `${path} is a link.`), hasPeer: Boolean(peer) };
   // Checked alone first: the core imports config.js in its own thread, so it must contain nothing but fields.
   const errors = await bundle({ config }, sources, { node: false, packages: [] }, null);
   errors.push(...(await bundle({ index, config }, sources, { node: true, packages }, target)));
   if (peer) errors.push(...(await bundle({ peer }, sources, { node: true, packages: null }, peerTarget)));
   const isPart = (path: string): boolean => path === sources || !EXCLUDED_FILES.test(basename(path));
-  cpSync(sources, target, { recursive: true, filter: isPart, dereference: true });
+  cpSync(sources, target, { recursive: true, filter: isPart });
   return { errors: [...new Set(errors)], hasPeer: Boolean(peer) };
+}
+
+/** Links in the sources, outside the folder of packages, whose managers make links. */
+function findLinks(sources: string, folder = ""): string[] {
+  return readdirSync(join(sources, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isSymbolicLink()) return entry.name === "node_modules" ? [] : [path];
+    return entry.isDirectory() && entry.name !== "node_modules" ? findLinks(sources, path) : [];
+  });
 }
 
 function findEntry(sources: string, name: string): string | undefined {

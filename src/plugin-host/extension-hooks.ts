@@ -7,6 +7,7 @@ import { extensionFeature } from "../resources/devices/features.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ResourceHooks, RowMutation } from "../store/store.ts";
+import type { InstalledPlugin } from "./installed-plugins.ts";
 import type { PluginConfig } from "./plugin-config.ts";
 
 type Extension = RowOf<typeof extensions>;
@@ -18,6 +19,8 @@ export interface ExtensionPlugins {
   /** Value of `status` in the row. */
   status(plugin: string): Record<string, unknown>;
   watches(plugin: string): readonly string[];
+  /** Null if the plugin is not installed. */
+  installation(plugin: string): InstalledPlugin | null;
   /** The switch or configuration was written, possibly unchanged: a stopped plugin is started again. */
   onSettingsWritten(plugin: string): void;
 }
@@ -45,17 +48,26 @@ export function extensionHooks(plugins: ExtensionPlugins): ResourceHooks<typeof 
       rows.map((row) => {
         const { plugin, config, type } = row;
         const follows = { featureRequired: extensionFeature(row), requiresOptIn: type === "device" };
-        if (plugin === null) return { status: null, triggers: [], configExports: [], ...follows };
+        if (plugin === null) return { status: null, triggers: [], configExports: [], installation: null, ...follows };
         const own = plugins.config(plugin);
         return {
           config: own?.toPublic(config) ?? {},
           status: withReasonSentence(plugins.status(plugin), sentences),
           triggers: plugins.watches(plugin).map((resource) => ({ spec: `/${resource}/*` })),
           configExports: own?.publicNames ?? [],
+          installation: installationOf(plugins.installation(plugin)),
           ...follows,
         };
       }),
   };
+}
+
+/** Null for a plugin of the product, which is not limited. */
+function installationOf(plugin: InstalledPlugin | null): object | null {
+  if (!plugin?.isForeign) return null;
+  const { version, network = {} } = plugin.manifest;
+  const { hosts = [], settings = [], deviceAttributes = [] } = network;
+  return { version, signedBy: plugin.signedBy, hosts, settings, deviceAttributes };
 }
 
 function withReasonSentence(status: Record<string, unknown>, sentences: SentenceReader): Record<string, unknown> {

@@ -1,3 +1,5 @@
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import { ConflictError } from "../lib/errors.ts";
 import { isNetworkUnreachable } from "../lib/network-route.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
@@ -22,15 +24,17 @@ import type extensions from "../resources/devices/extensions.ts";
 import type { RowOf } from "../schema/resource.ts";
 import { createDeliveryQueue } from "./delivery-queue.ts";
 import { checkFilterOutcome, FILTER_LIMITS } from "./filter-requests.ts";
-import { type InstalledPlugin, loadPluginFields } from "./installed-plugins.ts";
+import { type InstalledPlugin, loadPluginFields, type PluginFields, pluginDataFolder } from "./installed-plugins.ts";
+import { launchInProcess, readFieldsInProcess } from "./launch-in-process.ts";
 import { createLogTail, createTailedLog, type LogTail, type TailedLog } from "./log-tail.ts";
 import { createPendingRequests, type PendingRequestLimits } from "./pending-requests.ts";
 import { recordPluginStopped } from "./plugin-activities.ts";
 import { configErrorText, createPluginConfig, type PluginConfig } from "./plugin-config.ts";
 import type { PluginCallbacks, PluginHostDeps } from "./plugin-host-deps.ts";
-import { launchInWorker } from "./plugin-instance.ts";
+import { type LaunchPlugin, launchInWorker } from "./plugin-instance.ts";
 import type { FromPlugin, OutcomeReport, PluginInit, PluginReportResult, ToPlugin } from "./plugin-protocol.ts";
 import { createPluginReports, type PluginReports } from "./plugin-reports.ts";
+import { type PluginTrust, verifyPlugin } from "./plugin-signature.ts";
 import { type PluginRunState, PluginSupervisor } from "./plugin-supervisor.ts";
 import { createPortRegistry } from "./port-registry.ts";
 import { createRedact, type Redact } from "./redaction.ts";
@@ -78,7 +82,7 @@ export interface PluginStatus {
 }
 
 export interface HostedPluginDeps {
-  host: PluginHostDeps & PluginCallbacks;
+  host: PluginHostDeps & PluginCallbacks & { pluginTrust(): PluginTrust };
   answers: Omit<PluginCallDeps, "grants" | "grantsRings" | "grantsPhone">;
   /** Streams that are sent to multicast groups now. */
   multicast(): PluginEvents["multicast.changed"];
@@ -131,7 +135,7 @@ export class HostedPlugin {
     this.#log = createTailedLog(host.log.child({ plugin: name }), this.#tail, (value) => this.#redact(value));
     this.#supervisor = new PluginSupervisor({
       clock: host.clock,
-      launchPlugin: host.launch?.(plugin) ?? launchInWorker(plugin.entry, memoryMb, onLine),
+      launchPlugin: host.launch?.(plugin) ?? this.#launcher(memoryMb, onLine),
       init: () => this.#init(),
       onMessage: (message, reply) => this.#receive(message, reply),
       onState: (state, reason) => this.#onStateChange(state, reason),
@@ -152,6 +156,9 @@ export class HostedPlugin {
     this.#reports = createPluginReports(host.clock, (message) => this.#supervisor.send(message));
   }
 
+  get installation(): InstalledPlugin {
+    return this.#plugin;
+  }
   get manifest(): PluginManifest {
     return this.#plugin.manifest;
   }
@@ -187,7 +194,7 @@ export class HostedPlugin {
   /** Loads the configuration fields; without them the plugin cannot run. Never rejects. */
   async load(): Promise<void> {
     try {
-      const { config, profile } = await loadPluginFields(this.#plugin);
+      const { config, profile } = await this.#readFields();
       this.#configFields = config;
       this.#config = createPluginConfig(config, this.#deps.host.store.secrets);
       this.#profileSchema = profile && compileProfileSchema(profile);
@@ -300,6 +307,33 @@ export class HostedPlugin {
   /** Forwards an event if the plugin subscribed to it. */
   notifyEvent<K extends keyof PluginEvents>(name: K, payload: PluginEvents[K]): void {
     if (this.#subscribedEvents.has(name)) this.#supervisor.send({ kind: "event", name, payload });
+  }
+
+  /** Installed plugins get a process without rights; a newer version may need another network. */
+  #launcher(memoryMb: number, onLine: (line: string) => void): LaunchPlugin {
+    const { entry, isForeign } = this.#plugin;
+    if (!isForeign) return launchInWorker(entry, memoryMb, onLine);
+    const { clock } = this.#deps.host;
+    return (init, events) => {
+      const { entry, manifest } = this.#plugin;
+      // Files may have changed since the plugin was found.
+      verifyPlugin(dirname(fileURLToPath(entry)), manifest, this.#deps.host.pluginTrust());
+      const dataFolder = pluginDataFolder(this.#plugin);
+      const launch = { entry, dataFolder, memoryMb, network: manifest.network ?? {}, clock, onLine };
+      return launchInProcess(launch)({ ...init, dataFolder }, events);
+    };
+  }
+
+  #readFields(): Promise<PluginFields> {
+    const { configEntry: entry, isForeign } = this.#plugin;
+    const { clock, launch } = this.#deps.host;
+    if (!isForeign || launch) return loadPluginFields(this.#plugin);
+    return readFieldsInProcess({
+      entry,
+      dataFolder: pluginDataFolder(this.#plugin),
+      memoryMb: DEFAULT_MEMORY_MB,
+      clock,
+    });
   }
 
   async #reconcile(row: RowOf<typeof extensions>, again: boolean): Promise<void> {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { PluginSentences } from "../lib/sentences/registry.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
@@ -8,10 +8,15 @@ import type { ConfigFields, PluginManifest } from "../plugin-api/index.ts";
 import { findClaimConflict } from "./claims.ts";
 import { readManifest } from "./manifest.ts";
 import { readPluginSentences } from "./plugin-sentences.ts";
+import { ANY_PLUGIN, type PluginTrust, verifyPlugin } from "./plugin-signature.ts";
 
 /** A usable plugin in a plugin folder. */
 export interface InstalledPlugin {
   manifest: PluginManifest;
+  /** It was installed, and does not come with the product: it runs in a process without rights. */
+  isForeign: boolean;
+  /** Publisher whose signature was verified; null for an unsigned plugin and for those of the product. */
+  signedBy: string | null;
   /** URL of index.js. */
   entry: URL;
   /** URL of config.js. */
@@ -45,6 +50,7 @@ export function installedPluginFolder(dataDir: string): URL {
 export function findPlugins(
   folder: URL,
   ownFolder: URL | null = null,
+  trust: PluginTrust = ANY_PLUGIN,
 ): { installed: InstalledPlugin[]; refused: RejectedPlugin[] } {
   const installed: InstalledPlugin[] = [];
   const refused: RejectedPlugin[] = [];
@@ -55,6 +61,11 @@ export function findPlugins(
     const { manifest: read, errors } = readManifest(readText(new URL("plugin.json", own)), name);
     if (!read || installed.some((plugin) => plugin.manifest.name === name)) {
       refused.push({ name, reasons: errors ?? [sentence("error.a-built-in-plugin-of-this-name-already-exists")] });
+      continue;
+    }
+    const signature = foreign ? readSignature(own, read, trust) : { signedBy: null };
+    if ("refusal" in signature) {
+      refused.push({ name, reasons: [signature.refusal] });
       continue;
     }
     const manifest = foreign ? { ...read, enabledByDefault: false } : read;
@@ -77,7 +88,7 @@ export function findPlugins(
     }
     const { sentences, errors: sentenceErrors } = readPluginSentences(own);
     const files = { entry: new URL("index.js", own), configEntry: new URL("config.js", own) };
-    installed.push({ manifest, ...files, sentences, sentenceErrors });
+    installed.push({ manifest, isForeign: foreign, ...signature, ...files, sentences, sentenceErrors });
   }
   return { installed, refused };
 }
@@ -89,7 +100,12 @@ export interface PluginFields {
   profile: ConfigFields | null;
 }
 
-/** Loads a plugin's fields by importing config.js, which contains nothing else. */
+/** The only folder that an installed plugin writes; the plugins' folder is beside it. */
+export function pluginDataFolder({ entry, manifest }: Pick<InstalledPlugin, "entry" | "manifest">): string {
+  return fileURLToPath(new URL(`../../plugin-data/${manifest.name}`, entry));
+}
+
+/** Loads the fields of a plugin that comes with the product by importing config.js, which contains nothing else. */
 export async function loadPluginFields({ configEntry }: InstalledPlugin): Promise<PluginFields> {
   // A newer version has the same path and must not come from the module cache.
   const { mtimeMs } = statSync(configEntry);
@@ -98,6 +114,18 @@ export async function loadPluginFields({ configEntry }: InstalledPlugin): Promis
     profile?: ConfigFields;
   };
   return { config, profile };
+}
+
+function readSignature(
+  folder: URL,
+  manifest: PluginManifest,
+  trust: PluginTrust,
+): { signedBy: string | null } | { refusal: string } {
+  try {
+    return { signedBy: verifyPlugin(fileURLToPath(folder), manifest, trust) };
+  } catch (error) {
+    return { refusal: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 function subfolderNames(folder: URL): string[] {

@@ -1,4 +1,5 @@
 import { RE2JS } from "re2js";
+import { isNetwork } from "../lib/address-set.ts";
 import type { PluginManifest } from "../plugin-api/index.ts";
 import { DEVICE_TYPES } from "../resources/devices/device-types.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../resources/notifications/notification-activity-types.ts";
@@ -13,7 +14,8 @@ type Check = (value: unknown) => string | null;
 export const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const EXTENSION_TYPES = ["device", "device-filter", "endpoint-proxy", "collaboration", "report"];
 const MAX_PATTERN_LENGTH = 200;
-const OPTIONAL_MEMBERS = ["deviceType", "calls", "rings", "phone", "builtOn", "memoryMb", "failureCode"];
+const HOST_NAME = /^(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i;
+const OPTIONAL_MEMBERS = ["deviceType", "calls", "rings", "phone", "network", "builtOn", "memoryMb", "failureCode"];
 
 const MEMBER_CHECKS: Readonly<Record<keyof PluginManifest, Check>> = {
   name: matching(PLUGIN_NAME, "a word of lower-case letters, digits and hyphens"),
@@ -30,6 +32,7 @@ const MEMBER_CHECKS: Readonly<Record<keyof PluginManifest, Check>> = {
   rings: (value) => (typeof value === "boolean" ? null : "must be true or false"),
   phone: (value) => (typeof value === "boolean" ? null : "must be true or false"),
   packages: listOf(matching(/^(@[a-z0-9._-]+\/)?[a-z0-9._-]+$/, "the name of a package")),
+  network: checkNetwork,
   builtOn: listOf(matching(PLUGIN_NAME, "the name of a plugin")),
   memoryMb: between(16, 2_048),
   failureCode: oneOf(NOTIFICATION_ACTIVITY_TYPES),
@@ -81,6 +84,28 @@ function listOf(check: Check): Check {
     const at = value.findIndex((item) => check(item) !== null);
     return at < 0 ? null : `[${at}] ${check(value[at])}`;
   };
+}
+
+/** A host name, `*.` before one, an address or a network. */
+function isHost(text: string): boolean {
+  if (isNetwork(text)) return !/^(0\.0\.0\.0|::)(\/|$)|\/0$/.test(text);
+  return text.length <= MAX_PATTERN_LENGTH && HOST_NAME.test(text) && !/^[\d.]+$/.test(text);
+}
+
+function checkNetwork(value: unknown): string | null {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return "must be an object";
+  const host: Check = (text) =>
+    typeof text === "string" && isHost(text) ? null : "must be a host name, *.example.org, an address or a network";
+  const checks: Record<string, Check> = {
+    hosts: listOf(host),
+    settings: listOf(matching(/^[a-zA-Z]\w{0,99}$/, "the name of a setting")),
+    deviceAttributes: listOf(matching(/^\w{1,100}$/, "the name of an attribute")),
+  };
+  for (const [name, given] of Object.entries(value)) {
+    const error = Object.hasOwn(checks, name) ? checks[name]?.(given) : "is unknown";
+    if (error) return `${name} ${error}`;
+  }
+  return null;
 }
 
 /** Claims often share patterns, and each takes milliseconds to compile. */

@@ -1,9 +1,11 @@
+import { sentence } from "../lib/sentences/sentences.ts";
 import type { PluginManifest } from "../plugin-api/index.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import extensions from "../resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import type { Actor, ActorContext, Store } from "../store/store.ts";
 import { extensionIdOf } from "./extension-rows.ts";
+import type { InstalledPlugin } from "./installed-plugins.ts";
 
 export interface PluginActivityDeps {
   store: Store;
@@ -32,6 +34,25 @@ export async function recordPluginStopped(
     },
     by,
   );
+}
+
+/** Records that code of others came onto the appliance; raises the alarm `security_change`. */
+export async function recordPluginInstalled(
+  { manifest, signedBy }: InstalledPlugin,
+  { store, by }: Pick<PluginActivityDeps, "store" | "by">,
+): Promise<void> {
+  const { name, version } = manifest;
+  const change =
+    signedBy === null
+      ? sentence("trust.plugin-unsigned", { name, version })
+      : sentence("trust.plugin-signed", { name, version, publisher: signedBy });
+  const event = {
+    op: "trust-change" as const,
+    resource: extensions.name,
+    rowId: extensionIdOf(name),
+    details: { change },
+  };
+  await store.write((tx) => tx.addAuditEvent(event, by));
 }
 
 /** Records on the appliance's endpoint who restarted a plugin. */

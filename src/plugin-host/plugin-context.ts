@@ -47,6 +47,7 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
     baseUrl: init.baseUrl,
     multicastInterface: init.multicastInterface,
     country: init.country ?? null,
+    dataFolder: init.dataFolder ?? null,
     deliver(handler) {
       made.deliver = handler;
     },

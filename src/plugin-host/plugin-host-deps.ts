@@ -32,7 +32,7 @@ export interface PluginHostDeps {
   clock: Clock;
   events: Events;
   log: Log;
-  settings: Pick<Settings, "network" | "plugins"> & Partial<Pick<Settings, "site">>;
+  settings: Pick<Settings, "network" | "plugins"> & Partial<Pick<Settings, "site" | "trust">>;
   /** Folder of built-in plugins, `<name>/{plugin.json,config.js,index.js}`, with a trailing slash. */
   pluginFolder: URL;
   /** Folder of installed plugins, with a trailing slash; without it there are none. */

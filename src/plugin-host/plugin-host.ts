@@ -26,10 +26,11 @@ import { extensionIdOf, writeExtensionRows } from "./extension-rows.ts";
 import { HostedPlugin } from "./hosted-plugin.ts";
 import { findPlugins, type InstalledPlugin } from "./installed-plugins.ts";
 import type { PluginLogLine } from "./log-tail.ts";
-import { recordPluginRestart } from "./plugin-activities.ts";
+import { recordPluginInstalled, recordPluginRestart } from "./plugin-activities.ts";
 import { linkPluginApi } from "./plugin-api-link.ts";
 import type { PluginCallbacks, PluginHostDeps } from "./plugin-host-deps.ts";
 import type { PluginReportResult } from "./plugin-protocol.ts";
+import type { PluginTrust } from "./plugin-signature.ts";
 import { PLUGIN_STATE } from "./plugin-state.ts";
 import { unknownPluginSettings } from "./unknown-settings.ts";
 
@@ -107,7 +108,13 @@ const PLUGIN_EVENTS = [
 /** Finds the plugins; nothing runs before `start`. */
 export function createPluginHost(deps: PluginHostDeps): PluginHost {
   const { store, clock, events, log, by } = deps;
-  const installed = findUsablePlugins(deps);
+  let refusals = new Map<string, string>();
+  const findUsable = (): InstalledPlugin[] => {
+    const { installed, refused } = findUsablePlugins(deps);
+    refusals = new Map(refused.map(({ name, reasons }) => [name, reasons.join(" ")]));
+    return installed;
+  };
+  const installed = findUsable();
   const manifests = installed.map(({ manifest }) => manifest);
   for (const setting of unknownPluginSettings(deps.settings, manifests))
     log.warn({ event: "plugin.setting_ignored", setting }, "unknown plugin setting ignored");
@@ -125,7 +132,7 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
 
   function host(plugin: InstalledPlugin): HostedPlugin {
     if (!callbacks) throw new BugError("Plugins are hosted from the start on.");
-    const host = { ...deps, ...callbacks };
+    const host = { ...deps, ...callbacks, pluginTrust: () => trustOf(deps) };
     const hosted = new HostedPlugin(plugin, {
       host,
       answers: { ...host, findProvider, isTargetAllowed: isAllowed },
@@ -172,7 +179,7 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
       if (disabled.length > 0) log.debug({ event: "plugin.disabled", plugins: disabled }, "plugins disabled");
     },
     async loadNewPlugins() {
-      const found = findUsablePlugins(deps);
+      const found = findUsable();
       const fresh = found.filter((plugin) => versionStamps.get(plugin.manifest.name) !== versionStampOf(plugin));
       versionStamps = new Map(found.map((plugin) => [plugin.manifest.name, versionStampOf(plugin)]));
       for (const plugin of fresh) {
@@ -186,6 +193,7 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
         await writeExtensionRows([plugin.manifest], store, by);
         const row = store.get(extensions, extensionIdOf(name));
         if (row) await (at < 0 ? hosted.apply(row) : hosted.replaceVersion(plugin, row));
+        await recordPluginInstalled(plugin, deps);
         log.info({ event: "plugin.loaded", plugin: name, version: plugin.manifest.version }, "plugin loaded");
       }
       return fresh.map(({ manifest }) => manifest.name);
@@ -280,7 +288,8 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
     },
     extensionHooks: extensionHooks({
       config: (name) => plugins.get(name)?.config ?? null,
-      status: (name) => ({ ...(plugins.get(name)?.status ?? ABSENT) }),
+      status: (name) => ({ ...(plugins.get(name)?.status ?? { ...ABSENT, reason: refusals.get(name) ?? null }) }),
+      installation: (name) => plugins.get(name)?.installation ?? null,
       watches: (name) => manifests.find((manifest) => manifest.name === name)?.watches ?? [],
       // Deferred until the write is committed and the row is readable.
       onSettingsWritten: (name) => clock.defer(() => void applyRow(name, true)),
@@ -293,9 +302,10 @@ function reportIdOf(plugin: string, key: string): string {
 }
 
 /** All usable plugins; logs refused ones. */
-function findUsablePlugins({ pluginFolder, ownPluginFolder, log }: PluginHostDeps): InstalledPlugin[] {
+function findUsablePlugins(deps: PluginHostDeps): ReturnType<typeof findPlugins> {
+  const { pluginFolder, ownPluginFolder, log } = deps;
   if (ownPluginFolder && existsSync(ownPluginFolder)) linkPluginApi(ownPluginFolder);
-  const { installed, refused } = findPlugins(pluginFolder, ownPluginFolder);
+  const { installed, refused } = findPlugins(pluginFolder, ownPluginFolder, trustOf(deps));
   for (const { name, reasons } of refused)
     log.error({ event: "plugin.refused", plugin: name, reasons }, "plugin refused");
   for (const { manifest, sentenceErrors: reasons } of installed)
@@ -304,7 +314,12 @@ function findUsablePlugins({ pluginFolder, ownPluginFolder, log }: PluginHostDep
         { event: "plugin.sentences_ignored", plugin: manifest.name, reasons },
         "translations of the plugin ignored",
       );
-  return installed;
+  return { installed, refused };
+}
+
+function trustOf({ settings }: PluginHostDeps): PluginTrust {
+  const { plugins: keys, unsignedPlugins: allowsUnsigned } = settings.trust ?? { plugins: [], unsignedPlugins: true };
+  return { keys, allowsUnsigned };
 }
 
 /** Changes with each installed version. */

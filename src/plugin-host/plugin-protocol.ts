@@ -39,6 +39,8 @@ export interface PluginInit {
   multicastInterface: string | null;
   /** Setting `site.country`. */
   country?: string | null;
+  /** The only folder that an installed plugin writes; absent for those that come with the product. */
+  dataFolder?: string;
 }
 
 /** One outcome of one delivery; `at` is the time the plugin learned it, epoch ms. */

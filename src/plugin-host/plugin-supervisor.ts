@@ -31,6 +31,8 @@ const START_TIMEOUT_MS = 10_000;
 const PING_INTERVAL_MS = 1_000;
 /** Unanswered pings before the plugin counts as dead. */
 const MAX_SILENT_PINGS = 5;
+/** Unanswered pings of a plugin that says other things: it may be busy, or spin and log. */
+const MAX_UNANSWERED_PINGS = 30;
 const STOP_TIMEOUT_MS = 2_000;
 
 /** Keeps one plugin thread running: starts it, pings it, and restarts it with exponential backoff after a crash. */
@@ -43,6 +45,7 @@ export class PluginSupervisor {
   #failures: number[] = [];
   #nextTryAt: number | null = null;
   #silentPings = 0;
+  #unansweredPings = 0;
   #timers: Timer[] = [];
   #firstTry: (() => void) | null = null;
   #stopped: (() => void) | null = null;
@@ -158,6 +161,7 @@ export class PluginSupervisor {
         if (current) this.#fail(sentence("plugin-host.uncaught", { message: message.message }));
         break;
       case "pong":
+        if (current) this.#unansweredPings = 0;
         break;
       default:
         this.#deps.onMessage(message, (answer) => {
@@ -169,6 +173,7 @@ export class PluginSupervisor {
   #run(): void {
     this.#clearTimers();
     this.#silentPings = 0;
+    this.#unansweredPings = 0;
     this.#timers.push(this.#deps.clock.every(PING_INTERVAL_MS, () => this.#ping()));
     this.#enter("running", null);
     this.#settleFirstTry();
@@ -176,10 +181,11 @@ export class PluginSupervisor {
 
   #ping(): void {
     // Counts pings instead of time: a blocked host thread must not count against the plugin.
-    if (this.#silentPings < MAX_SILENT_PINGS) {
-      this.#silentPings++;
-      this.#instance?.send({ kind: "ping" });
-    } else this.#fail(sentence("plugin-host.silent", { seconds: MAX_SILENT_PINGS }));
+    const [silent, unanswered] = [this.#silentPings++, this.#unansweredPings++];
+    if (silent >= MAX_SILENT_PINGS) this.#fail(sentence("plugin-host.silent", { seconds: MAX_SILENT_PINGS }));
+    else if (unanswered >= MAX_UNANSWERED_PINGS)
+      this.#fail(sentence("plugin-host.silent", { seconds: MAX_UNANSWERED_PINGS }));
+    else this.#instance?.send({ kind: "ping" });
   }
 
   #fail(reason: string): void {

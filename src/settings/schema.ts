@@ -269,7 +269,11 @@ export const settingsSchema = z
       .prefault({}),
     tls: z
       .strictObject({
-        listen: listen.nullable().default(null).describe(sentence("setting.tls.listen")),
+        listen: z
+          .union([z.literal("auto"), listen])
+          .nullable()
+          .default("auto")
+          .describe(sentence("setting.tls.listen")),
       })
       .prefault({})
       .describe(
@@ -332,6 +336,8 @@ export const settingsSchema = z
       .strictObject({
         licences: z.array(signingKey).max(20).default([]).describe(sentence("setting.trust.licences")),
         upgrades: z.array(signingKey).max(20).default([]).describe(sentence("setting.trust.upgrades")),
+        plugins: z.array(signingKey).max(20).default([]).describe(sentence("setting.trust.plugins")),
+        unsignedPlugins: z.boolean().default(true).describe(sentence("setting.trust.unsigned-plugins")),
       })
       .prefault({})
       .describe("Ed25519 public keys, base64 of 32 bytes."),

@@ -7,6 +7,14 @@ import type { IdentityProviderRow } from "../auth/identity-providers.ts";
 import { TooManyRequestsError, UpstreamError } from "../lib/errors.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import type { ResolvedAddress } from "../lib/ssrf-guard.ts";
+import {
+  domainOf,
+  implicitAccountName,
+  isDefaultPrimaryGroup,
+  PRIMARY_GROUP_ATTRIBUTES,
+  primaryGroupSid,
+  readSid,
+} from "./active-directory.ts";
 import { readClaimTexts } from "./claim-values.ts";
 import { ACCOUNT_ATTRIBUTES, isClosedAccount, isComputer, withoutDomain } from "./directory-accounts.ts";
 import {
@@ -30,6 +38,8 @@ const MAX_GROUPS = 1_000;
 const THROTTLE_POLICY = { freeAttempts: 5, initialDelayMs: 1_000, maxDelayMs: 30_000 };
 
 const USER_FILTER = "(|(mail={login})(uid={login})(sAMAccountName={login})(userPrincipalName={login}))";
+/** Of an account whose login name is its name in the domain, which the directory does not store. */
+const ACCOUNT_NAME_FILTER = "(sAMAccountName={login})";
 const GROUP_FILTER = "(member={dn})";
 /** Includes groups in groups. @source Active Directory, LDAP_MATCHING_RULE_IN_CHAIN */
 const NESTED_GROUP_FILTER = "(member:1.2.840.113556.1.4.1941:={dn})";
@@ -59,9 +69,15 @@ export function createLdapProvider(row: IdentityProviderRow, deps: ProviderDeps)
   const { userFilter } = row;
   const attempts = createAttemptThrottle(deps.clock, THROTTLE_POLICY);
   const find = async (client: Client, login: string): Promise<Entry[]> => {
-    const filter = fillFilter(userFilter ?? USER_FILTER, { login: withoutDomain(login) });
-    const found = await searchDirectory(client, row.userBase ?? "", filter, requestedAttributes(row), 2);
-    return found.filter((entry) => !isComputer(entry));
+    const search = async (filter: string, name: string): Promise<Entry[]> => {
+      const filled = fillFilter(filter, { login: name });
+      const found = await searchDirectory(client, row.userBase ?? "", filled, requestedAttributes(row), 2);
+      return found.filter((entry) => !isComputer(entry));
+    };
+    const found = await search(userFilter ?? USER_FILTER, withoutDomain(login));
+    const account = userFilter || found.length > 0 ? null : implicitAccountName(login);
+    if (account === null) return found;
+    return (await search(ACCOUNT_NAME_FILTER, account.name)).filter((entry) => domainOf(entry) === account.domain);
   };
   return {
     test: () => test(row, deps),
@@ -225,14 +241,15 @@ async function searchDirectory(
   return found;
 }
 
-/** `objectGUID` stays binary even if its bytes are valid text. */
+/** These stay binary even if their bytes are valid text. */
 function searchOptions(filter: string, attributes: string[]) {
-  return { scope: "sub" as const, filter, attributes, explicitBufferAttributes: ["objectGUID"] };
+  return { scope: "sub" as const, filter, attributes, explicitBufferAttributes: ["objectGUID", "objectSid"] };
 }
 
 function requestedAttributes(row: IdentityProviderRow): string[] {
   const { subjectAttribute: subject, emailAttribute: email, nameAttribute: name } = row;
-  return [...(subject ? [subject] : SUBJECT_ATTRIBUTES), email ?? "mail", name ?? "cn", ...ACCOUNT_ATTRIBUTES];
+  const person = [...(subject ? [subject] : SUBJECT_ATTRIBUTES), email ?? "mail", name ?? "cn"];
+  return [...person, ...ACCOUNT_ATTRIBUTES, ...PRIMARY_GROUP_ATTRIBUTES];
 }
 
 async function readIdentity(row: IdentityProviderRow, client: Client, entry: Entry): Promise<ExternalIdentity> {
@@ -268,20 +285,35 @@ function readFirst(attributes: readonly string[], entry: Entry): string | null {
 
 async function readGroups(row: IdentityProviderRow, client: Client, entry: Entry): Promise<ProviderGroup[] | null> {
   if (row.groupBase === null || row.groupBase === "") return null;
-  const { SizeLimitExceededError } = await import("ldapts");
   const byDefault = readFirst(["objectGUID"], entry) === null ? GROUP_FILTER : NESTED_GROUP_FILTER;
   const filter = fillFilter(row.groupFilter ?? byDefault, { dn: entry.dn });
-  const attributes = ["cn", ...GROUP_ID_ATTRIBUTES];
-  const found = await searchDirectory(client, row.groupBase, filter, attributes, MAX_GROUPS).catch((error: unknown) => {
-    if (error instanceof SizeLimitExceededError) return null;
-    throw error;
-  });
+  const sid = row.groupFilter ? null : primaryGroupSid(entry);
+  const found = await searchGroups(client, row.groupBase, sid === null ? filter : `(|${filter}(objectSid=${sid}))`);
+  const primary = found?.find((group) => readSid(group) === sid);
+  const around =
+    primary && !isDefaultPrimaryGroup(sid)
+      ? await searchGroups(client, row.groupBase, fillFilter(NESTED_GROUP_FILTER, { dn: primary.dn }))
+      : [];
   // Not all are known: the current groups stay.
-  if (found === null || found.length > MAX_GROUPS) return null;
-  return found.map((group) => {
+  if (found === null || around === null) return null;
+  const groups = new Map([...found, ...around].map((group) => [group.dn, group]));
+  return [...groups.values()].map((group) => {
     const id = readFirst(GROUP_ID_ATTRIBUTES, group);
     return { name: readGroupName(group), externalId: id ?? group.dn, ...(id === null ? {} : { formerId: group.dn }) };
   });
+}
+
+/** Null if there are more than the directory or this appliance allows. */
+async function searchGroups(client: Client, base: string, filter: string): Promise<Entry[] | null> {
+  const { SizeLimitExceededError } = await import("ldapts");
+  try {
+    const attributes = ["cn", "objectSid", ...GROUP_ID_ATTRIBUTES];
+    const found = await searchDirectory(client, base, filter, attributes, MAX_GROUPS);
+    return found.length > MAX_GROUPS ? null : found;
+  } catch (error) {
+    if (error instanceof SizeLimitExceededError) return null;
+    throw error;
+  }
 }
 
 function readGroupName(entry: Entry): string {
@@ -296,15 +328,18 @@ function toUpstreamError(row: IdentityProviderRow, error: unknown): UpstreamErro
   if (error instanceof UpstreamError || error instanceof TooManyRequestsError) return error;
   const reason =
     error instanceof Error ? `${error.name === "Error" ? "" : `${error.name}: `}${error.message}` : String(error);
-  // A result of the directory has a number as its code, as in RFC 4511 §4.1.9.
-  const isAnswer = typeof (error as { code?: unknown } | null)?.code === "number";
-  const code = isAnswer ? "login.directory-error" : "login.name-cannot-be-reached-reason";
+  const code = isAnswer(error) ? "login.directory-error" : "login.name-cannot-be-reached-reason";
   return new UpstreamError(
     "upstream",
     sentence(code, { name: row.name, reason: reason.slice(0, MAX_REASON_LENGTH) }),
     { provider: row.id },
     error,
   );
+}
+
+/** A result of the directory has a number as its code. @source RFC 4511 §4.1.9 */
+function isAnswer(error: unknown): boolean {
+  return typeof (error as { code?: unknown } | null)?.code === "number";
 }
 
 /** A test counts users and groups up to this number. */
@@ -322,7 +357,7 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
   const client = await runCheck(
     checks,
     "address",
-    () => connect(row, deps),
+    () => connectAndAsk(row, deps),
     () => ({
       code: `called-${encryption}`,
       value: row.url,
@@ -357,6 +392,21 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
   }
 }
 
+/** Connects and waits for an answer: the library itself connects with the first request. Throws UpstreamError. */
+async function connectAndAsk(row: IdentityProviderRow, deps: ProviderDeps): Promise<Client> {
+  const client = await connect(row, deps);
+  try {
+    await client.search("", { scope: "base", attributes: ["supportedLDAPVersion"] }).catch((error: unknown) => {
+      // Not all show it to everybody; a refusal is an answer.
+      if (!isAnswer(error)) throw error;
+    });
+    return client;
+  } catch (error) {
+    await client.unbind().catch(() => undefined);
+    throw toUpstreamError(row, error);
+  }
+}
+
 async function countEntries(client: Client, row: IdentityProviderRow, base: string, filter: string): Promise<number> {
   const { SizeLimitExceededError } = await import("ldapts");
   try {
@@ -371,7 +421,8 @@ async function countEntries(client: Client, row: IdentityProviderRow, base: stri
   }
 }
 
-const atLeast = (n: number): string => (n >= MAX_COUNTED ? `≥ ${n}` : String(n));
+/** The last page may have more entries than are counted. */
+const atLeast = (n: number): string => (n >= MAX_COUNTED ? `≥ ${MAX_COUNTED}` : String(n));
 
 function peopleFinding(n: number): ProviderFinding {
   return n === 0

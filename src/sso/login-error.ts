@@ -18,6 +18,8 @@ export type LoginErrorCode =
   | "audience"
   /** The response is malformed. */
   | "answer"
+  /** The provider authenticated the user in a weaker way, or longer ago, than is required. */
+  | "strength"
   /** No account matches, and the provider may not create one. */
   | "no-account"
   /** The account is locked. */

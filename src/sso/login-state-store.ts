@@ -44,6 +44,20 @@ export function putIfAbsent(
   });
 }
 
+/** Stores `value` under `key` until `until`, also over another one. */
+export function putValue(tx: Transaction, { key, value, until }: { key: string; value: string; until: number }): void {
+  tx.run("INSERT OR REPLACE INTO sso_login_state VALUES (?, ?, ?)", key, value, until);
+}
+
+/** Reads and deletes entries; missing and expired ones are left out. */
+export function consumeValues(tx: Transaction, keys: readonly string[], now: number): string[] {
+  return keys.flatMap((key) => {
+    const found = tx.one<{ value: string }>("SELECT value FROM sso_login_state WHERE key = ? AND until > ?", key, now);
+    tx.run("DELETE FROM sso_login_state WHERE key = ?", key);
+    return found ? [found.value] : [];
+  });
+}
+
 /**
  * Evicts several entries at once, because finding the oldest costs more than counting. Keys are ordered, so a kind is
  * the range from `kind ` to `kind!`.
@@ -61,9 +75,5 @@ function evictOldest(tx: Transaction, { kind, maxEntries }: KindLimit): void {
 
 /** Reads and deletes an entry, so that it is used once; null if it is missing or expired. */
 export function consumeValue(store: Store, key: string, now: number): Promise<string | null> {
-  return store.write((tx) => {
-    const value = tx.one<{ value: string }>("SELECT value FROM sso_login_state WHERE key = ? AND until > ?", key, now);
-    tx.run("DELETE FROM sso_login_state WHERE key = ?", key);
-    return value?.value ?? null;
-  });
+  return store.write((tx) => consumeValues(tx, [key], now)[0] ?? null);
 }

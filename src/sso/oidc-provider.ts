@@ -6,6 +6,8 @@ import { type ConnectionPool, guardedFetch } from "../lib/guarded-fetch.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import { readClaimTexts, readGroupClaim } from "./claim-values.ts";
 import { findCause, isConnectionError, LoginError, type LoginErrorCode } from "./login-error.ts";
+import { assertLoginStrength, requiredValues } from "./login-strength.ts";
+import { readLogoutToken, sessionKeysOf } from "./logout-token.ts";
 import {
   buildProviderUrls,
   type CallbackParameters,
@@ -38,22 +40,33 @@ const ERROR_CODES: Readonly<Record<string, LoginErrorCode>> = {
  */
 export function createOidcProvider(row: IdentityProviderRow, deps: ProviderDeps): Provider {
   const { redirectUri } = buildProviderUrls(row, deps.baseUrl());
-  // Discovered once: the provider is recreated hourly and when its row changes.
-  let known: Promise<Configuration> | null = null;
-  const configuration = (): Promise<Configuration> => {
-    known ??= discover(row, deps).catch((error: unknown) => {
+  // Discovered once: the provider is recreated hourly and when its row changes. Each configuration reads the keys again, so
+  // that a key rotation counts at once: the library keeps them for a minute at least, and a code can be redeemed only once.
+  let known: Promise<() => Configuration> | null = null;
+  const secretMethod: SecretMethod = { isOther: false };
+  const configuration = async (): Promise<Configuration> => {
+    known ??= discover(row, deps, secretMethod).catch((error: unknown) => {
       known = null;
       throw error;
     });
-    return known;
+    return (await known)();
   };
   return {
     test: () => test(row, configuration, redirectUri),
     redirect: {
       begin: () => withLoginErrors(async () => begin(row, await configuration(), redirectUri)),
       finish: (parameters, kept) =>
-        withLoginErrors(async () => finish(row, await configuration(), { redirectUri, parameters, kept })),
+        withLoginErrors(async () => {
+          const now = deps.clock.now();
+          return finish(row, await configuration(), { redirectUri, parameters, kept, now, secretMethod });
+        }),
       buildLogoutUrl: (back) => withLoginErrors(async () => buildLogoutUrl(row, await configuration(), back)),
+      readLogoutToken: (token) =>
+        withLoginErrors(async () => {
+          const config = await configuration();
+          const { issuer } = config.serverMetadata();
+          return readLogoutToken(row, token, { issuer, fetchKeys: () => fetchKeys(config) }, deps.clock.now());
+        }),
       metadata: async () => null,
     },
   };
@@ -62,7 +75,8 @@ export function createOidcProvider(row: IdentityProviderRow, deps: ProviderDeps)
 async function discover(
   row: IdentityProviderRow,
   { store, policy: ssrfGuard, clock, signal }: ProviderDeps,
-): Promise<Configuration> {
+  secretMethod: SecretMethod,
+): Promise<() => Configuration> {
   const client = await import("openid-client");
   const issuer = new URL(row.issuer ?? "");
   const { caCertificates: ca, clientSecret: sealed } = row;
@@ -89,22 +103,41 @@ async function discover(
     },
   };
   const metadata = { ...(secret ? { client_secret: secret } : {}), [client.clockTolerance]: row.clockToleranceInSecs };
-  return client.discovery(
-    issuer,
-    row.clientId ?? "",
-    metadata,
-    secret ? clientAuthentication(client) : client.None(),
-    options,
-  );
+  const clientId = row.clientId ?? "";
+  const authentication = secret ? clientAuthentication(client, secretMethod) : client.None();
+  const found = await client.discovery(issuer, clientId, metadata, authentication, options);
+  return () => {
+    const made = new client.Configuration({ ...found.serverMetadata() }, clientId, metadata, authentication);
+    made[client.customFetch] = options[client.customFetch];
+    for (const prepare of options.execute) prepare(made);
+    return made;
+  };
 }
 
-/** Sends the client secret in the way that the provider supports. @source OpenID Connect Discovery 1.0 §3 */
-function clientAuthentication({ ClientSecretBasic, ClientSecretPost }: typeof import("openid-client")): ClientAuth {
+/** How the client secret is sent: `isOther` once the provider refused the first way. */
+interface SecretMethod {
+  isOther: boolean;
+}
+
+/** Sends the client secret in a way that the provider supports. @source OpenID Connect Discovery 1.0 §3 */
+function clientAuthentication(
+  { ClientSecretBasic, ClientSecretPost }: typeof import("openid-client"),
+  secretMethod: SecretMethod,
+): ClientAuth {
   const [basic, post] = [ClientSecretBasic(), ClientSecretPost()];
   return (server, ...more) => {
     const { token_endpoint_auth_methods_supported: methods } = server;
-    return (methods?.includes("client_secret_post") ? post : basic)(server, ...more);
+    const inBody = methods?.includes("client_secret_post") ?? false;
+    return (inBody !== secretMethod.isOther ? post : basic)(server, ...more);
   };
+}
+
+/** The provider may support both ways, but take only one from this client. */
+function isSecretRefused(error: unknown, config: Configuration): boolean {
+  const { error: code } = error as { error?: string };
+  const { token_endpoint_auth_methods_supported: methods = [] } = config.serverMetadata();
+  const areBothSupported = ["client_secret_basic", "client_secret_post"].every((method) => methods.includes(method));
+  return areBothSupported && (code === "invalid_client" || code === "unauthorized_client");
 }
 
 /** Connections that trust the given certificate authorities instead of the system's. */
@@ -127,35 +160,60 @@ async function begin(row: IdentityProviderRow, config: Configuration, redirectUr
     code_challenge_method: "S256",
     state: kept.state,
     nonce: kept.nonce,
+    ...(row.requiredAcr ? { acr_values: requiredValues(row.requiredAcr).join(" ") } : {}),
+    ...(row.maxLoginAgeInSecs === null ? {} : { max_age: String(row.maxLoginAgeInSecs) }),
   });
   return { location: location.href, kept };
+}
+
+interface OidcCallback {
+  redirectUri: string;
+  parameters: CallbackParameters;
+  kept: RedirectState;
+  /** Epoch ms. */
+  now: number;
+  secretMethod: SecretMethod;
 }
 
 async function finish(
   row: IdentityProviderRow,
   config: Configuration,
-  { redirectUri, parameters, kept }: { redirectUri: string; parameters: CallbackParameters; kept: RedirectState },
+  { redirectUri, parameters, kept, now, secretMethod }: OidcCallback,
 ): Promise<ExternalIdentity> {
   const client = await import("openid-client");
   const { verifier = "", state = "", nonce = "" } = kept;
   if (parameters.state !== state)
     throw new LoginError("stale", sentence("login.the-state-parameter-does-not-match-the-one-that-was"));
-  const tokens = await client.authorizationCodeGrant(
-    config,
-    new URL(`${redirectUri}?${new URLSearchParams(parameters)}`),
-    {
-      pkceCodeVerifier: verifier,
-      expectedState: state,
-      expectedNonce: nonce,
-      idTokenExpected: true,
-    },
-  );
+  const callback = new URL(`${redirectUri}?${new URLSearchParams(parameters)}`);
+  const checks = {
+    ...{ pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce },
+    idTokenExpected: true,
+  };
+  const redeemCode = () => client.authorizationCodeGrant(config, callback, checks);
+  const tokens = await redeemCode().catch((error: unknown) => {
+    if (!isSecretRefused(error, config)) throw error;
+    secretMethod.isOther = !secretMethod.isOther;
+    return redeemCode();
+  });
   const claims = tokens.claims();
   if (!claims) throw new LoginError("answer", sentence("login.the-provider-sent-no-id-token"));
+  // Only the signed token counts.
+  const strength = { levels: readClaimTexts(claims.acr), methods: readClaimTexts(claims.amr) };
+  const authenticatedAt = typeof claims.auth_time === "number" ? claims.auth_time * 1_000 : null;
+  assertLoginStrength(row, { ...strength, authenticatedAt }, now);
   const userInfo = config.serverMetadata().userinfo_endpoint
     ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
     : {};
-  return readIdentity(row, { ...userInfo, ...claims });
+  return { ...readIdentity(row, { ...userInfo, ...claims }), sessionKeys: sessionKeysOf(claims) };
+}
+
+/** The keys that the provider signs with. */
+async function fetchKeys(config: Configuration): Promise<unknown> {
+  const client = await import("openid-client");
+  const request = { method: "GET", headers: {}, body: undefined, redirect: "manual" } as const;
+  const response = await config[client.customFetch]?.(config.serverMetadata().jwks_uri ?? "", request);
+  if (!response?.ok) throw new LoginError("down", sentence("login.keys-unreadable"));
+  return response.json();
 }
 
 function readIdentity(row: IdentityProviderRow, claims: Claims): ExternalIdentity {

@@ -39,7 +39,10 @@ export interface ProviderHooksDeps {
  */
 export function providerHooks({ policy, clock, baseUrl }: ProviderHooksDeps): ResourceHooks<typeof identityProviders> {
   return {
-    async prepare(input) {
+    async prepare(input, op) {
+      // Before the user is known, only a format that never changes can be recognised again.
+      if (op === "create" && input.type === "saml" && input.nameIdFormat === undefined && !input.subjectAttribute)
+        input.nameIdFormat = "persistent";
       await checkIssuer(input.issuer, policy);
       await checkDirectory(input.url, policy);
       for (const field of ["idpCertificates", "caCertificates", "spCertificate"])
@@ -58,13 +61,15 @@ export function providerHooks({ policy, clock, baseUrl }: ProviderHooksDeps): Re
     removeInChunks: removeProvider,
     present: (rows) =>
       rows.map((row) => {
-        const { redirectUri, consumerUrl, metadataUrl } = buildProviderUrls(row, baseUrl());
+        const { redirectUri, consumerUrl, ...urls } = buildProviderUrls(row, baseUrl());
         const callbackUrl = row.type === "oidc" ? redirectUri : row.type === "saml" ? consumerUrl : null;
         const isSaml = row.type === "saml";
         return {
           isDefault: row.type === "built-in",
           redirectUri: callbackUrl,
-          metadataUrl: isSaml ? metadataUrl : null,
+          backChannelLogoutUrl: row.type === "oidc" ? urls.backChannelLogoutUrl : null,
+          singleLogoutUrl: isSaml ? urls.singleLogoutUrl : null,
+          metadataUrl: isSaml ? urls.metadataUrl : null,
         };
       }),
   };

@@ -4,6 +4,7 @@ import { asGiven, type Sentence, sentence } from "../lib/sentences/sentences.ts"
 import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import type { Store } from "../store/store.ts";
 import type { SamlService } from "./saml-service.ts";
+import type { SamlLogoutMessage } from "./saml-worker-messages.ts";
 
 /** The authenticated identity that a provider returns. */
 export interface ExternalIdentity {
@@ -14,6 +15,18 @@ export interface ExternalIdentity {
   name: string | null;
   /** The user's groups; null when the provider does not say them: the last known ones stay. */
   groups: readonly ProviderGroup[] | null;
+  /** How the provider may name the session when it ends it. */
+  sessionKeys?: readonly string[];
+}
+
+/** A provider has ended sessions. */
+export interface LogoutNotice {
+  /** Unique per notice. */
+  id: string;
+  /** As in `ExternalIdentity`. */
+  sessionKeys: readonly string[];
+  /** A repeated notice is refused until then. Epoch ms. */
+  until: number;
 }
 
 /** A group at a provider. */
@@ -63,6 +76,10 @@ export interface RedirectLogin {
   finish(parameters: CallbackParameters, kept: RedirectState): Promise<ExternalIdentity>;
   /** The logout URL of the provider, which redirects to `back`; null if it has none. */
   buildLogoutUrl(back: string): Promise<string | null>;
+  /** Validates a logout token of the provider; absent if the protocol has none. Throws LoginError. */
+  readLogoutToken?(token: string): Promise<LogoutNotice>;
+  /** Validates a logout request of the provider; `location` is where the browser goes back. Throws LoginError. */
+  readLogoutRequest?(message: SamlLogoutMessage): Promise<LogoutNotice & { location: string | null }>;
   /** Service provider metadata as XML; null if the protocol has none. */
   metadata(): Promise<string | null>;
 }
@@ -111,7 +128,13 @@ export type ProviderFactory = (row: IdentityProviderRow, deps: ProviderDeps) => 
 /** URLs of this appliance to register at the provider. */
 export function buildProviderUrls({ id }: Pick<IdentityProviderRow, "id">, baseUrl: string) {
   const at = `${baseUrl}/api/log-in/${id}`;
-  return { redirectUri: `${at}/back`, consumerUrl: `${at}/consume`, metadataUrl: `${at}/metadata` };
+  return {
+    redirectUri: `${at}/back`,
+    consumerUrl: `${at}/consume`,
+    metadataUrl: `${at}/metadata`,
+    backChannelLogoutUrl: `${at}/back-channel-logout`,
+    singleLogoutUrl: `${at}/logout`,
+  };
 }
 
 /** Runs a test step and records its finding or error. Returns null when it failed. */

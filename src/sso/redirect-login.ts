@@ -1,15 +1,17 @@
 import { hash, randomBytes } from "node:crypto";
 import type { IdentityProviderRow } from "../auth/identity-providers.ts";
 import type { LoginService } from "../auth/login.ts";
+import { MAX_SESSION_MS, revokeUserSessions } from "../auth/sessions.ts";
 import type { Log } from "../lib/log.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import users from "../resources/people/users.ts";
-import type { ActorContext } from "../store/store.ts";
+import type { ActorContext, Sync } from "../store/store.ts";
 import { LoginError } from "./login-error.ts";
-import { consumeValue, putIfAbsent } from "./login-state-store.ts";
+import { consumeValue, consumeValues, putIfAbsent, putValue } from "./login-state-store.ts";
 import { openPendingLogin, type PendingLogin, sanitizeReturnPath, sealPendingLogin } from "./pending-login.ts";
-import type { CallbackParameters, ExternalIdentity, ProviderDeps, RedirectLogin } from "./provider.ts";
+import type { CallbackParameters, ExternalIdentity, LogoutNotice, ProviderDeps, RedirectLogin } from "./provider.ts";
 import type { IdentityProviders } from "./providers.ts";
+import type { SamlLogoutMessage } from "./saml-worker-messages.ts";
 
 /** Time for the browser to redeem a ticket after the provider's POST. */
 const TICKET_LIFETIME_MS = 60_000;
@@ -46,6 +48,13 @@ export interface RedirectLoginService {
   acceptPost(providerId: string, parameters: CallbackParameters, address: string | null): Promise<{ ticket: string }>;
   /** Redeems a ticket. */
   redeemTicket(providerId: string, ticket: string, browser: BrowserContext): Promise<LoginSession>;
+  /**
+   * Ends the sessions that a logout token of the provider names: all sessions of these users, since a user has few. Throws
+   * LoginError, TooManyRequestsError.
+   */
+  acceptLogoutToken(providerId: string, token: string, address: string | null): Promise<void>;
+  /** As `acceptLogoutToken`, for a logout request that the browser brings; returns where it goes back. */
+  acceptLogoutRequest(providerId: string, message: SamlLogoutMessage, address: string | null): Promise<string>;
   /** The logout URL of the provider, or `/` if it has none. */
   buildLogoutUrl(providerId: string): Promise<string>;
   /** Service provider metadata as XML. */
@@ -110,7 +119,38 @@ export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLog
     { address }: BrowserContext,
   ): Promise<LoginSession> {
     const { id } = await providers.provisionAccount(row, identity);
-    return { session: await loginService.loginVerifiedUser(id, address), returnPath };
+    const session = await loginService.loginVerifiedUser(id, address);
+    const until = clock.now() + MAX_SESSION_MS;
+    const keys = identity.sessionKeys ?? [];
+    await store.write((tx) => {
+      for (const key of keys) putValue(tx, { key: sessionKey(row.id, key), value: id, until });
+    });
+    return { session, returnPath };
+  }
+
+  /** Ends all sessions of the users whom a notice names; the throttle counts the notices that are refused. */
+  async function endSessions<T extends LogoutNotice>(
+    row: IdentityProviderRow,
+    address: string | null,
+    read: () => Promise<T> | undefined,
+  ): Promise<T | undefined> {
+    const rollbackAttempt = loginService.registerAttempt(address);
+    const notice = await read();
+    if (!notice) return notice;
+    const now = clock.now();
+    const key = `logout ${row.id} ${hash("sha256", notice.id, "hex")}`;
+    const isNew = await putIfAbsent(store, { key, value: "", until: notice.until, now });
+    if (!isNew) throw new LoginError("replayed", sentence("login.logout-token-used"));
+    const keys = notice.sessionKeys.map((each) => sessionKey(row.id, each));
+    const userIds = await store.write((tx) => {
+      const found = new Set(consumeValues(tx, keys, now));
+      for (const userId of found) revokeUserSessions(tx, userId, by);
+      return [...found] as Sync<string[]>;
+    });
+    rollbackAttempt();
+    const providerId = row.id;
+    log.info({ event: "sso.sessions_ended", providerId, userIds }, "identity provider ended the sessions of a user");
+    return notice;
   }
 
   return {
@@ -149,6 +189,17 @@ export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLog
           throw new LoginError("stale", sentence("login.the-login-was-started-in-another-browser"));
         return startSession(row, vouched, pending.to, browser);
       }),
+    async acceptLogoutToken(providerId, token, address) {
+      const { row, redirect } = requireRedirect(providerId);
+      if (!redirect.readLogoutToken) throw new LoginError("off", sentence("login.no-logout-tokens"));
+      await endSessions(row, address, () => redirect.readLogoutToken?.(token));
+    },
+    async acceptLogoutRequest(providerId, message, address) {
+      const { row, redirect } = requireRedirect(providerId);
+      if (!redirect.readLogoutRequest) throw new LoginError("off", sentence("login.no-logout-tokens"));
+      const notice = await endSessions(row, address, () => redirect.readLogoutRequest?.(message));
+      return notice?.location ?? "/";
+    },
     async buildLogoutUrl(providerId) {
       const { redirect } = requireRedirect(providerId);
       return (await redirect.buildLogoutUrl(`${baseUrl()}/`)) ?? "/";
@@ -166,6 +217,11 @@ interface TicketValue {
   vouched: ExternalIdentity;
   relay: string;
   providerId: string;
+}
+
+/** Key of the user whose session a provider names so. */
+function sessionKey(providerId: string, key: string): string {
+  return `session ${providerId} ${hash("sha256", key, "hex")}`;
 }
 
 function ticketKey(ticket: string): string {

@@ -2,6 +2,7 @@ import { type CacheProvider, type Profile, SAML, ValidateInResponseTo } from "@n
 import { sentence } from "../lib/sentences/sentences.ts";
 import { LoginError, type LoginErrorCode } from "./login-error.ts";
 import { LOGIN_TIMEOUT_MS } from "./pending-login.ts";
+import { inflateLogoutRequest, readLogoutRequest } from "./saml-logout.ts";
 import type { SamlAssertion, SamlConfig, SamlWorkerRequest, SamlWorkerResponse } from "./saml-worker-messages.ts";
 import { withoutSha1 } from "./sha1-refusal.ts";
 
@@ -24,6 +25,7 @@ const ERROR_PATTERNS: readonly (readonly [RegExp, LoginErrorCode])[] = [
   [/audience|issuer/i, "audience"],
   [/^SAML provider returned/, "denied"],
   // Other messages may quote the response, so they are not logged.
+  [/is not supported$/, "signature"],
   [/^(Missing|Unknown|No decryption key|Cannot obtain|Not a valid XML|(key )?encryption algorithm)/, "answer"],
 ];
 
@@ -35,12 +37,20 @@ export async function handleSamlRequest(input: SamlWorkerRequest): Promise<SamlW
   try {
     if (input.what === "read") return { assertion: await readResponse(input) };
     const { parties } = input;
+    if (input.what === "logout") {
+      const xml = inflateLogoutRequest(input.message);
+      assertResponseSize(xml);
+      const read = () => readLogoutRequest(createSaml(parties, NO_CACHE), xml, input);
+      return { logout: await (parties.allowSha1 ? read() : withoutSha1(read)) };
+    }
     if (input.what === "url") {
       const library = createSaml(parties, { ...NO_CACHE, saveAsync: async () => null }, input.request);
       return { text: await library.getAuthorizeUrlAsync(input.relay, "", {}) };
     }
     const { certificate } = parties;
-    return { text: createSaml(parties, NO_CACHE).generateServiceProviderMetadata(certificate, certificate) };
+    const metadata = createSaml(parties, NO_CACHE).generateServiceProviderMetadata(certificate, certificate);
+    // The library names the other binding for logout.
+    return { text: metadata.replace(/(<SingleLogoutService Binding="[^"]*:)HTTP-POST"/, '$1HTTP-Redirect"') };
   } catch (error) {
     const { code, message } = error instanceof LoginError ? error : toLoginError(error, input);
     return { error: { code, message } };
@@ -58,15 +68,19 @@ function createSaml(parties: SamlConfig, cacheProvider: CacheProvider, request?:
   return new SAML({
     callbackUrl: consumerUrl,
     entryPoint: parties.entryPoint,
+    logoutCallbackUrl: parties.logoutCallbackUrl,
+    ...(parties.logoutUrl ? { logoutUrl: parties.logoutUrl } : {}),
     issuer,
     audience: issuer,
     idpCert: [...parties.idpCertificates],
     ...(idpIssuer ? { idpIssuer } : {}),
-    wantAssertionsSigned: true,
-    // The signed assertion is what counts; many providers do not sign the response.
+    // The signed assertion is what counts; many providers do not sign the response. Without it the response must be signed.
+    wantAssertionsSigned: !parties.acceptSignedResponse,
     wantAuthnResponseSigned: false,
-    identifierFormat: null,
-    disableRequestedAuthnContext: true,
+    identifierFormat: parties.nameIdFormat,
+    disableRequestedAuthnContext: parties.contexts.length === 0,
+    authnContext: [...parties.contexts],
+    forceAuthn: parties.forceAuthentication,
     signatureAlgorithm: "sha256",
     digestAlgorithm: "sha256",
     acceptedClockSkewMs: clockToleranceMs,
@@ -109,6 +123,7 @@ function assertResponseSize(xml: string): void {
 
 interface ParsedAssertion {
   $?: { ID?: string };
+  AuthnStatement?: { $?: { AuthnInstant?: string }; AuthnContext?: { AuthnContextClassRef?: unknown[] }[] }[];
   Conditions?: { $?: { NotOnOrAfter?: string } }[];
   Subject?: {
     SubjectConfirmation?: { SubjectConfirmationData?: { $?: { Recipient?: string; InResponseTo?: string } }[] }[];
@@ -119,11 +134,17 @@ function toAssertion(profile: Profile): SamlAssertion {
   const assertion = (profile.getAssertion?.() as { Assertion?: ParsedAssertion } | undefined)?.Assertion ?? {};
   const confirmations = assertion.Subject?.[0]?.SubjectConfirmation ?? [];
   const data = confirmations.flatMap((each) => each.SubjectConfirmationData?.[0]?.$ ?? []);
+  const [statement] = assertion.AuthnStatement ?? [];
   return {
     nameId: profile.nameID,
+    nameIdFormat: typeof profile.nameIDFormat === "string" ? profile.nameIDFormat : null,
+    contexts:
+      statement?.AuthnContext?.flatMap(({ AuthnContextClassRef: all }) => (all ?? []).flatMap(textOfNode)) ?? [],
+    authenticatedAt: statement?.$?.AuthnInstant ?? null,
     attributes: (profile.attributes ?? {}) as Readonly<Record<string, unknown>>,
     issuer: profile.issuer,
     assertionId: assertion.$?.ID ?? null,
+    sessionIndex: typeof profile.sessionIndex === "string" ? profile.sessionIndex : null,
     notOnOrAfter: assertion.Conditions?.[0]?.$?.NotOnOrAfter ?? null,
     bearers: data.map(({ Recipient, InResponseTo }) => ({
       recipient: Recipient ?? null,
@@ -132,10 +153,16 @@ function toAssertion(profile: Profile): SamlAssertion {
   };
 }
 
+/** The library gives an element without attributes as its text, others with the text in `_`. */
+function textOfNode(node: unknown): string[] {
+  const text = typeof node === "object" && node !== null && "_" in node ? node._ : node;
+  return typeof text === "string" ? [text.trim()] : [];
+}
+
 function toLoginError(error: unknown, { what }: SamlWorkerRequest): LoginError {
   const message = (error instanceof Error ? error.message : String(error)).slice(0, 300);
   // These requests contain only data of the row, so the message is safe to log.
-  if (what !== "read") return new LoginError("answer", message);
+  if (what !== "read" && what !== "logout") return new LoginError("answer", message);
   const code = ERROR_PATTERNS.find(([pattern]) => pattern.test(message))?.[1];
   return new LoginError(code ?? "answer", code === undefined ? sentence("login.response-unreadable") : message);
 }

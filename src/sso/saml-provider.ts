@@ -4,18 +4,20 @@ import { sentence } from "../lib/sentences/sentences.ts";
 import { readClaimTexts, readGroupClaim } from "./claim-values.ts";
 import { LoginError } from "./login-error.ts";
 import { consumeValue, type KindLimit, putIfAbsent } from "./login-state-store.ts";
+import { assertLoginStrength, requiredValues } from "./login-strength.ts";
 import { LOGIN_TIMEOUT_MS } from "./pending-login.ts";
 import {
   buildProviderUrls,
   type CallbackParameters,
   type ExternalIdentity,
   groupsAttributeFinding,
+  type LogoutNotice,
   type Provider,
   type ProviderCheck,
   type ProviderDeps,
   runCheck,
 } from "./provider.ts";
-import type { SamlAssertion, SamlConfig } from "./saml-worker-messages.ts";
+import type { SamlAssertion, SamlConfig, SamlLogoutMessage } from "./saml-worker-messages.ts";
 
 /** Replay protection period of an assertion without NotOnOrAfter; longer than any assertion is accepted. */
 const DEFAULT_ASSERTION_MS = 86_400_000;
@@ -26,6 +28,13 @@ const DEFAULT_ASSERTION_MS = 86_400_000;
  * @source docs/decisions/0402-identity-providers.md, SAML
  */
 const PENDING_REQUEST_LIMIT: KindLimit = { kind: "request", maxEntries: 10_000 };
+/** @source SAML 2.0 Core §8.3 */
+const NAME_ID_FORMATS = {
+  persistent: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent",
+  email: "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
+} as const;
+/** A NameID that is another one at each login. */
+const TRANSIENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
 /** Common attributes of e-mail address and name, used if the row names none. */
 const EMAIL_ATTRIBUTES = ["email", "mail", "urn:oid:0.9.2342.19200300.100.1.3"];
 const NAME_ATTRIBUTES = ["name", "displayName", "cn", "urn:oid:2.16.840.1.113730.3.1.241"];
@@ -43,6 +52,7 @@ export function createSamlProvider(row: IdentityProviderRow, deps: ProviderDeps)
       begin: async (relay) => ({ location: await begin(row, deps, relay), kept: {} }),
       finish: (parameters) => finish(row, deps, parameters),
       buildLogoutUrl: async () => null,
+      readLogoutRequest: (message) => readLogout(row, deps, message),
       metadata: () => deps.saml.generate({ what: "metadata", parties: readSamlConfig(row, deps) }),
     },
   };
@@ -81,10 +91,16 @@ function readSamlConfig(row: IdentityProviderRow, deps: ProviderDeps): SamlConfi
     privateKey: row.spPrivateKey ? deps.store.secrets.open(row.spPrivateKey) : null,
     certificate: row.spCertificate,
     entryPoint: row.entryPoint ?? "",
+    logoutUrl: row.logoutUrl,
+    logoutCallbackUrl: buildProviderUrls(row, deps.baseUrl()).singleLogoutUrl,
     idpIssuer: row.idpIssuer,
     idpCertificates: splitCertificates(row.idpCertificates),
     clockToleranceMs: row.clockToleranceInSecs * 1_000,
     allowSha1: row.allowSha1,
+    acceptSignedResponse: row.acceptSignedResponse,
+    nameIdFormat: row.nameIdFormat === null ? null : NAME_ID_FORMATS[row.nameIdFormat],
+    contexts: requiredValues(row.requiredAcr),
+    forceAuthentication: row.maxLoginAgeInSecs !== null,
   };
 }
 
@@ -109,7 +125,29 @@ async function finish(
   }
   assertBearer(assertion, request, parties.consumerUrl);
   await assertNotReplayed(row, deps, assertion);
-  return readIdentity(row, assertion);
+  const authenticatedAt = Date.parse(assertion.authenticatedAt ?? "");
+  const strength = { levels: assertion.contexts, methods: [] };
+  const at = Number.isNaN(authenticatedAt) ? null : authenticatedAt;
+  assertLoginStrength(row, { ...strength, authenticatedAt: at }, deps.clock.now());
+  return { ...readIdentity(row, assertion), sessionKeys: sessionKeysOf(assertion) };
+}
+
+async function readLogout(
+  row: IdentityProviderRow,
+  deps: ProviderDeps,
+  message: SamlLogoutMessage,
+): Promise<LogoutNotice & { location: string | null }> {
+  const now = deps.clock.now();
+  const parties = readSamlConfig(row, deps);
+  const { id, location, ...session } = await deps.saml.readLogout({ what: "logout", parties, message, now });
+  // Requests are valid for ten minutes before and after.
+  return { id, location, sessionKeys: sessionKeysOf(session), until: now + 2 * (600_000 + parties.clockToleranceMs) };
+}
+
+/** What a provider may name a session by in a logout request. */
+function sessionKeysOf({ nameId, sessionIndex }: { nameId: unknown; sessionIndex: string | null }): string[] {
+  const named = readClaimTexts(nameId).map((value) => `name ${value}`);
+  return sessionIndex === null ? named : [`index ${sessionIndex}`, ...named];
 }
 
 /**
@@ -140,7 +178,11 @@ async function assertNotReplayed(
   if (!isNew) throw new LoginError("replayed", sentence("login.the-assertion-was-already-used"));
 }
 
-function readIdentity(row: IdentityProviderRow, { nameId, attributes }: SamlAssertion): ExternalIdentity {
+function readIdentity(row: IdentityProviderRow, assertion: SamlAssertion): ExternalIdentity {
+  const { nameId, attributes } = assertion;
+  // The first login would create an account that no later one finds.
+  if (!row.subjectAttribute && assertion.nameIdFormat === TRANSIENT)
+    throw new LoginError("answer", sentence("login.the-nameid-is-transient-name-a-subjectattribute"));
   const firstOf = (names: readonly string[]): string | null =>
     names.flatMap((name) => readClaimTexts(attributes[name]))[0] ?? null;
   const subject = row.subjectAttribute ? firstOf([row.subjectAttribute]) : (readClaimTexts(nameId)[0] ?? null);

@@ -4,7 +4,7 @@ import { createIdleWorker } from "../lib/idle-worker.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import { LoginError } from "./login-error.ts";
-import type { SamlAssertion, SamlWorkerRequest, SamlWorkerResponse } from "./saml-worker-messages.ts";
+import type { SamlAssertion, SamlLogout, SamlWorkerRequest, SamlWorkerResponse } from "./saml-worker-messages.ts";
 
 /** Timeout of one request, also on a loaded machine. */
 const REQUEST_TIMEOUT_MS = 20_000;
@@ -21,6 +21,8 @@ export interface SamlService {
   generate(input: SamlWorkerRequest & { what: "url" | "metadata" }): Promise<string>;
   /** Validates a response and returns its assertion. Throws LoginError, TooManyRequestsError. */
   validateResponse(input: SamlWorkerRequest & { what: "read" }): Promise<SamlAssertion>;
+  /** Validates a logout request. Throws LoginError, TooManyRequestsError. */
+  readLogout(input: SamlWorkerRequest & { what: "logout" }): Promise<SamlLogout>;
   /** Stops the worker; pending requests reject with LoginError `down`. */
   close(): Promise<void>;
 }
@@ -44,6 +46,7 @@ export function createSamlService(clock: Clock, spawn: () => Worker = spawnWorke
   return {
     generate: async (input) => ((await request(input)) as { text: string }).text,
     validateResponse: async (input) => ((await request(input)) as { assertion: SamlAssertion }).assertion,
+    readLogout: async (input) => ((await request(input)) as { logout: SamlLogout }).logout,
     close: worker.close,
   };
 }

@@ -32,6 +32,8 @@ const ENGLISH: LoginMessages = {
     audience:
       "The response is intended for another recipient. Tell your administrator: the audience or issuer of the identity provider differs from the configuration.",
     answer: "The response of the identity provider is invalid. Tell your administrator; the log contains details.",
+    strength:
+      "The identity provider confirmed your login with a weaker method, or longer ago, than is required here. Log out there and log in again with your second factor.",
     "no-account":
       "There is no user for your account at the identity provider. Ask your administrator to create a user with your email address.",
     locked: "Your account is locked. Ask your administrator.",
@@ -62,6 +64,8 @@ const GERMAN: LoginMessages = {
       "Was zurückkam, ist für jemand anderen bestimmt. Sagen Sie der Verwaltung Bescheid: Der Anmeldedienst nennt einen anderen Empfänger oder Absender, als hier eingestellt ist.",
     answer:
       "Die Antwort des Anmeldedienstes ist nicht zu verstehen. Sagen Sie der Verwaltung Bescheid; das Protokoll sagt mehr.",
+    strength:
+      "Der Anmeldedienst hat Sie schwächer oder vor längerer Zeit geprüft, als hier verlangt ist. Melden Sie sich dort ab und mit dem zweiten Faktor wieder an.",
     "no-account":
       "Niemand hier hat Ihr Konto des Anmeldedienstes. Bitten Sie die Verwaltung, eine Person mit Ihrer E-Mail-Adresse anzulegen.",
     locked: "Ihr Konto ist gesperrt. Fragen Sie die Verwaltung.",

@@ -12,6 +12,7 @@ const STATUSES: Readonly<Partial<Record<LoginErrorCode, number>>> = {
   denied: 403,
   "no-account": 403,
   locked: 403,
+  strength: 403,
   off: 404,
 };
 

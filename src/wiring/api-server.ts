@@ -11,8 +11,8 @@ import {
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { externalAddresses } from "../lib/network-route.ts";
-import { sentence } from "../lib/sentences/sentences.ts";
-import type { HealthSource } from "../ops/health/health.ts";
+import { type Sentence, sentence } from "../lib/sentences/sentences.ts";
+import type { HealthReason, HealthSource } from "../ops/health/health.ts";
 import {
   authorityPath,
   certificateHealthReasons,
@@ -20,8 +20,9 @@ import {
   ensureCertificate,
   readCertificate,
 } from "../ops/tls/certificates.ts";
-import { formatListenAddress, type ListenAddress, parseListenAddress } from "../settings/network-addresses.ts";
+import { formatListenAddress, type ListenAddress } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
+import { tlsAddress } from "../settings/tls-address.ts";
 
 export interface ApiServerDeps {
   dataDir: string;
@@ -30,6 +31,10 @@ export interface ApiServerDeps {
   settings: Pick<Settings, "tls" | "api" | "listen">;
   clock: Clock;
   log: Log;
+  /** The data are those of a release that served plain HTTP: TLS has to be asked for. */
+  isEarlierData?: boolean;
+  /** Port of TLS for `auto`; default 8443. */
+  autoPort?: number;
   /** Runs as a cloud: appliances authenticate with certificates of the own CA, and there may be many of them. */
   isHub?: boolean;
   /** See `startHttpServer`. */
@@ -39,6 +44,8 @@ export interface ApiServerDeps {
 /** The API server and its certificate. */
 export interface ApiServer extends MainHttpServer {
   healthSource: HealthSource;
+  /** HOST:PORT at which the API is served. */
+  listen: string;
   /** Loads the certificate that is now in the data directory. */
   reloadCertificate(): Promise<void>;
   /** The machine's addresses changed: the own certificate names them, too. */
@@ -53,23 +60,32 @@ const AUTHORITY_URL = "/carillon-authority.crt";
 export async function startApiServer(deps: ApiServerDeps): Promise<ApiServer> {
   const { dataDir, address, settings, clock, log } = deps;
   const maxConnections = deps.isHub ? MAX_CLOUD_CONNECTIONS : undefined;
-  const secureAddress = settings.tls.listen === null ? null : parseListenAddress(settings.tls.listen);
-  if (!secureAddress) {
-    const server = await startHttpServer(address, clock, null, maxConnections, deps.callerAt);
-    return {
-      ...server,
-      healthSource: () => [],
-      reloadCertificate: async () => undefined,
-      networkChanged: () => undefined,
-    };
-  }
+  const wanted = tlsAddress(settings, address, deps.isEarlierData === true, deps.autoPort);
+  const servePlain = async (reasons: HealthReason[]): Promise<ApiServer> => ({
+    ...(await startHttpServer(address, clock, null, maxConnections, deps.callerAt)),
+    listen: formatListenAddress(address),
+    healthSource: () => reasons,
+    reloadCertificate: async () => undefined,
+    networkChanged: () => undefined,
+  });
+  if ("plain" in wanted)
+    return servePlain(wanted.plain === "earlier-data" ? [plainHttp(sentence("health.plain-http-earlier-data"))] : []);
+  const secureAddress = wanted;
   /** The own addresses may change. */
   const ensureOwnCertificate = (): Promise<boolean> =>
     ensureCertificate(dataDir, certificateNames(settings, [address, secureAddress]), clock.now());
   await ensureOwnCertificate();
   const clientAuthority = deps.isHub ? { callers: (await ensureAuthority(dataDir, clock.now())).certificate } : {};
   const currentCertificate = (): ServerCertificate => ({ ...activeCertificate(dataDir), ...clientAuthority });
-  const server = await startHttpServer(secureAddress, clock, currentCertificate(), maxConnections, deps.callerAt);
+  const server = await startHttpServer(secureAddress, clock, currentCertificate(), maxConnections, deps.callerAt).catch(
+    (error: NodeJS.ErrnoException) => {
+      // Alarms matter more than encryption that was not asked for.
+      if (settings.tls.listen !== "auto" || error.code !== "EADDRINUSE") throw error;
+      log.error({ event: "tls.port_in_use", port: secureAddress.port }, "no TLS: its port is in use");
+      return null;
+    },
+  );
+  if (!server) return servePlain([plainHttp(sentence("health.plain-http-port-in-use", { port: secureAddress.port }))]);
   const plain = await startHttpServer(address, clock).catch(async (error: unknown) => {
     await server.stop();
     throw error;
@@ -87,6 +103,7 @@ export async function startApiServer(deps: ApiServerDeps): Promise<ApiServer> {
   const renewalTimer = clock.every(DAY_MS, renew);
   return {
     ...server,
+    listen: formatListenAddress(secureAddress),
     reloadCertificate,
     networkChanged: renew,
     healthSource: () => certificateHealthReasons(readCertificate(dataDir)?.facts ?? null, clock.now()),
@@ -95,6 +112,10 @@ export async function startApiServer(deps: ApiServerDeps): Promise<ApiServer> {
       await Promise.all([server.stop(), plain.stop()]);
     },
   };
+}
+
+function plainHttp(reason: Sentence): HealthReason {
+  return { level: "yellow", code: "plain-http", reason };
 }
 
 function activeCertificate(dataDir: string): ServerCertificate {

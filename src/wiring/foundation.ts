@@ -6,6 +6,7 @@ import { createEvents } from "../lib/events.ts";
 import { sentence } from "../lib/sentences/sentences.ts";
 import { createSsrfGuard } from "../lib/ssrf-guard.ts";
 import { type ListenAddress, parseListenAddress } from "../settings/network-addresses.ts";
+import { hasServedPlainHttp } from "../store/migrations/0013-plain-http.ts";
 import { createCronScheduler } from "../time-zones/cron-schedule.ts";
 import { installedZonesFolder, watchZoneData } from "../time-zones/zone-data.ts";
 import { applianceTimeZone } from "../web-pages/local-time.ts";
@@ -52,7 +53,12 @@ export async function openFoundation(options: DaemonOptions, clock: Clock, opene
   opened.push({ name: "data", stop: data.close });
   const { store } = data;
   if (!isInitialized(store)) throw notInitializedError(dataDir);
-  const server = await startApiServer({ dataDir, address, settings, clock, log, isHub, ...(callerAt && { callerAt }) });
+  const server = await startApiServer({
+    ...{ dataDir, address, clock, log, isHub, isEarlierData: hasServedPlainHttp(store) },
+    // Nodes of one cloud stand behind what leads to the active one.
+    settings: options.shared && settings.tls.listen === "auto" ? { ...settings, tls: { listen: null } } : settings,
+    ...(callerAt && { callerAt }),
+  });
   opened.push({ name: "API server", stop: server.stop });
   events.on("network.changed", server.networkChanged);
   const localEndpoint = trackLocalEndpoint(store, events);

@@ -247,7 +247,7 @@ export function createModules(base: Foundation, options: DaemonOptions): Modules
       return { proof: proofs.issue(userId, endpoint) };
     },
   };
-  const started = { report: health.report, listen: settings.tls.listen ?? options.listen, ...server };
+  const started = { report: health.report, ...server };
 
   const order: StartOrder = [
     { name: "health", stop: health.stop },

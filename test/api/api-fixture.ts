@@ -172,6 +172,7 @@ export async function openApi(
           config: () => null,
           status: () => ({}),
           watches: () => [],
+          installation: () => null,
           onSettingsWritten: () => undefined,
         }),
       },

@@ -244,6 +244,24 @@ describe("log-in by OpenID Connect", () => {
     await change({ name: "Campus" });
   });
 
+  it("requires the level, the methods and the age of the provider's log-in, and asks for them", async () => {
+    await change({ requiredAcr: "urn:mfa urn:phr", requiredAmr: "pwd otp", maxLoginAgeInSecs: 600 });
+    const begun = await fetch(`${origin}/api/log-in/${providerId}`, { redirect: "manual" });
+    const asked = new URL(begun.headers.get("location") ?? "").searchParams;
+    expect([asked.get("acr_values"), asked.get("max_age")]).toEqual(["urn:mfa urn:phr", "600"]);
+    const good = { acr: "urn:mfa", amr: ["pwd", "otp"], auth_time: seconds() - 60 };
+    peer.otherClaims = { ...good, amr: ["pwd"] };
+    const end = await logIn(createBrowserSession(), "ann");
+    expect([end.status, end.text]).toEqual([403, expect.stringContaining("a weaker method")]);
+    expect(refusals().at(-1)).toEqual({ identityProviderId: providerId, reason: "strength" });
+    peer.otherClaims = good;
+    const visitor = createBrowserSession();
+    await logIn(visitor, "ann");
+    expect((await sessionOf(visitor)).status).toBe(200);
+    peer.otherClaims = {};
+    await change({ requiredAcr: null, requiredAmr: null, maxLoginAgeInSecs: null });
+  });
+
   it("takes a token that is too old by less than the clocks may differ", async () => {
     peer.otherClaims = { exp: seconds() - 30 };
     const visitor = createBrowserSession();

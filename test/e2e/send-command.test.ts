@@ -1,11 +1,16 @@
 import { request as ask, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import tls from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApiClient } from "../../src/api-client/api-client.ts";
 import { EXIT } from "../../src/lib/exit-codes.ts";
+import { authorityPath } from "../../src/ops/tls/certificates.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { createFastClock } from "../support/fast-clock.ts";
+import { unusedPort } from "../support/free-port.ts";
 import { type Ran, runCommand } from "../unit/cli/run-command.ts";
+
+const TLS_SETTINGS = "tls: {listen: 127.0.0.1:0}\nnetwork: {multicastInterface: 127.0.0.1}\n";
 
 /** A first message by the command line alone: from an appliance without devices to the proof. */
 describe("the commands device and send", () => {
@@ -225,13 +230,36 @@ describe("an unreachable appliance", () => {
     }
   });
 
+  it("finds the TLS port of a daemon of this machine, and trusts its authority", async () => {
+    const listen = `127.0.0.1:${await unusedPort()}`;
+    const daemon = await startTestDaemon({ settings: TLS_SETTINGS, listen });
+    // Roots are those of the whole process.
+    const roots = tls.getCACertificates("default");
+    try {
+      const token = daemon.first.token;
+      const env = { CARILLON_URL: `http://${listen}`, CARILLON_TOKEN: token };
+      expect(await runCommand(["device", "list"], env)).toMatchObject({ exitCode: 0 });
+      tls.setDefaultCACertificates(roots);
+      // Elsewhere it could be anybody's.
+      await expect(
+        createApiClient(`http://127.0.0.2:${listen.split(":")[1]}`, token).get("/session"),
+      ).rejects.toThrow();
+      const named = { CARILLON_URL: daemon.url, CARILLON_TOKEN: token, CARILLON_CA: authorityPath(daemon.dataDir) };
+      expect(await runCommand(["device", "list"], named)).toMatchObject({ exitCode: 0 });
+      const missing = await runCommand(["device", "list", "--ca", "/nowhere.crt"], env);
+      expect([missing.exitCode, missing.err.join()]).toEqual([EXIT.usage, expect.stringContaining("/nowhere.crt")]);
+    } finally {
+      tls.setDefaultCACertificates(roots);
+      await daemon.stop();
+    }
+  });
+
   it("causes an error for an unknown certificate authority", async () => {
-    const settings = "tls: {listen: 127.0.0.1:0}\nnetwork: {multicastInterface: 127.0.0.1}\n";
-    const daemon = await startTestDaemon({ settings });
+    const daemon = await startTestDaemon({ settings: TLS_SETTINGS });
     try {
       const asked = async (url: string): Promise<string> =>
         (await runCommand(["device", "list"], { CARILLON_URL: url, CARILLON_TOKEN: "x" })).err.join();
-      expect(await asked(daemon.url)).toContain("NODE_EXTRA_CA_CERTS=");
+      expect(await asked(daemon.url)).toContain("--ca DIR/tls/authority.crt");
     } finally {
       await daemon.stop();
     }

@@ -76,7 +76,7 @@
  * every 2 s, no request of a session is refused. Floods: search, same-user, openapi, console, connections,
  * connections-of-this-address, phone-authentication, set-up, log-in, expensive. A planted bug must exceed a limit.
  * `npm run faults -- attack [WORDS]`: tries to read, change and reach what the attacker has no right to, as a stranger, a pupil
- * without permissions, the manager of one of two schools and a website in an administrator's browser, in all ways or those
+ * without permissions, the manager of one of two schools, a website in an administrator's browser and an installed plugin, in all ways or those
  * whose description has WORDS. Prints a table of who tried what, what was answered and what it brought.
  * `npm run faults -- network [SCENE] [--bug no-watch]`: changes the network of a daemon in a network namespace, in all scenes
  * or the first and the one with this number: an address that arrives late or changes, an interface down and up, a pulled

@@ -48,7 +48,7 @@ export interface TestAppliance {
 export async function openAppliance(
   dataDir: string,
   pluginFolder: URL,
-  more: Pick<PluginHostDeps, "launch"> &
+  more: Pick<PluginHostDeps, "launch" | "ownPluginFolder"> &
     Partial<Pick<PluginCallbacks, "openStream" | "confirm" | "trigger">> & { clock?: Clock } = {},
 ): Promise<TestAppliance> {
   const clock = more.clock ?? systemClock;

@@ -11,7 +11,7 @@
  * `--catch-up`: an appliance on real files reconnects after three days and 100,000 changes to 10,000 rows, and either side is
  * restored from a backup of the day before.
  * `--malicious`: an appliance sends 400 arbitrary rows per seed to a cloud with the real declarations, checks and hooks. It must
- * gain no access outside its domains and no permission. `--bug NAME|all` opens a hole that it must use within the seeds.
+ * gain no access outside its domains, read no rows of others, and get no permission. `--bug NAME|all` opens a hole that it must use within the seeds.
  * `--first-sync`: an appliance with random rows of every resource adopts or joins an organisation, one run of each per seed; use
  * `--seeds N`. Both sides must be equal afterwards. `--bug NAME|all` plants a bug that must be found within the seeds.
  * `--all`: the seeds, then all bugs (at most 2000 seeds each), then the catch-up.
@@ -23,7 +23,7 @@ import { readArguments } from "../support/harness-arguments.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { type BugHuntResult, huntBugs, requirePostgres, selectBugs } from "./bug-hunt.ts";
 import { runFirstSyncs, selectFirstSyncBugs } from "./first-sync/first-sync-hunt.ts";
-import { AUTHORITY_BUGS, runMaliciousAppliance } from "./malicious-appliance.ts";
+import { APPLIANCE_BUGS, runMaliciousAppliance } from "./malicious-appliance.ts";
 import { runRecoveryScenarios } from "./recovery.ts";
 import { addStatistics, emptyStatistics } from "./run-statistics.ts";
 import { createSeedWorkerPool, type SeedTask, type StorageBackend } from "./seed-workers.ts";
@@ -111,8 +111,8 @@ async function runAll(): Promise<boolean> {
   return all.isKept && areAllCaught(found) && back.broken.length === 0;
 }
 
-function selectHoles(name: string | undefined): string[] {
-  const all = Object.keys(AUTHORITY_BUGS);
+function selectHoles(name: string | undefined): readonly string[] {
+  const all = APPLIANCE_BUGS;
   return name === "all" ? all : all.filter((each) => each === name);
 }
 
@@ -137,11 +137,12 @@ async function runAttacks(): Promise<boolean> {
 
 /** Runs seeds until the first that gains something with a hole; all without one. */
 async function attack(hole: string | null) {
-  const all = { seeds: 0, sent: 0, effective: 0, failedPages: 0, gains: [] as string[] };
+  const all = { seeds: 0, sent: 0, read: 0, effective: 0, failedPages: 0, gains: [] as string[] };
   for (let seed = first; seed < first + seeds && (hole === null || all.gains.length === 0); seed += 1) {
-    const { gains, sent, effective, failedPages } = await runMaliciousAppliance(seed, 400, hole);
+    const { gains, sent, read, effective, failedPages } = await runMaliciousAppliance(seed, 400, hole);
     all.seeds += 1;
     all.sent += sent;
+    all.read += read;
     all.effective += effective;
     all.failedPages += failedPages;
     all.gains.push(...gains.map((gain) => `seed ${seed}: ${gain}`));

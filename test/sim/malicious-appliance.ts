@@ -26,20 +26,26 @@ import { BUILT_IN_DECLARATIONS, loadDeclarations } from "../../src/wiring/load-d
 import { createFakeClock } from "../support/fake-clock.ts";
 import { sampleInput } from "../support/sample-values.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
+import { createBoundReader, READING_BUGS } from "./bound-reader.ts";
 import { createRandomSource, type RandomSource } from "./seeded-random.ts";
 
 /** Holes that are opened on purpose; the attack must get through each. */
-export const AUTHORITY_BUGS: Readonly<Record<string, (judge: JudgeSiteChange) => JudgeSiteChange>> = {
+const AUTHORITY_BUGS: Readonly<Record<string, (judge: JudgeSiteChange) => JudgeSiteChange>> = {
   "appliances-are-believed": () => () => null,
   "domains-do-not-matter": (judge) => (change, reader) => judge({ ...change, domainIds: null }, reader),
   "accounts-do-not-matter": (judge) => (change, reader) => (change.type === users.name ? null : judge(change, reader)),
 };
+
+/** All holes and mistakes, by name. */
+export const APPLIANCE_BUGS: readonly string[] = [...Object.keys(AUTHORITY_BUGS), ...READING_BUGS];
 
 export interface AttackResult {
   /** What the appliance gained, one line each; empty if nothing. */
   gains: string[];
   /** Rows sent, and how many of them changed something. */
   sent: number;
+  /** Rows that it has been sent, as a bound appliance. */
+  read: number;
   effective: number;
   /** Pages of rows that could not be applied at all. */
   failedPages: number;
@@ -59,7 +65,7 @@ const STOLEN = "stolen by the appliance";
 
 /**
  * A cloud with three domains, and an appliance that sends arbitrary well-formed rows. In every other seed it is bound to
- * one of the domains. `bug` opens a hole. @source docs/decisions/0491-trust-in-appliances.md
+ * one of the domains, and keeps all that it is sent. `bug` opens a hole. @source docs/decisions/0491-trust-in-appliances.md
  */
 export async function runMaliciousAppliance(
   seed: number,
@@ -68,7 +74,9 @@ export async function runMaliciousAppliance(
 ): Promise<AttackResult> {
   const random = createRandomSource(seed);
   const world = await openWorld(seed % 2 === 0, bug);
-  const result: AttackResult = { gains: [], sent: 0, effective: 0, failedPages: 0 };
+  const { bound, root } = world;
+  const reader = bound && (await createBoundReader({ ...world, bound, root, endpoint: ENDPOINT }, bug));
+  const result: AttackResult = { gains: [], sent: 0, read: 0, effective: 0, failedPages: 0 };
   try {
     for (let sent = 0; sent < rows && result.gains.length === 0; sent += ROWS_PER_PAGE) {
       const before = snapshot(world);
@@ -78,14 +86,31 @@ export async function runMaliciousAppliance(
       result.sent += page.length;
       result.effective += changesBetween(before, after).length;
       result.gains.push(...gainsOf(world, before, after));
+      await moveRows(world, random);
+      result.gains.push(...((await reader?.read()) ?? []));
     }
+    result.gains.push(...((await reader?.verify()) ?? []));
+    result.read = reader?.rows.size ?? 0;
   } finally {
     await world.close();
   }
   return result;
 }
 
+/** Meanwhile administrators move rows from one domain to another. */
+async function moveRows({ store, catalogue, by, domainIds }: World, random: RandomSource): Promise<void> {
+  const movable = catalogue.all.filter(({ name, scope }) => scope === "domain" && !TRUST.includes(name));
+  const resource = random.pick(movable);
+  const rows = store.find(resource, {}, 100);
+  const [row, domainId, other] = [rows.length > 0 && random.pick(rows), random.pick(domainIds), random.pick(domainIds)];
+  if (!row) return;
+  const alsoIn = random.happens(0.3) && other !== domainId ? [other] : null;
+  await store.write((tx) => void tx.update(resource, row.id, {}, by, { domainId, alsoIn } as object));
+}
+
 interface World {
+  by: ActorContext;
+  root: string;
   store: Store;
   catalogue: Catalogue;
   runner: SqliteProgramRunner;
@@ -109,9 +134,12 @@ async function openWorld(isBound: boolean, bug: string | null): Promise<World> {
   const store = openStore({ ...of, tables: SYNC_TABLES, recording });
   const access = createAccessControl({ store, catalogue, clock, events });
   const by = access.systemContext("test");
-  const types = productReplicatedTypes(catalogue);
+  const declared = productReplicatedTypes(catalogue);
+  const homeOf: typeof declared.homeOf = (type) => ({ ...declared.homeOf(type), references: [] });
+  const types = bug === "parts-are-sent" ? { ...declared, homeOf } : declared;
   const judge = createApplianceAuthority(catalogue);
-  const runner = createSqliteProgramRunner(store, catalogue, by, bug === null ? judge : AUTHORITY_BUGS[bug]?.(judge));
+  const open = bug === null ? undefined : AUTHORITY_BUGS[bug];
+  const runner = createSqliteProgramRunner(store, catalogue, by, open ? open(judge) : judge);
   await runner.transact(() => initializeFeed("epoch"));
   await runner.transact(() => setSiteScopes(ENDPOINT, null));
   recording.recorder = createHubChangeRecorder({ runner, clock, types });
@@ -139,7 +167,7 @@ async function openWorld(isBound: boolean, bug: string | null): Promise<World> {
     access.close();
     await store.close();
   };
-  return { store, catalogue, runner, types, bound, domainIds, close };
+  return { store, catalogue, runner, types, bound, domainIds, by, root, close };
 }
 
 /** A row of every resource in every domain, where its declaration alone suffices to make one. */

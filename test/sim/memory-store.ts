@@ -209,6 +209,14 @@ export function createMemoryStore(
           .sort()
           .slice(0, limit);
       }
+      case "referring": {
+        const key = `${statement.type}/${statement.id}`;
+        const all = [...rows.all].flatMap(([of, body]) => {
+          const [type = "", id = ""] = of.split("/");
+          return refsOf(type, body).includes(key) ? [{ type, id }] : [];
+        });
+        return { rows: all, next: null };
+      }
       case "apply":
         return apply(statement.type, statement.id, statement.body);
       case "applyAll": {

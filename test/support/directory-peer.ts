@@ -49,12 +49,7 @@ export async function startLdapPeer(
       const given = ["-x", "-H", urls.url, "-D", bindDn, "-y", join(folder, "password"), "-f", file];
       execFileSync("ldapmodify", given, { stdio: "pipe" });
     },
-    stop: () =>
-      new Promise((done) => {
-        if (slapd.exitCode !== null) return done();
-        slapd.once("exit", () => done());
-        slapd.kill();
-      }),
+    stop: () => stopProgram(slapd),
   };
 }
 
@@ -112,20 +107,21 @@ export function memberLine(uid: string): string {
   return `member: uid=${uid},ou=people,${LDAP_BASE}`;
 }
 
-function makeCertificate(folder: string): void {
+/** Writes a certificate for an address of this machine and its key, `cert.pem` and `key.pem`. */
+export function makeCertificate(folder: string, address = "127.0.0.1"): void {
   const files = ["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")];
   const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
-  const names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const names = ["-subj", `/CN=${address}`, "-addext", `subjectAltName=IP:${address}`];
   execFileSync("openssl", ["req", "-x509", ...kind, ...files, ...names], { stdio: "pipe" });
 }
 
 /** Resolves once the port answers; rejects when the program ended. */
-function reachable(port: number, program: ChildProcess): Promise<void> {
+export function reachable(port: number, program: ChildProcess, address = "127.0.0.1"): Promise<void> {
   return new Promise((done, fail) => {
-    const ended = (): void => fail(new Error("slapd ended at once."));
+    const ended = (): void => fail(new Error(`${program.spawnfile} ended at once.`));
     program.once("exit", ended);
     const ask = (): void => {
-      const socket = connect(port, "127.0.0.1");
+      const socket = connect(port, address);
       socket.once("connect", () => {
         socket.destroy();
         program.off("exit", ended);
@@ -134,5 +130,14 @@ function reachable(port: number, program: ChildProcess): Promise<void> {
       socket.once("error", () => program.exitCode === null && setTimeout(ask, 20));
     };
     ask();
+  });
+}
+
+/** Ends a program and waits for it. */
+export function stopProgram(program: ChildProcess): Promise<void> {
+  return new Promise((done) => {
+    if (program.exitCode !== null || program.signalCode !== null) return done();
+    program.once("exit", () => done());
+    program.kill();
   });
 }

@@ -2,9 +2,10 @@ import { cpSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Terminal } from "../../lib/terminal.ts";
 import type { PluginManifest } from "../../plugin-api/index.ts";
-import type { PluginCheckResult } from "../../plugin-host/contract/check-plugin.ts";
 import { sendControlCommand } from "../../wiring/control-socket.ts";
 import { requireDatabase } from "../../wiring/require-database.ts";
+import type { CheckedPlugin } from "./checked-plugin.ts";
+import { connectsTo } from "./connects-to.ts";
 
 const DEFAULT_MEMORY_MB = 128;
 
@@ -13,15 +14,19 @@ const DEFAULT_MEMORY_MB = 128;
  * running daemon loads it at once. False when it was not agreed to. Throws UpstreamError when there is no appliance.
  */
 export async function installPlugin(
-  { manifest, built }: PluginCheckResult,
+  { manifest, built, signedBy }: CheckedPlugin,
   dataDir: string,
-  agreed: boolean,
+  { isAgreed, allowsUnsigned }: { isAgreed: boolean; allowsUnsigned: boolean },
   terminal: Terminal,
 ): Promise<boolean> {
   if (!manifest || built === null) return false;
   requireDatabase(dataDir);
-  for (const line of requestedPermissions(manifest)) terminal.err(line);
-  if (!agreed) {
+  for (const line of requestedPermissions(manifest, signedBy)) terminal.err(line);
+  if (signedBy === null && !allowsUnsigned) {
+    terminal.err("Nothing was installed. The plugin is not signed: add --unsigned if you trust where it comes from.");
+    return false;
+  }
+  if (!isAgreed) {
     terminal.err("Nothing was installed. Add --yes if you trust it.");
     return false;
   }
@@ -35,7 +40,10 @@ export async function installPlugin(
   return true;
 }
 
-function requestedPermissions({ name, version, description, ...manifest }: PluginManifest): string[] {
+function requestedPermissions(
+  { name, version, description, network = {}, ...manifest }: PluginManifest,
+  signedBy: string | null,
+): string[] {
   const claims = manifest.claims.map(({ type, identifier }) => `${type} ${identifier}`);
   const list = (words: readonly string[]): string => words.join(", ") || "none";
   return [
@@ -45,7 +53,9 @@ function requestedPermissions({ name, version, description, ...manifest }: Plugi
     `  ports: ${list(manifest.listens)}`,
     `  rows it watches: ${list(manifest.watches)}`,
     `  packages: ${list(manifest.packages)}`,
-    `  memory: ${manifest.memoryMb ?? DEFAULT_MEMORY_MB} MiB; access to network and files: as the daemon's user`,
+    `  memory: ${manifest.memoryMb ?? DEFAULT_MEMORY_MB} MiB`,
+    `  connects to: ${connectsTo(network)}`,
+    `  signed by: ${signedBy ?? "no trusted publisher"}`,
   ];
 }
 

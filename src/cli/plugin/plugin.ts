@@ -1,20 +1,26 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
-import { systemClock } from "../../lib/clock.ts";
 import { invalidValue } from "../../lib/errors.ts";
 import { EXIT } from "../../lib/exit-codes.ts";
 import type { Terminal } from "../../lib/terminal.ts";
-import type { PluginCheckResult } from "../../plugin-host/contract/check-plugin.ts";
+import { type CheckedPlugin, printSteps, withCheckedPlugin } from "./checked-plugin.ts";
 import { addEnableDisable } from "./enable-disable.ts";
+import { addList } from "./list.ts";
+import { addSign } from "./sign.ts";
+
+interface InstallOptions {
+  data: string;
+  config?: string;
+  yes?: true;
+  unsigned?: true;
+}
 
 /** `carillon plugin`: for authors of plugins, and for administrators who install them. */
 export function addPlugin(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   const plugin = program
     .command("plugin")
-    .description("Create, check, install, enable and disable plugins.")
+    .description("Create, check, sign, install, list, enable and disable plugins.")
     .addHelpText("after", "\nExample:\n  carillon plugin new lamp && carillon plugin check lamp");
   plugin
     .command("new <folder>")
@@ -30,7 +36,8 @@ export function addPlugin(program: Command, terminal: Terminal, finish: (exitCod
     .option("--data <dir>", "data directory of an appliance: also check for conflicts with its plugins")
     .addHelpText("after", "\nExample:\n  carillon plugin check lamp")
     .action(async (source: string, { data }: { data?: string }) => {
-      const passed = await withCheckedPlugin(source, data, (checked) => printSteps(checked, terminal));
+      const options = { runsPeer: true, ...(data !== undefined && { data }) };
+      const passed = await withCheckedPlugin(source, options, (checked) => printSteps(checked, terminal));
       terminal.out(
         passed ? `Next: carillon plugin install ${source} --data data` : "Fix the errors above, then check again.",
       );
@@ -40,17 +47,31 @@ export function addPlugin(program: Command, terminal: Terminal, finish: (exitCod
     .command("install <folder>")
     .description("Check a plugin (folder or .tgz), show what it requests, and install it.")
     .requiredOption("--data <dir>", "data directory of the appliance")
+    .option("--config <file>", "settings file (YAML) of the appliance, with the trusted publishers")
     .option("--yes", "confirm what the plugin requests")
+    .option("--unsigned", "install a plugin that no trusted publisher signed")
     .addHelpText(
       "after",
-      "\nExample:\n  carillon plugin install lamp --data data --yes\n\nPlugins are not signed: install only what you trust. A new plugin is disabled; a running daemon loads it at once.",
+      "\nExample:\n  carillon plugin install lamp-0.1.0.tgz --data data --config carillon.yaml --yes\n\n" +
+        "Packages are signed by the publishers in trust.plugins of the settings. An installed plugin runs in a process without\n" +
+        "rights; install unsigned ones only from people whom you trust. A new plugin is disabled; a running daemon loads it at once.",
     )
-    .action(async (source: string, { data, yes }: { data: string; yes?: true }) => {
+    .action(async (source: string, { data, config, yes, unsigned }: InstallOptions) => {
       const { installPlugin } = await import("./install.ts");
-      const install = (checked: PluginCheckResult): Promise<boolean> | boolean =>
-        printSteps(checked, terminal) && installPlugin(checked, data, Boolean(yes), terminal);
-      finish((await withCheckedPlugin(source, data, install)) ? EXIT.ok : EXIT.failure);
+      const { readSettings } = await import("../settings.ts");
+      const settings = await readSettings(terminal, config);
+      if (typeof settings === "number") return finish(settings);
+      const { plugins: keys, unsignedPlugins } = settings.trust;
+      const install = (checked: CheckedPlugin): Promise<boolean> | boolean => {
+        if (!printSteps(checked, terminal)) return false;
+        const allowsUnsigned = unsignedPlugins && Boolean(unsigned);
+        return installPlugin(checked, data, { isAgreed: Boolean(yes), allowsUnsigned }, terminal);
+      };
+      const options = { data, runsPeer: false, trust: { keys, allowsUnsigned: unsignedPlugins } };
+      finish((await withCheckedPlugin(source, options, install)) ? EXIT.ok : EXIT.failure);
     });
+  addSign(plugin, terminal, finish);
+  addList(plugin, terminal);
   addEnableDisable(plugin, terminal, finish);
 }
 
@@ -67,39 +88,4 @@ async function createPluginFolder(folder: string): Promise<void> {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text, { mode: 0o644 });
   }
-}
-
-/** Checks the plugin at `source` and passes the result to `use` before the temporary files are removed. */
-async function withCheckedPlugin<T>(
-  source: string,
-  data: string | undefined,
-  use: (checked: PluginCheckResult) => Promise<T> | T,
-): Promise<T> {
-  if (!existsSync(source)) throw invalidValue("folder", `${source} not found.`);
-  const { checkPlugin } = await import("../../plugin-host/contract/check-plugin.ts");
-  const { builtInPluginFolder, findPlugins, installedPluginFolder } = await import(
-    "../../plugin-host/installed-plugins.ts"
-  );
-  const { unpackPluginPackage } = await import("./package-file.ts");
-  const workDir = mkdtempSync(join(tmpdir(), "carillon-plugin-"));
-  try {
-    const sources = /\.(tgz|tar\.gz)$/.test(source) ? await unpackPluginPackage(source, workDir) : source;
-    const others = findPlugins(
-      builtInPluginFolder(),
-      data === undefined ? null : installedPluginFolder(data),
-    ).installed;
-    const manifests = others.map(({ manifest }) => manifest);
-    return await use(await checkPlugin({ sources, workDir, others: manifests, clock: systemClock }));
-  } finally {
-    await rm(workDir, { recursive: true, force: true });
-  }
-}
-
-/** Prints each step; true when all passed. */
-function printSteps({ steps, built }: PluginCheckResult, terminal: Terminal): boolean {
-  for (const { step, errors } of steps) {
-    terminal.err(`${errors.length === 0 ? "ok  " : "FAIL"} ${step}`);
-    for (const error of errors) terminal.err(`       ${error}`);
-  }
-  return built !== null;
 }

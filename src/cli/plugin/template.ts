@@ -27,6 +27,7 @@ function manifestOf(name: string): object {
     listens: [],
     watches: [],
     packages: [],
+    network: { deviceAttributes: ["Url"] },
   };
 }
 
@@ -159,7 +160,7 @@ A 2xx response means \`accepted\`. The device can't confirm that anybody read th
 
 ## Files
 
-- \`plugin.json\`: what Carillon reads before the plugin runs: the devices it claims, its ports, its packages.
+- \`plugin.json\`: what Carillon reads before the plugin runs: the devices it claims, its ports, its packages, and where it connects to.
 - \`config.ts\`: its settings, and those that notification profiles have for it. It imports nothing but \`#plugin-api\`.
 - \`index.ts\`: the plugin. It imports its own files, \`#plugin-api\`, modules of Node and the packages that plugin.json names
   (from a \`node_modules\` folder here; they are compiled in).

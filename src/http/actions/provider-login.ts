@@ -1,6 +1,6 @@
 import { readBranding } from "../../auth/branding.ts";
 import { buildSessionCookie } from "../../auth/session-cookie.ts";
-import { notFound } from "../../lib/errors.ts";
+import { invalidValue, notFound } from "../../lib/errors.ts";
 import type { HttpResponse } from "../../lib/http-response.ts";
 import { text } from "../../schema/field.ts";
 import { buildLoginCookie, readLoginCookie } from "../../sso/login-cookie.ts";
@@ -116,6 +116,46 @@ export const providerLoginActions: readonly Action[] = [
     "Redirects the browser to the logout page of the identity provider.",
     async ({ deps }, id) => redirect(await deps.identity.providerLogin.buildLogoutUrl(id)),
   ),
+  loginStep(
+    "get",
+    `${AT}/logout`,
+    "SAML single logout by the provider (redirect binding): ends the sessions of a user and goes back to the provider.",
+    async ({ deps, query, address }, id) => {
+      const given = (name: string): string => textParameter(query, name) ?? "";
+      const message = {
+        ...{ SAMLRequest: given("SAMLRequest"), SigAlg: given("SigAlg"), Signature: given("Signature") },
+        RelayState: textParameter(query, "RelayState"),
+      };
+      return redirect(await deps.identity.providerLogin.acceptLogoutRequest(id, message, address));
+    },
+    {
+      query: Object.fromEntries(
+        ["SAMLRequest", "RelayState", "SigAlg", "Signature"].map((name) => [
+          name,
+          text(`${name} of SAML.`, { max: 20_000 }),
+        ]),
+      ),
+    },
+  ),
+  {
+    method: "post",
+    at: `${AT}/back-channel-logout`,
+    outsideVersion: true,
+    doc: "OpenID Connect back-channel logout: the identity provider ends the sessions of a user.",
+    accepts: { logout_token: text("Signed logout token.", { max: 20_000 }) },
+    response: { kind: "nothing" },
+    permission: "open",
+    async handle({ deps, params, body, address }) {
+      const id = params.identityProviderId ?? "";
+      await deps.identity.providerLogin
+        .acceptLogoutToken(id, textOf(body.logout_token), address)
+        .catch((error: unknown) => {
+          if (!(error instanceof LoginError)) throw error;
+          throw error.code === "off" ? notFound() : invalidValue("logout_token", error.message);
+        });
+      return { status: 204, body: null };
+    },
+  },
   {
     method: "get",
     at: `${AT}/metadata`,

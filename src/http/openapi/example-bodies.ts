@@ -15,6 +15,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, unknown>> = {
   "post confirm-join/{token}": { code: CODE },
   "post invitation": { code: "ABCD-EFGH", name: "Ann" },
   "post join/{distributionListId}": { name: "Ann", email: EMAIL, phone: "+49 30 5550100" },
+  "post log-in/{identityProviderId}/back-channel-logout": { logout_token: "eyJhbGciOi…" },
   "post log-in/{identityProviderId}/consume": { SAMLResponse: "PHNhbWxwOlJlc3BvbnNl…", RelayState: "…" },
   "post login": { email: EMAIL, password: PASSWORD },
   "post login/forgotten-password": { email: EMAIL },

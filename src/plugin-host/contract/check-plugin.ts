@@ -6,7 +6,8 @@ import type { ConfigFields, OpenMutePeer, PluginManifest } from "../../plugin-ap
 import type { Secrets } from "../../store/store.ts";
 import { findClaimConflict } from "../claims.ts";
 import { compilePlugin } from "../compile-plugin.ts";
-import { type InstalledPlugin, loadPluginFields, type PluginFields } from "../installed-plugins.ts";
+import { type InstalledPlugin, type PluginFields, pluginDataFolder } from "../installed-plugins.ts";
+import { readFieldsInProcess } from "../launch-in-process.ts";
 import { readManifest } from "../manifest.ts";
 import { linkPluginApi } from "../plugin-api-link.ts";
 import { configErrorText, createPluginConfig } from "../plugin-config.ts";
@@ -37,16 +38,20 @@ export interface PluginCheckDeps {
   /** Installed plugins, to check claims against. */
   others: readonly PluginManifest[];
   clock: Clock;
+  /** Also runs its test peer, which has the rights of the caller. */
+  runsPeer: boolean;
 }
 
+const CONFIG_MEMORY_MB = 64;
 const SECRET = /password|secret|token/i;
 const plainSecrets: Secrets = { seal: (plain) => plain, open: (sealed) => sealed };
 
 /**
  * Checks a plugin against the contract of all plugins: manifest, claims, sources, configuration, README, start and
- * stop, and proof against a mute peer. Runs plugin code in a worker thread, its config.js and peer in this one.
+ * stop, and proof against a mute peer. Runs the plugin and its config.js in a process without rights, its peer in this one.
  */
-export async function checkPlugin({ sources, workDir, others, clock }: PluginCheckDeps): Promise<PluginCheckResult> {
+export async function checkPlugin(deps: PluginCheckDeps): Promise<PluginCheckResult> {
+  const { sources, workDir, others, clock, runsPeer } = deps;
   const folder = resolve(sources);
   const name = basename(folder);
   const steps: PluginCheckStep[] = [];
@@ -66,13 +71,21 @@ export async function checkPlugin({ sources, workDir, others, clock }: PluginChe
   if (!passes("sentences", sentences ? sentenceErrors(sentences) : fileErrors)) return failed();
   const at = pathToFileURL(`${built}/`);
   const files = { entry: new URL("index.js", at), configEntry: new URL("config.js", at) };
-  const plugin: InstalledPlugin = { manifest, ...files, sentences, sentenceErrors: [] };
-  const read = await readFields(plugin);
+  const plugin: InstalledPlugin = {
+    manifest,
+    isForeign: true,
+    signedBy: null,
+    ...files,
+    sentences,
+    sentenceErrors: [],
+  };
+  const read = await readFields(plugin, clock);
   if (!passes("configuration", typeof read === "string" ? [read] : configErrors(read))) return failed();
   if (typeof read === "string") return failed();
   const { config: fields, profile } = read;
   if (!passes("README.md", readmeErrors(folder, { ...profile, ...fields }, manifest))) return failed();
   if (!passes("start and stop", await runErrors(plugin, fields, clock))) return failed();
+  if (!runsPeer) return { steps, manifest, built };
   const peer = hasPeer ? ((await import(pathToFileURL(join(peerDir, "peer.js")).href)) as PeerModule).default : null;
   const proof = await checkAgainstMutePeer({ plugin, peer, clock, toRun: (given) => runConfig(fields, given) });
   return passes("proof against a mute peer", proof) ? { steps, manifest, built } : failed();
@@ -88,9 +101,11 @@ function claimErrors(manifest: PluginManifest, others: readonly PluginManifest[]
   return conflict ? [`${conflict.holder} already claims ${conflict.type} ${conflict.identifier}.`] : [];
 }
 
-async function readFields(plugin: InstalledPlugin): Promise<PluginFields | string> {
+async function readFields(plugin: InstalledPlugin, clock: Clock): Promise<PluginFields | string> {
   try {
-    const fields = await loadPluginFields(plugin);
+    const { configEntry: entry } = plugin;
+    const dataFolder = pluginDataFolder(plugin);
+    const fields = await readFieldsInProcess({ entry, dataFolder, memoryMb: CONFIG_MEMORY_MB, clock });
     return fields.config ? fields : "config.ts has no default export.";
   } catch (error) {
     return `config.ts cannot be loaded: ${error instanceof Error ? error.message : String(error)}`;
@@ -126,8 +141,8 @@ function readmeErrors(folder: string, fields: ConfigFields, { listens }: PluginM
 }
 
 async function runErrors(plugin: InstalledPlugin, fields: ConfigFields, clock: Clock): Promise<string[]> {
-  const { manifest, entry } = plugin;
-  const started = await startContractRun({ manifest, entry, config: runConfig(fields, {}), clock });
+  const { manifest } = plugin;
+  const started = await startContractRun({ plugin, config: runConfig(fields, {}), clock });
   if ("error" in started) return [`The plugin failed to start: ${started.error}.`];
   const open = Object.keys(started.run.urls()).map((name) => name.slice(manifest.name.length + 1));
   const missing = manifest.listens.filter((name) => !open.includes(name));

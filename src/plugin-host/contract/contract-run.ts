@@ -1,11 +1,12 @@
 import type { Clock } from "../../lib/clock.ts";
 import { pollUntil } from "../../lib/waits.ts";
-import type { DeliveryItem, PluginManifest, StopRequest } from "../../plugin-api/index.ts";
-import type { PluginInstance } from "../plugin-instance.ts";
-import { launchInWorker } from "../plugin-instance.ts";
+import type { DeliveryItem, StopRequest } from "../../plugin-api/index.ts";
+import { type InstalledPlugin, pluginDataFolder } from "../installed-plugins.ts";
+import { launchInProcess } from "../launch-in-process.ts";
+import { type LaunchPlugin, launchInWorker, type PluginInstance } from "../plugin-instance.ts";
 import type { FromPlugin, OutcomeReport, ToPlugin } from "../plugin-protocol.ts";
 
-/** One run of a plugin in a worker thread, without an appliance. */
+/** One run of a plugin, in a thread or a process as on an appliance, but without one. */
 export interface ContractRun {
   /** URLs of open own ports by `<plugin>/<name>`. */
   urls(): Readonly<Record<string, string>>;
@@ -21,8 +22,7 @@ export interface ContractRun {
 }
 
 export interface ContractRunDeps {
-  manifest: PluginManifest;
-  entry: URL;
+  plugin: Pick<InstalledPlugin, "manifest" | "entry" | "isForeign">;
   config: Record<string, unknown>;
   clock: Clock;
 }
@@ -35,7 +35,8 @@ const CLEAN_EXIT = "the process exited with code 0";
 
 /** Starts a plugin, or returns why it failed to start. */
 export async function startContractRun(deps: ContractRunDeps): Promise<{ run: ContractRun } | { error: string }> {
-  const { manifest, clock } = deps;
+  const { plugin, clock } = deps;
+  const { manifest } = plugin;
   const observed = { active: false, ended: null as string | null, error: null as string | null };
   const urls: Record<string, string> = {};
   const outcomes: OutcomeReport[] = [];
@@ -47,7 +48,7 @@ export async function startContractRun(deps: ContractRunDeps): Promise<{ run: Co
     if (message.kind === "outcomes") outcomes.push(...message.notes);
     if (message.kind === "call") instance.send(answerHostCall(message, stored));
   };
-  const launch = launchInWorker(deps.entry, manifest.memoryMb ?? MEMORY_MB, () => {});
+  const launch = launcherOf(plugin, clock);
   const port = { host: "127.0.0.1", port: 0, publicUrl: null };
   const ports = Object.fromEntries(manifest.listens.map((name) => [name, port]));
   const init = { plugin: manifest.name, config: deps.config, ports, watches: manifest.watches };
@@ -84,6 +85,17 @@ export async function startContractRun(deps: ContractRunDeps): Promise<{ run: Co
   const cancelDelivery: ContractRun["cancelDelivery"] = (deliveryId, reason) =>
     instance.send({ kind: "stop", request: { deliveryIds: [deliveryId], reason } });
   return { run: { urls: () => urls, outcomes, deliver, cancelDelivery, waitUntil, stop: end } };
+}
+
+function launcherOf(plugin: ContractRunDeps["plugin"], clock: Clock): LaunchPlugin {
+  const { entry, manifest, isForeign } = plugin;
+  const { memoryMb = MEMORY_MB, network = {} } = manifest;
+  const onLine = (): void => {};
+  if (!isForeign) return launchInWorker(entry, memoryMb, onLine);
+  // Its peer is on this machine, whatever the manifest declares.
+  const hosts = [...(network.hosts ?? []), "127.0.0.0/8"];
+  const dataFolder = pluginDataFolder(plugin);
+  return launchInProcess({ entry, dataFolder, memoryMb, network: { ...network, hosts }, clock, onLine });
 }
 
 /** Answers host calls without an appliance: stores the plugin's state and accepts everything else. */

@@ -31,7 +31,7 @@ const UNPROVEN: Readonly<Record<MutePeer["proves"], readonly OutcomeLevel[]>> = 
 
 /** Delivers one message to the peer and returns contract violations as sentences. */
 export async function checkAgainstMutePeer({ plugin, peer: open, clock, toRun }: MutePeerCheckDeps): Promise<string[]> {
-  const { manifest, entry } = plugin;
+  const { manifest } = plugin;
   const delivers = manifest.claims.length > 0 || manifest.deviceType !== undefined;
   if (!open)
     return delivers
@@ -48,7 +48,7 @@ export async function checkAgainstMutePeer({ plugin, peer: open, clock, toRun }:
     },
   };
   try {
-    const started = await startContractRun({ manifest, entry, config: toRun({ ...peer.config }), clock });
+    const started = await startContractRun({ plugin, config: toRun({ ...peer.config }), clock });
     if ("error" in started) return [`The plugin failed to start with the peer's configuration: ${started.error}.`];
     run = started.run;
     const errors = [...(await proofErrors(run, peer)), ...(await skipErrors(run, peer))];

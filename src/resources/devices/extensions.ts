@@ -1,4 +1,4 @@
-import { boolean, computed, integer, internal, json, option, text, timestamp } from "../../schema/field.ts";
+import { boolean, computed, integer, internal, json, list, option, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../notifications/notification-activity-types.ts";
 import { sentenceField } from "../sentence-field.ts";
@@ -13,6 +13,14 @@ const STATUS = {
   reasonSentence: sentenceField("Reason"),
   failures: integer("Failures within 10 minutes.", { required: true }),
   nextTryAt: timestamp("When the next restart is due."),
+};
+
+const INSTALLATION = {
+  version: text("Version.", { required: true, max: 140 }),
+  signedBy: text("Publisher whose signature was verified; null if unsigned.", { max: 140 }),
+  hosts: list("Host names, addresses and networks that it connects to.", text("A host.", { max: 300 })),
+  settings: list("Settings whose URLs and hosts it connects to.", text("Name of a setting.", { max: 140 })),
+  deviceAttributes: list("Attributes of devices whose URLs and hosts it connects to.", text("Name.", { max: 140 })),
 };
 
 /**
@@ -57,6 +65,11 @@ export default defineResource({
     configExports: computed("Members of `config` that are returned; the others are secrets.", "array", {
       of: text("Name of a member.", { required: true }),
     }),
+    installation: computed(
+      "Of a plugin that was installed and does not come with the product: version, who signed it (null: unsigned), and where it may connect to. Null for all others.",
+      "object",
+      { of: INSTALLATION, nullable: true },
+    ),
     featureRequired: computed(
       "Feature name by which a session reports that the extension is enabled; null if it has none.",
       "text",

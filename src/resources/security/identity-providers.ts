@@ -85,6 +85,13 @@ export default defineResource({
       },
     ),
     entryPoint: text("SAML: single sign-on URL.", { ...LONG_TEXT, format: "url" }),
+    logoutUrl: text(
+      "SAML: single logout URL of the provider (redirect binding), where its logout requests are answered.",
+      {
+        ...LONG_TEXT,
+        format: "url",
+      },
+    ),
     idpIssuer: text("SAML: entity id of the provider.", LONG_TEXT),
     idpCertificates: text("SAML: signing certificates of the provider, concatenated PEM.", PEM),
     spIssuer: text("SAML: entity id of this appliance; default: its metadata URL.", LONG_TEXT),
@@ -115,8 +122,33 @@ export default defineResource({
         search: false,
       },
     ),
+    nameIdFormat: option(
+      "SAML: format of the NameID that is requested; null requests none. New providers without `subjectAttribute` get persistent.",
+      ["persistent", "email"],
+    ),
+    acceptSignedResponse: boolean("SAML: accepts an assertion without a signature in a signed response.", {
+      default: false,
+    }),
+    requiredAcr: text(
+      "OpenID Connect and SAML: accepted levels of authentication (`acr`, SAML: authentication context classes), separated by spaces; by default any.",
+      LONG_TEXT,
+    ),
+    requiredAmr: text(
+      "OpenID Connect: methods of authentication (`amr`) that must all have been used, separated by spaces, such as `pwd otp`.",
+      { max: 255, search: false },
+    ),
+    maxLoginAgeInSecs: integer(
+      "OpenID Connect and SAML: maximum age of the authentication at the provider; SAML providers are asked to authenticate each time. By default any.",
+      { max: 2_592_000, unit: "s" },
+    ),
     clockToleranceInSecs: integer("Allowed clock skew of the provider.", { max: 600, default: 60, unit: "s" }),
     redirectUri: computed("OpenID Connect and SAML: redirect URI to register at the provider.", "text", {
+      nullable: true,
+    }),
+    backChannelLogoutUrl: computed("OpenID Connect: back-channel logout URI to register at the provider.", "text", {
+      nullable: true,
+    }),
+    singleLogoutUrl: computed("SAML: single logout URL to register at the provider (redirect binding).", "text", {
       nullable: true,
     }),
     metadataUrl: computed("SAML: metadata URL of this appliance.", "text", { nullable: true }),

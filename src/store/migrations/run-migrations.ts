@@ -6,11 +6,12 @@ import { textOnlyDeliveries } from "./0003-text-only-deliveries.ts";
 import { applianceTrust } from "./0004-appliance-trust.ts";
 import { hashedPins } from "./0008-hashed-pins.ts";
 import { auditSeal } from "./0010-audit-seal.ts";
+import { plainHttp } from "./0013-plain-http.ts";
 import type { Migration } from "./migration.ts";
 
 /** All migrations, oldest first. A released migration is never changed, removed or reordered. */
 export const MIGRATIONS: readonly Migration[] = [
-  ...[standardTableNames, missedAudioReasons, textOnlyDeliveries, applianceTrust, hashedPins, auditSeal],
+  ...[standardTableNames, missedAudioReasons, textOnlyDeliveries, applianceTrust, hashedPins, auditSeal, plainHttp],
 ];
 
 const MIGRATIONS_TABLE = `

@@ -146,7 +146,7 @@ export function createHubChangeRecorder({ runner: work, clock, types }: ChangeRe
     if (cls !== "A" && cls !== "B") return;
     const { type, id } = change;
     const body = change.after && withSecretMarks(written.resource, written.after ?? {}, change.after);
-    work.runWithin(tx, publishWrittenRows([{ type, id, body, scope: null, at: clock.now() }], types));
+    work.runWithin(tx, publishWrittenRows([{ type, id, body, at: clock.now() }], types));
     emitAfterCommit(tx);
   };
 }

@@ -1,8 +1,10 @@
 import type { Digest, DownstreamRow } from "../protocol/frames.ts";
+import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
 import { bucketDigests, bucketIndex, differingBuckets, EMPTY_DIGEST, sumDigests } from "../protocol/row-digests.ts";
 import { scanRecords, type TransactionProgram, type TransactionStore } from "../storage/transaction-program.ts";
-import { type FeedCursor, isInScope, requireCurrentLink } from "./downstream-feed.ts";
+import { type FeedCursor, requireCurrentLink } from "./downstream-feed.ts";
 import { readFeedHead } from "./publish.ts";
+import { readSentRows } from "./row-scopes.ts";
 import { FEED_RECORDS, type FeedRecord } from "./tables.ts";
 
 /** Bucket digests of a type, as an appliance reports them. */
@@ -14,6 +16,7 @@ interface DigestReport {
 
 export interface RepairDeps {
   store: Pick<TransactionStore, "read">;
+  types: ReplicatedTypes;
   /** Lets urgent tasks run. */
   yieldToUrgent(): Promise<void>;
 }
@@ -26,7 +29,7 @@ const ROWS_PER_READ = 200;
  * Throws CallerError if the connection was replaced by a newer one.
  */
 export async function findDifferingRows(
-  { store, yieldToUrgent }: RepairDeps,
+  { store, types, yieldToUrgent }: RepairDeps,
   cursor: FeedCursor,
   asked: DigestReport,
 ): Promise<{ buckets: number[]; rows: DownstreamRow[] } | null> {
@@ -34,7 +37,7 @@ export async function findDifferingRows(
   const parts = ours.map((): DownstreamRow[] => []);
   for (let after = ""; ; await yieldToUrgent()) {
     const from = after;
-    const read = await store.read(() => liveRows(cursor, asked, from));
+    const read = await store.read(() => liveRows(cursor, asked, from, types));
     if (!read) return null;
     const found = bucketDigests(asked.type, read.rows);
     ours = ours.map((part, at) => sumDigests(part, found[at] ?? EMPTY_DIGEST));
@@ -51,11 +54,12 @@ function* liveRows(
   cursor: FeedCursor,
   { applied, type }: DigestReport,
   after: string,
+  types: ReplicatedTypes,
 ): TransactionProgram<{ rows: FeedRecord[]; last: string | null } | null> {
   const { seq } = yield* readFeedHead();
   if (applied !== seq || cursor.sentTo !== seq) return null;
   const link = yield* requireCurrentLink(cursor);
   const found = yield* scanRecords(FEED_RECORDS, { by: "live", where: [type, 0], after, limit: ROWS_PER_READ });
   const last = found.length < ROWS_PER_READ ? null : (found.at(-1)?.id ?? null);
-  return { rows: found.filter(({ scope }) => isInScope(link, scope)), last };
+  return { rows: yield* readSentRows(link, found, types), last };
 }

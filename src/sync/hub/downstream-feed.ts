@@ -9,9 +9,11 @@ import {
   type SnapshotPage,
   type SyncLimits,
 } from "../protocol/frames.ts";
+import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
 import { EMPTY_DIGEST, sumDigests } from "../protocol/row-digests.ts";
 import { getRecord, putRecord, scanRecords, type TransactionProgram } from "../storage/transaction-program.ts";
 import { readFeedHead } from "./publish.ts";
+import { isInScope, readSentBody, wasInScope } from "./row-scopes.ts";
 import {
   DECIDED_EDITS,
   type DecidedEdit,
@@ -50,21 +52,22 @@ const MAX_RESULTS = 500;
 /** How long an unfinished snapshot keeps tombstones. @source docs/decisions/0040-replication.md, Section 3 */
 const SNAPSHOT_HOLD_MS = 3600_000;
 
-/** Whether rows of a scope (null: of the whole organisation) are sent to an appliance. */
-export function isInScope(link: LinkRecord, scope: string | null): boolean {
-  return scope === null || link.scopes === null || link.scopes.includes(scope);
-}
-
-function wasInScope(link: LinkRecord, { past }: FeedRecord): boolean {
-  return past.some((scope) => scope === "*" || isInScope(link, scope));
-}
-
-/** The row as sent to an appliance; null if it never was in its scope. A row that left the scope is sent as deleted. */
-function toDownstreamRow(link: LinkRecord, row: FeedRecord, types: ReadonlySet<string>): DownstreamRow | null {
-  const { type, id, seq, gone, scope, body } = row;
-  if (!types.has(type)) return null;
-  if (!gone && body && isInScope(link, scope)) return ["p", type, id, seq, body];
-  return isInScope(link, scope) || wasInScope(link, row) ? ["d", type, id, seq] : null;
+/** Rows as sent to an appliance, without those that never were in its scope. A row that left it is sent as deleted. */
+function* toDownstreamRows(
+  link: LinkRecord,
+  rows: readonly FeedRecord[],
+  known: ReadonlySet<string>,
+  types: ReplicatedTypes,
+): TransactionProgram<DownstreamRow[]> {
+  const sent: DownstreamRow[] = [];
+  for (const row of rows) {
+    const { type, id, seq, gone, scope } = row;
+    if (!known.has(type)) continue;
+    const body = gone ? null : yield* readSentBody(link, row, types);
+    if (body) sent.push(["p", type, id, seq, body]);
+    else if (isInScope(link, scope) || wasInScope(link, row)) sent.push(["d", type, id, seq]);
+  }
+  return sent;
 }
 
 /** A frame and its approximate size in bytes. */
@@ -118,6 +121,7 @@ function* readFeedRows(
 export function* readDownstreamPage(
   cursor: FeedCursor,
   limits: SyncLimits,
+  types: ReplicatedTypes,
 ): TransactionProgram<(SizedFrame<DownstreamPage> & { lateSentTo?: number | undefined; more?: boolean }) | null> {
   const [{ seq, floor }, link] = [yield* readFeedHead(), yield* requireCurrentLink(cursor)];
   // It reconnects and gets a full resync.
@@ -134,7 +138,7 @@ export function* readDownstreamPage(
   const isOwed = cursor.needsCheckpoint || cursor.needsDigests || results.length > 0;
   if (isMark && cursor.sentTo === seq && !isOwed) return null;
   const known = new Set(cursor.types);
-  const rows = read.map((row) => toDownstreamRow(link, row, known)).filter((row) => row !== null);
+  const rows = yield* toDownstreamRows(link, read, known, types);
   const to = isMark ? seq : (read.at(-1) as FeedRecord).seq;
   const page: DownstreamPage = { t: "rows", feed: "down.bulk", from: cursor.sentTo, to, rows };
   if (!isMark) return { frame: page, bytes };
@@ -175,6 +179,7 @@ function* readDigests(link: LinkRecord, types: readonly string[]): TransactionPr
 export function* readSnapshotPage(
   cursor: FeedCursor,
   limits: SyncLimits,
+  types: ReplicatedTypes,
 ): TransactionProgram<SizedFrame<SnapshotPage>> {
   const { h0, after } = cursor.snapshot as NonNullable<FeedCursor["snapshot"]>;
   const link = yield* requireCurrentLink(cursor);
@@ -189,7 +194,8 @@ export function* readSnapshotPage(
     const { read, bytes } = takeWithinBytes(found, limits.pageBytes - sum);
     sum += bytes;
     for (const row of read) {
-      if (row.body && isInScope(link, row.scope)) rows.push(["p", row.type, row.id, row.seq, row.body]);
+      const body = yield* readSentBody(link, row, types);
+      if (body) rows.push(["p", row.type, row.id, row.seq, body]);
       key = `${row.type}/${row.id}`;
     }
     if (read.length === limit || read.length < found.length || rows.length >= limits.pageRows) {

@@ -15,6 +15,7 @@ import {
 } from "./issued-commands.ts";
 import { initializeFeed, publishRows, type RowPublication } from "./publish.ts";
 import { runHubRetention } from "./retention.ts";
+import { followScopeChanges } from "./scope-changes.ts";
 import { createSiteSession, type SiteSession } from "./site-session.ts";
 
 export interface HubSyncDeps {
@@ -86,9 +87,11 @@ export function createHubSync(deps: HubSyncDeps): HubSync {
     const lost = (commands: readonly ConcludedCommand[]): void => {
       for (const { endpoint, cid, outcome } of commands) deps.onOutcome?.(endpoint, cid, { outcome });
     };
-    await runHubRetention(store, clock.now(), types, lost).finally(() => {
-      isTicking = false;
-    });
+    await runHubRetention(store, clock.now(), types, lost)
+      .then(() => followScopeChanges(store, types, clock.now))
+      .finally(() => {
+        isTicking = false;
+      });
     // Rows that another node wrote, or that were written just before the last wake-up.
     wakeAll(true);
   }

@@ -10,15 +10,24 @@ import {
   type RowBody,
   type TransactionProgram,
 } from "../storage/transaction-program.ts";
-import { FEED_HEAD, FEED_RECORDS, type FeedHead, type FeedRecord, SCOPE_DIGESTS, UNIQUE_NAMES } from "./tables.ts";
+import { readRowScope } from "./row-scopes.ts";
+import {
+  FEED_HEAD,
+  FEED_RECORDS,
+  type FeedHead,
+  type FeedRecord,
+  SCOPE_CHANGES,
+  SCOPE_DIGESTS,
+  UNIQUE_NAMES,
+} from "./tables.ts";
 
 /** A row to publish; null deletes it. The caller also deletes the children of a deleted row. */
 export interface RowPublication {
   type: string;
   id: string;
   body: RowBody | null;
-  /** The scope that it belongs to; null for the whole organisation. Ignored for deletions. */
-  scope: string | null;
+  /** Scope of a row that does not say itself where it belongs; default: as before. */
+  scope?: string | null;
   at: number;
 }
 
@@ -78,7 +87,10 @@ function* appendToFeed(
 ): TransactionProgram<void> {
   const before = yield* getRecord(FEED_RECORDS, type, id);
   if (before && !before.gone) yield* updateDigest(before, -1);
-  const home = body ? scope : (before?.scope ?? null);
+  const kept = before?.scope ?? null;
+  const home = body ? yield* scopeOf({ type, body, scope }, kept, types) : kept;
+  // Rows that refer to it are part of it, or were sent without the reference.
+  if (before && body && home !== kept) yield* putRecord(SCOPE_CHANGES, { type, id, from: null });
   const after: FeedRecord = {
     type,
     id,
@@ -92,6 +104,27 @@ function* appendToFeed(
   yield* updateUniqueName(before, after, types);
   yield* putRecord(FEED_RECORDS, after);
   if (body) yield* updateDigest(after, 1);
+}
+
+/** Gives a published row the scope that it should have, without a new version of it. */
+export function* setRowScope(record: FeedRecord, types: ReplicatedTypes): TransactionProgram<void> {
+  const { type, body } = record;
+  const scope = body ? yield* scopeOf({ type, body, scope: undefined }, record.scope, types) : record.scope;
+  if (scope === record.scope) return;
+  const after = { ...record, scope, past: previousScopes(record, scope) };
+  yield* updateDigest(record, -1);
+  yield* putRecord(FEED_RECORDS, after);
+  yield* updateDigest(after, 1);
+}
+
+function* scopeOf(
+  { type, body, scope }: { type: string; body: RowBody; scope: string | null | undefined },
+  kept: string | null,
+  types: ReplicatedTypes,
+): TransactionProgram<string | null> {
+  if (scope !== undefined) return scope;
+  const { isInDomains, references } = types.homeOf(type);
+  return isInDomains || references.length > 0 ? yield* readRowScope(type, body, types) : kept;
 }
 
 /** A row without a scope was visible everywhere (`*`). */

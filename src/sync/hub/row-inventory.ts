@@ -8,8 +8,8 @@ import {
   type TransactionProgram,
   type TransactionStore,
 } from "../storage/transaction-program.ts";
-import { isInScope } from "./downstream-feed.ts";
-import { FEED_RECORDS, type FeedRecord, LINK_RECORDS, SCOPE_DIGESTS } from "./tables.ts";
+import { isInScope, readSentRows } from "./row-scopes.ts";
+import { FEED_RECORDS, type FeedRecord, LINK_RECORDS, type LinkRecord, SCOPE_DIGESTS } from "./tables.ts";
 
 export interface InventoryDeps {
   store: Pick<TransactionStore, "read">;
@@ -54,10 +54,14 @@ export async function listBucketRows(
   return rows;
 }
 
-async function* liveRows({ store, clock }: InventoryDeps, endpoint: string, type: string): AsyncGenerator<FeedRecord> {
+async function* liveRows(
+  { store, clock, types }: InventoryDeps,
+  endpoint: string,
+  type: string,
+): AsyncGenerator<FeedRecord> {
   for (let after = ""; ; await yieldToEventLoop(clock)) {
     const from = after;
-    const { rows, last } = await store.read(() => readLiveRows(endpoint, type, from));
+    const { rows, last } = await store.read(() => readLiveRows(endpoint, type, from, types));
     yield* rows;
     if (last === null) return;
     after = last;
@@ -68,21 +72,23 @@ function* readLiveRows(
   endpoint: string,
   type: string,
   after: string,
+  types: ReplicatedTypes,
 ): TransactionProgram<{ rows: FeedRecord[]; last: string | null }> {
   const link = yield* getRecord(LINK_RECORDS, endpoint);
   const found = yield* scanRecords(FEED_RECORDS, { by: "live", where: [type, 0], after, limit: ROWS_PER_READ });
   const last = found.length < ROWS_PER_READ ? null : (found.at(-1)?.id ?? null);
-  return { rows: found.filter(({ scope }) => link !== null && isInScope(link, scope)), last };
+  return { rows: link ? yield* readSentRows(link, found, types) : [], last };
 }
 
-/** Rows of the organisation by type, as they are kept with each write. */
+/** Rows that an appliance is sent, by type, as they are kept with each write. */
 export function* readRowCounts(
   types: ReplicatedTypes,
+  link: Pick<LinkRecord, "scopes">,
 ): TransactionProgram<Record<string, { count: number; sum: number }>> {
   const counts: Record<string, { count: number; sum: number }> = {};
   for (const type of types.cloudOwned) {
-    for (const { count, sum } of yield* scanRecords(SCOPE_DIGESTS, { where: [type] }))
-      counts[type] = sumDigests(counts[type] ?? EMPTY_DIGEST, { count, sum });
+    for (const { scope, count, sum } of yield* scanRecords(SCOPE_DIGESTS, { where: [type] }))
+      if (isInScope(link, scope || null)) counts[type] = sumDigests(counts[type] ?? EMPTY_DIGEST, { count, sum });
   }
   return counts;
 }

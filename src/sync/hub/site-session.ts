@@ -137,7 +137,7 @@ export function createSiteSession(deps: SiteSessionDeps): SiteSession {
 
   /** True if there may be more. */
   async function sendPage({ cursor }: HandshakeResult): Promise<boolean> {
-    const read = await store.read(() => readDownstreamPage(cursor, limits));
+    const read = await store.read(() => readDownstreamPage(cursor, limits, types));
     if (!read || !isOpen) return false;
     const { frame: page, bytes, lateSentTo, more } = read;
     cursor.sentTo = page.to;
@@ -154,7 +154,7 @@ export function createSiteSession(deps: SiteSessionDeps): SiteSession {
   }
 
   async function sendSnapshotPage({ cursor }: HandshakeResult): Promise<boolean> {
-    const { frame: page, bytes } = await store.read(() => readSnapshotPage(cursor, limits));
+    const { frame: page, bytes } = await store.read(() => readSnapshotPage(cursor, limits, types));
     cursor.snapshot = page.end ? null : { h0: page.h0, after: page.after };
     if (page.end) cursor.sentTo = page.h0;
     window.sent(bytes);
@@ -211,7 +211,7 @@ export function createSiteSession(deps: SiteSessionDeps): SiteSession {
         return send({ t: "pong", t0: frame.t0, ct: clock.now(), ...renewed });
       }
       case "digest": {
-        const found = await findDifferingRows({ store, yieldToUrgent }, cursor, frame);
+        const found = await findDifferingRows({ store, types, yieldToUrgent }, cursor, frame);
         if (found) send({ t: "repair", at: frame.applied, type: frame.type, ...found });
         else cursor.needsDigests = true;
         due.rows ||= !found;

@@ -29,7 +29,7 @@ export interface FeedRecord {
   id: string;
   seq: number;
   gone: number;
-  /** The scope that it belongs to, null for the whole organisation. */
+  /** The scope that it belongs to (`row-scopes.ts`), null for the whole organisation. */
   scope: string | null;
   /** Earlier scopes: appliances that have only these must delete the row. */
   past: readonly string[];
@@ -303,6 +303,32 @@ export const WAITING_ROWS: Collection<WaitingRow> = defineCollection<WaitingRow>
   { type: "text", id: "text", body: "json", reason: "text", at: "integer" },
   { age: ["at", "type", "id"] },
 );
+
+/** A row whose scope changed: the rows that refer to it follow, in parts. */
+export interface ScopeChange {
+  type: string;
+  id: string;
+  /** Where to go on; null at the beginning. */
+  from: string | null;
+}
+
+export const SCOPE_CHANGES: Collection<ScopeChange> = defineCollection<ScopeChange>(
+  "hub_scope_change",
+  ["type", "id"],
+  { type: "text", id: "text", from: "text" },
+);
+
+/** How far rows have a scope that were published by a release without scopes. */
+export interface ScopeProgress {
+  id: "rows";
+  /** Last row that has one, as `type/id`; null once all have. */
+  after: string | null;
+}
+
+export const SCOPE_PROGRESS: Collection<ScopeProgress> = defineCollection<ScopeProgress>("hub_scope_progress", ["id"], {
+  id: "text",
+  after: "text",
+});
 
 /** Digest of the live rows of a type in one scope (`""`: the whole organisation). */
 export interface ScopeDigest {

@@ -317,7 +317,7 @@ function* decideEdit(
   if (isChanged) {
     const named = body && (yield* withUniqueName(type, id, body, types));
     yield* requestFiles(HUB_FILE_REQUESTS, filesInBody(named, types.fileFields(type)), { holder: endpoint, rank: 1 });
-    const [applied] = yield* publishRows([{ type, id, body: named, scope: row?.scope ?? null, at }], types);
+    const [applied] = yield* publishRows([{ type, id, body: named, at }], types);
     // It refers to a deleted row, or other rows refer to the one that it deletes.
     if (applied !== "done") {
       const missing = applied === "wait" && named ? yield* findMissingReferences({ type, id, body: named }, types) : [];

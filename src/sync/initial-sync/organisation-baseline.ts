@@ -12,6 +12,7 @@ import ttsDefaults from "../../resources/speech/tts-defaults.ts";
 import { tableName } from "../../schema/catalogue.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import type { StoreReader, Transaction } from "../../store/store.ts";
+import { FEED_RECORDS } from "../hub/tables.ts";
 import type { Digest } from "../protocol/frames.ts";
 
 /**
@@ -48,24 +49,39 @@ const SINGLETONS: readonly { resource: AnyResource; where: Readonly<Record<strin
 /** People sent with an enrolment; others are matched later. */
 const MAX_PEOPLE = 100_000;
 
-export function readOrganisationBaseline(reader: StoreReader): OrganisationBaseline {
+/** Reads it for an appliance that is sent the rows of scopes that `isSent` accepts. */
+export function readOrganisationBaseline(
+  reader: StoreReader,
+  isSent: (scope: string | null) => boolean,
+): OrganisationBaseline {
+  const isSentRow = ({ scope }: { scope: string | null }): boolean => isSent(scope);
   const only = SINGLETONS.flatMap(({ resource, where }) => {
     const row = reader.find(resource, where as never, 1)[0];
     return row ? [[resource.name, row.id] as const] : [];
   });
-  const people = reader.all<{ id: string; email: string }>(
-    `SELECT id, email FROM ${tableName(users)} WHERE email IS NOT NULL LIMIT ${MAX_PEOPLE}`,
-  );
-  const administrators = reader.all<{ id: string; user: string }>(
-    `SELECT m.id, u.id AS user FROM security_group_members m JOIN users u ON u.pk = m.user_pk
-     JOIN security_groups g ON g.pk = m.security_group_pk WHERE g.id = ? LIMIT ${MAX_PEOPLE}`,
-    Object.fromEntries(only)[securityGroups.name] ?? "",
-  );
-  const subscribers = reader.all<{ id: string; user: string }>(
-    `SELECT s.id, u.id AS user FROM subscriptions s JOIN users u ON u.pk = s.user_pk
-     JOIN distribution_lists l ON l.pk = s.distribution_list_pk WHERE l.id = ? LIMIT ${MAX_PEOPLE}`,
-    ADMINISTRATION_LIST_ID,
-  );
+  const scopeOf = (resource: AnyResource, row: string): string =>
+    `(SELECT scope FROM ${FEED_RECORDS.name} WHERE type = '${resource.name}' AND id = ${row}.id) AS scope`;
+  const people = reader
+    .all<{ id: string; email: string; scope: string | null }>(
+      `SELECT u.id, u.email, ${scopeOf(users, "u")} FROM users u WHERE u.email IS NOT NULL LIMIT ${MAX_PEOPLE}`,
+    )
+    .filter(isSentRow);
+  const administrators = reader
+    .all<{ id: string; user: string; scope: string | null }>(
+      `SELECT m.id, u.id AS user, ${scopeOf(securityGroupMembers, "m")} FROM security_group_members m
+       JOIN users u ON u.pk = m.user_pk JOIN security_groups g ON g.pk = m.security_group_pk
+       WHERE g.id = ? LIMIT ${MAX_PEOPLE}`,
+      Object.fromEntries(only)[securityGroups.name] ?? "",
+    )
+    .filter(isSentRow);
+  const subscribers = reader
+    .all<{ id: string; user: string; scope: string | null }>(
+      `SELECT s.id, u.id AS user, ${scopeOf(subscriptions, "s")} FROM subscriptions s
+       JOIN users u ON u.pk = s.user_pk JOIN distribution_lists l ON l.pk = s.distribution_list_pk
+       WHERE l.id = ? LIMIT ${MAX_PEOPLE}`,
+      ADMINISTRATION_LIST_ID,
+    )
+    .filter(isSentRow);
   const fixed = reader.get(distributionLists, ADMINISTRATION_LIST_ID) ? [ADMINISTRATION_LIST_ID] : [];
   return {
     subscribers: subscribers.map(({ id, user }) => [id, user]),

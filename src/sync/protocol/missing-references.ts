@@ -1,7 +1,7 @@
 import { type RowBody, readProductRow, type TransactionProgram } from "../storage/transaction-program.ts";
 import type { ReplicatedReference, ReplicatedTypes } from "./replicated-types.ts";
 
-/** A reference of a row to a row that does not exist on this side. */
+/** A reference of a row to a row; it may not exist on this side. */
 export interface MissingReference extends ReplicatedReference {
   id: string;
 }
@@ -12,13 +12,20 @@ export function* findMissingReferences(
   types: ReplicatedTypes,
 ): TransactionProgram<MissingReference[]> {
   const missing: MissingReference[] = [];
-  for (const field of types.references(type)) {
-    for (const target of referencedIds(body[field.name])) {
-      if (field.to === type && target === id) continue;
-      if (!(yield* readProductRow(field.to, target))) missing.push({ ...field, id: target });
-    }
-  }
+  for (const reference of findReferences({ type, id, body }, types))
+    if (!(yield* readProductRow(reference.to, reference.id))) missing.push(reference);
   return missing;
+}
+
+/** References of a row to other rows, in the order of the declaration. */
+export function findReferences(
+  { type, id, body }: { type: string; id: string; body: RowBody },
+  types: Pick<ReplicatedTypes, "references">,
+): MissingReference[] {
+  return types
+    .references(type)
+    .flatMap((field) => referencedIds(body[field.name]).map((target) => ({ ...field, id: target })))
+    .filter((reference) => reference.to !== type || reference.id !== id);
 }
 
 /** The row without its optional references to missing rows, as it may be written before them. */

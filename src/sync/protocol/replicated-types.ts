@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Catalogue } from "../../schema/catalogue.ts";
+import { type Catalogue, visibilityReferences } from "../../schema/catalogue.ts";
 import type { AnyResource, ReplicationClass } from "../../schema/resource.ts";
 
 /** A declared reference of a replicated row; `isOptional`: the row may exist without it. */
@@ -10,6 +10,12 @@ export interface ReplicatedReference {
   isOptional: boolean;
   /** Field that counts the targets that a list has lost. */
   lostIn?: string;
+}
+
+/** What decides to which domains a row belongs: itself, and the rows that it is part of. */
+export interface RowHome {
+  isInDomains: boolean;
+  references: readonly { name: string; to: string }[];
 }
 
 /** What replication knows of the resources. */
@@ -31,6 +37,7 @@ export interface ReplicatedTypes {
   fileFields(type: string): readonly string[];
   /** References to other resources, with the domain of rows that have one. */
   references(type: string): readonly ReplicatedReference[];
+  homeOf(type: string): RowHome;
 }
 
 /** Derives them from the declarations. */
@@ -41,6 +48,7 @@ export function readReplicatedTypes(catalogue: Catalogue): ReplicatedTypes {
   const find = (type: string): AnyResource | null => (catalogue.has(type) ? catalogue.byName(type) : null);
   const known = new Map<string, string[]>();
   const references = new Map<string, ReplicatedReference[]>();
+  const homes = new Map<string, RowHome>();
   const fieldsOf = (type: string, kind: "many" | "file"): string[] => {
     const key = `${kind}/${type}`;
     const fields = Object.entries(find(type)?.fields ?? {});
@@ -68,11 +76,25 @@ export function readReplicatedTypes(catalogue: Catalogue): ReplicatedTypes {
       references.set(type, found);
       return found;
     },
+    homeOf(type) {
+      const found = homes.get(type) ?? readHome(find(type));
+      homes.set(type, found);
+      return found;
+    },
     nameField(type) {
       const name = find(type)?.fields.name;
       return name?.kind === "text" && name.unique ? "name" : null;
     },
   };
+}
+
+function readHome(resource: AnyResource | null): RowHome {
+  if (!resource) return { isInDomains: false, references: [] };
+  const references = visibilityReferences(resource).flatMap((name) => {
+    const field = resource.fields[name];
+    return field?.kind === "ref" ? [{ name, to: field.to }] : [];
+  });
+  return { isInDomains: resource.scope === "domain", references };
 }
 
 /** References to local resources are left out: rows of one side, which the other side clears. */

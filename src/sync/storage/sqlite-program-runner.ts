@@ -24,6 +24,7 @@ import {
   type Collection,
   type ColumnType,
   type KeyPart,
+  type ReferringRows,
   type RowBody,
   type RowWrite,
   runProgram,
@@ -185,6 +186,8 @@ export function createSqliteProgramRunner(
           return readProductRow(statement.type, statement.id, reader);
         case "ids":
           return idsOf(statement, reader);
+        case "referring":
+          return referringRows(statement, reader);
         case "judge":
           if (!judge) throw new BugError("only the cloud takes changes of appliances");
           return judge(statement.change, reader);
@@ -200,6 +203,34 @@ export function createSqliteProgramRunner(
     if (!catalogue.has(type)) return [];
     const sql = `SELECT id FROM ${tableName(catalogue.byName(type))} WHERE id > ? ORDER BY id LIMIT ${limit}`;
     return reader.all<{ id: string }>(sql, after ?? "").map(({ id }) => id);
+  }
+
+  /** One reference after the other, each in the order of the rows' keys, so that a part costs what it returns. */
+  function referringRows(
+    { type, id, from, limit }: StoreOperation & { do: "referring" },
+    reader: StoreReader,
+  ): ReferringRows {
+    const resource = catalogue.has(type) ? catalogue.byName(type) : null;
+    const references = resource ? catalogue.inboundReferences(resource) : [];
+    const [index = 0, after = 0] = (from ?? "").split("/").map(Number);
+    const reference = references[index];
+    if (!resource || !reference) return { rows: [], next: null };
+    const { table, links, columnOf } = buildTableLayout(reference.from, catalogue);
+    const link = links.find((each) => each.field === reference.field);
+    const holders = link
+      ? `${link.table} AS h JOIN main.${table} AS r ON r.pk = h.owner WHERE h.target`
+      : `main.${table} AS r WHERE r."${columnOf(reference.field)?.name}"`;
+    const found = reader.all<{ pk: number; id: string }>(
+      `SELECT r.pk, r.id FROM ${holders} = (SELECT pk FROM ${tableName(resource)} WHERE id = ?) AND r.pk > ?
+         ORDER BY r.pk LIMIT ${limit}`,
+      ...[id, after],
+    );
+    const isAll = found.length < limit;
+    const next = isAll ? `${index + 1}/0` : `${index}/${found.at(-1)?.pk}`;
+    return {
+      rows: found.map((row) => ({ type: reference.from.name, id: row.id })),
+      next: isAll && index + 1 === references.length ? null : next,
+    };
   }
 
   function scan(of: Collection<never>, range: ScanRange, reader: StoreReader): unknown[] {

@@ -44,6 +44,7 @@ export type StoreOperation =
   | { do: "scan"; of: Collection<never>; range: ScanRange }
   | { do: "row"; type: string; id: string }
   | { do: "ids"; type: string; after: string | null; limit: number }
+  | { do: "referring"; type: string; id: string; from: string | null; limit: number }
   | { do: "apply"; type: string; id: string; body: RowBody | null }
   | { do: "applyAll"; rows: readonly RowWrite[] }
   | { do: "judge"; change: SiteChange };
@@ -52,6 +53,12 @@ export interface RowWrite {
   type: string;
   id: string;
   body: RowBody;
+}
+
+/** Some of the rows that refer to a row. */
+export interface ReferringRows {
+  rows: { type: string; id: string }[];
+  next: string | null;
 }
 
 /** A change that an appliance wants to make in the cloud. */
@@ -122,6 +129,16 @@ export function* readProductRow(type: string, id: string): TransactionProgram<Ro
 /** Ids of product rows in ascending order, after `after`. */
 export function* listProductIds(type: string, after: string | null, limit: number): TransactionProgram<string[]> {
   return yield { do: "ids", type, after, limit };
+}
+
+/** Product rows that refer to a row, in parts: `next` is where to go on, null at the end. */
+export function* listReferringRows(
+  type: string,
+  id: string,
+  from: string | null,
+  limit: number,
+): TransactionProgram<ReferringRows> {
+  return yield { do: "referring", type, id, from, limit };
 }
 
 /** Writes (or, with null, deletes) a product row. The effects of a refused row are rolled back. */

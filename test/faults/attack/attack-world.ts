@@ -48,6 +48,7 @@ export interface AttackWorld {
   /** Rows of the same kinds in North. */
   northRows: Record<string, string>;
   daemon: RunningDaemon;
+  dataDir: string;
   /** Requests that reached the attacker's own web server, as `GET /path`. */
   caught: { line: string; headers: IncomingHttpHeaders; body: string }[];
   attackerUrl: string;
@@ -114,7 +115,16 @@ export async function inAttackWorld<T>(work: (world: AttackWorld) => Promise<T>)
       const ask = (method: string, path: string, sending: Sending = {}) =>
         askOver(daemon.url, method, path.startsWith("//") ? path.slice(1) : `/api/v1${path}`, sending);
       const attackerUrl = `http://127.66.66.66:${port}`;
-      return await work({ ...(await populate(ask, first)), url: daemon.url, first, daemon, caught, attackerUrl, ask });
+      return await work({
+        ...(await populate(ask, first)),
+        url: daemon.url,
+        first,
+        daemon,
+        dataDir: folder,
+        caught,
+        attackerUrl,
+        ask,
+      });
     } finally {
       await daemon.end("SIGTERM");
     }
@@ -141,7 +151,7 @@ function catchRequests(caught: AttackWorld["caught"]): Promise<Server> {
 }
 
 /** Sends one request over a connection that no other uses. */
-function askOver(url: string, method: string, path: string, sending: Sending): Promise<Received> {
+export function askOver(url: string, method: string, path: string, sending: Sending): Promise<Received> {
   const { hostname, port } = new URL(url);
   const body = "json" in sending ? JSON.stringify(sending.json) : sending.body;
   const headers = {

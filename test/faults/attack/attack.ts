@@ -2,13 +2,23 @@ import { ACCESS_ATTACKS } from "./access-attacks.ts";
 import { AGENT_ATTACKS } from "./agent-attacks.ts";
 import { type AttackWorld, inAttackWorld } from "./attack-world.ts";
 import { BROWSER_ATTACKS } from "./browser-attacks.ts";
+import { CLOUD_ATTACKS } from "./cloud-attacks.ts";
 import { LOG_IN_ATTACKS } from "./log-in-attacks.ts";
 import { OUTBOUND_ATTACKS } from "./outbound-attacks.ts";
+import { PLUGIN_ATTACKS } from "./plugin-attacks.ts";
 
 /** One thing that an attacker tries. */
 export interface Attack {
   /** Who tries it. */
-  by: "stranger" | "pupil" | "manager of North" | "website" | "administrator" | "owner under attack";
+  by:
+    | "stranger"
+    | "pupil"
+    | "manager of North"
+    | "website"
+    | "administrator"
+    | "owner under attack"
+    | "stolen appliance"
+    | "plugin";
   what: string;
   /** Resolves with what was answered, and with what the attacker gained, in words: nothing where it holds. */
   run(world: AttackWorld): Promise<{ answered: string; gains: readonly string[] }>;
@@ -22,11 +32,8 @@ export interface AttackResult {
 }
 
 const ATTACKS: readonly Attack[] = [
-  ...ACCESS_ATTACKS,
-  ...LOG_IN_ATTACKS,
-  ...BROWSER_ATTACKS,
-  ...OUTBOUND_ATTACKS,
-  ...AGENT_ATTACKS,
+  ...[...ACCESS_ATTACKS, ...LOG_IN_ATTACKS, ...BROWSER_ATTACKS, ...OUTBOUND_ATTACKS],
+  ...[...CLOUD_ATTACKS, ...PLUGIN_ATTACKS, ...AGENT_ATTACKS],
 ];
 
 /** Tries the attacks whose description contains one of `words` on a daemon that serves two schools. */

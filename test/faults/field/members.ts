@@ -98,6 +98,7 @@ async function makeMember(
   };
   const settings = {
     network: { multicastInterface: place.address.zones },
+    tls: { listen: null },
     backups: { schedule: null },
     ...(failover && { failover }),
   };

@@ -254,8 +254,8 @@ interface EnrolOptions {
 /** What both sides do at an enrolment, without certificates. */
 async function enrol({ mode, hub, site, types, shuffledTypes, clock, random, figures }: EnrolOptions): Promise<void> {
   const { endpointId } = site;
-  const counts = hub.runner.readSync(() => readRowCounts(types));
-  const baseline = { ...readOrganisationBaseline(hub.store), counts };
+  const counts = hub.runner.readSync(() => readRowCounts(types, { scopes: null }));
+  const baseline = { ...readOrganisationBaseline(hub.store, () => true), counts };
   await hub.runner.transact(function* () {
     yield* setSiteScopes(endpointId, null);
     if (mode === "adopt") yield* putRecord(ADOPTIONS, { endpoint: endpointId, upTo: null });

@@ -112,7 +112,13 @@ function productHooks(
     plugins: {
       ...{ manifests: [], findProvider: () => "ip-phones", profileSchema: () => null },
       extensionHooks: extensionHooks({
-        ...{ config: () => null, status: () => ({}), watches: () => [], onSettingsWritten: () => undefined },
+        ...{
+          config: () => null,
+          status: () => ({}),
+          watches: () => [],
+          installation: () => null,
+          onSettingsWritten: () => undefined,
+        },
       }),
     },
     baseUrl: () => "http://localhost",

@@ -102,6 +102,16 @@ describe("token lifetimes", () => {
     fixture.clock.advanceSync(30 * DAY);
     await expect(byRefresh(refreshToken)).rejects.toMatchObject(REFUSED);
   });
+
+  it("expires refresh tokens a year after the log-in, however often they are used", async () => {
+    let { refreshToken } = await byCode(await newCode());
+    for (let day = 25; day < 365; day += 25) {
+      fixture.clock.advanceSync(25 * DAY);
+      ({ refreshToken } = await byRefresh(refreshToken));
+    }
+    fixture.clock.advanceSync(15 * DAY);
+    await expect(byRefresh(refreshToken)).rejects.toMatchObject(REFUSED);
+  });
 });
 
 describe("parallel exchanges", () => {

@@ -195,10 +195,85 @@ const KINDS: Readonly<Record<string, readonly Case[]>> = {
       "12-01; Event 2: EXRULE is not supported; use EXDATE.",
     ],
     [
-      "DTSTART:20261201 | RECURRENCE-ID;RANGE=THISANDFUTURE:20261202 DTSTART:20261203",
+      "DTSTART:20261201 | RECURRENCE-ID;RANGE=THISANDPRIOR:20261202 DTSTART:20261203",
       BERLIN,
-      "12-01; Event 2: RECURRENCE-ID with RANGE is not supported.",
+      "12-01; Event 2: RECURRENCE-ID may have RANGE=THISANDFUTURE only.",
     ],
+  ],
+  "a change of this and all later occurrences": [
+    // Tuesdays that become Thursdays.
+    [
+      "DTSTART;VALUE=DATE:20261201 RRULE:FREQ=WEEKLY;COUNT=4 | RECURRENCE-ID;RANGE=THISANDFUTURE;VALUE=DATE:20261208 DTSTART;VALUE=DATE:20261210",
+      BERLIN,
+      "12-01 12-10 12-17 12-24",
+    ],
+    [
+      "DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=WEEKLY;COUNT=4 | RECURRENCE-ID;RANGE=THISANDFUTURE;TZID=Europe/Berlin:20261208T080000 DTSTART;TZID=Europe/Berlin:20261210T090000",
+      BERLIN,
+      "12-01 12-10 12-17 12-24",
+    ],
+    [
+      "DTSTART;TZID=America/New_York:20261201T193000 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID;RANGE=THISANDFUTURE:20261209T003000Z DTSTART;TZID=America/New_York:20261209T193000",
+      NEW_YORK,
+      "12-01 12-09 12-16",
+    ],
+    [
+      "DTSTART:20261201T070000Z RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID;RANGE=THISANDFUTURE:20261208T070000Z DTSTART:20261207T070000Z",
+      BERLIN,
+      "12-01 12-07 12-14",
+    ],
+    // Two days long from then on.
+    [
+      "DTSTART:20261201 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID;RANGE=THISANDFUTURE:20261208 DTSTART:20261208 DURATION:P2D",
+      BERLIN,
+      "12-01 12-08..12-09 12-15..12-16",
+    ],
+    // Dates that are left out, and single changes, are named by the original days.
+    [
+      "DTSTART:20261201 RRULE:FREQ=WEEKLY;COUNT=5 EXDATE:20261215 | RECURRENCE-ID;RANGE=THISANDFUTURE:20261208 DTSTART:20261209 | RECURRENCE-ID:20261222 DTSTART:20261221",
+      BERLIN,
+      "12-01 12-09 12-21 12-30",
+    ],
+    // Of two changes each counts until the next one, in whichever order they are written.
+    [
+      "DTSTART:20261201 RRULE:FREQ=WEEKLY;COUNT=5 | RECURRENCE-ID;RANGE=THISANDFUTURE:20261222 DTSTART:20261221 | RECURRENCE-ID;RANGE=THISANDFUTURE:20261208 DTSTART:20261210",
+      BERLIN,
+      "12-01 12-10 12-17 12-21 12-28",
+    ],
+    // After midnight on the wall, before and after the clocks change.
+    [
+      "DTSTART;TZID=Europe/Berlin:20270319T233000 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID;RANGE=THISANDFUTURE:20270326T223000Z DTSTART;TZID=Europe/Berlin:20270327T003000",
+      BERLIN,
+      "03-19 03-27 04-03",
+    ],
+    [
+      "DTSTART:20261201 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID;RANGE=THISANDFUTURE:20261208 DTSTART:20261208 STATUS:CANCELLED",
+      BERLIN,
+      "12-01",
+    ],
+    [
+      "DTSTART;TZID=Europe/Berlin:20261201T080000 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID;RANGE=THISANDFUTURE;VALUE=DATE:20261208 DTSTART;TZID=Europe/Berlin:20261209T080000",
+      BERLIN,
+      "12-01 12-09 12-16",
+    ],
+    // A rule of the change replaces the rest.
+    [
+      "DTSTART:20261201 RRULE:FREQ=WEEKLY;COUNT=5 | RECURRENCE-ID;RANGE=THISANDFUTURE:20261208 DTSTART:20261210 RRULE:FREQ=DAILY;COUNT=2",
+      BERLIN,
+      "12-01 12-10..12-11",
+    ],
+    // Years before the schedule, and moved into it from before and after it.
+    [
+      "DTSTART:20100105 RRULE:FREQ=WEEKLY;UNTIL=20260811 | RECURRENCE-ID;RANGE=THISANDFUTURE:20100112 DTSTART:20100113",
+      BERLIN,
+      "08-05 08-12",
+    ],
+    [
+      "DTSTART:20250805 RRULE:FREQ=WEEKLY;COUNT=3 | RECURRENCE-ID;RANGE=THISANDFUTURE:20250812 DTSTART:20260812",
+      BERLIN,
+      "08-12 08-19",
+    ],
+    ["RECURRENCE-ID;RANGE=THISANDFUTURE:20261202 DTSTART:20261203", BERLIN, "12-03"],
   ],
   "a changed occurrence named in UTC": [
     [
@@ -467,5 +542,32 @@ describe("a costly calendar", () => {
     expect(result).toContain(message);
     // Far above the promise of 20 ms, as the machine does other work too; without slices it takes seconds.
     expect(longest).toBeLessThan(1_000);
+  });
+});
+
+describe("a change of this and all later occurrences", () => {
+  const change = (day: string, more = ""): string =>
+    `RECURRENCE-ID;RANGE=THISANDFUTURE:${day} DTSTART:20261209 ${more}`;
+
+  it("gives them its summary and length", async () => {
+    const text = calendarOf(
+      `DTSTART:20261201 RRULE:FREQ=WEEKLY;COUNT=3 SUMMARY:Old | ${change("20261208", "DURATION:P2D SUMMARY:New")}`,
+    );
+    const { holidays } = await parseHolidays(text, YEAR, systemClock, { zones, timeZone: BERLIN });
+    expect(holidays).toEqual([
+      { startDate: "2026-12-01", endDate: "2026-12-01", description: "Old" },
+      { startDate: "2026-12-09", endDate: "2026-12-10", description: "New" },
+      { startDate: "2026-12-16", endDate: "2026-12-17", description: "New" },
+    ]);
+  });
+
+  it("is refused for a series that is changed again and again", async () => {
+    const changes = (count: number): string =>
+      Array.from({ length: count }, (_none, n) => change(`${1971 + n}0101`, "STATUS:CANCELLED")).join(" | ");
+    const series = "DTSTART:19700101 RRULE:FREQ=DAILY;UNTIL=20261201";
+    expect(await daysOf(calendarOf(`${series} | ${changes(50)}`), BERLIN)).toBe("");
+    expect(await daysOf(calendarOf(`${series} | ${changes(51)}`), BERLIN)).toBe(
+      "; Event 1: RECURRENCE-ID with RANGE=THISANDFUTURE may change a series at most 50 times.",
+    );
   });
 });

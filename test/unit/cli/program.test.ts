@@ -186,6 +186,16 @@ describe("init and token", () => {
     expect(out.map((line) => line.split(" ")[0])).toContain("token");
   });
 
+  it("obey the password length of the settings", async () => {
+    const folder = makeTempDir();
+    const [data, config] = [join(folder, "data"), join(folder, "carillon.yaml")];
+    writeFileSync(config, "auth: {passwordMinLength: 40}\n");
+    const short = await init(data, "--admin-password", PASSWORD, "--config", config);
+    expect([short.exitCode, short.err.join()]).toEqual([EXIT.usage, expect.stringContaining("40")]);
+    writeFileSync(config, "auth: {passwordMinLength: forty}\n");
+    expect((await init(data, "--admin-password", PASSWORD, "--config", config)).exitCode).toBe(EXIT.settings);
+  });
+
   it("report problems of the data directory", async () => {
     const data = makeTempDir();
     expect((await runCommand(["token", "list", "--data", data])).exitCode).toBe(EXIT.dataDirectory);

@@ -113,7 +113,7 @@ describe("configuration", () => {
     await clock.advance(20);
     expect(outcomes).toMatchObject([{ deliveryId: 1, level: "failed", details: { reason: "refused [redacted]" } }]);
     expect(shown("p")).toEqual({
-      ...{ configExports: ["host"], triggers: [], featureRequired: null, requiresOptIn: false },
+      ...{ configExports: ["host"], triggers: [], installation: null, featureRequired: null, requiresOptIn: false },
       config: {},
       status: {
         ...{ state: "running", health: "degraded", reason: "[redacted] is weak", reasonSentence: null },

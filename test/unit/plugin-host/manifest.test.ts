@@ -18,6 +18,7 @@ describe("a manifest", () => {
       listens: ["auth"],
       packages: ["@a/b"],
       watches: ["devices"],
+      network: { hosts: ["a.example", "*.b.example", "10.0.0.0/8", "2001:db8::1"], deviceAttributes: ["Url"] },
     };
     expect(read(all).manifest).toMatchObject(all);
     expect(read({ extensionType: "device", deviceType: "sms" }).errors).toBeUndefined();
@@ -50,6 +51,17 @@ describe("a manifest", () => {
     [{ memoryMb: 1 }, "memoryMb must be an integer from 16 to 2048."],
     [{ failureCode: "oops" }, "failureCode must be one of"],
     [{ colour: "red" }, "colour is unknown."],
+    [{ network: [] }, "network must be an object."],
+    [{ network: { port: 1 } }, "network port is unknown."],
+    [{ network: { hosts: "a" } }, "network hosts must be a list."],
+    ...["*", "*.", "http://a", "a:80", "0.0.0.0/0", "::/0", "0.0.0.0", "a b", "-a.example", "a..b", "1.2.3.4.5"].map(
+      (host): [Record<string, unknown>, string] => [
+        { network: { hosts: ["ok.example", host] } },
+        "network hosts [1] must be",
+      ],
+    ),
+    [{ network: { settings: ["a.b"] } }, "network settings [0] must be"],
+    [{ network: { deviceAttributes: [""] } }, "network deviceAttributes [0] must be"],
   ])("rejects %j", (change, words) => {
     expect(read(change).errors?.join(" ")).toContain(words);
   });

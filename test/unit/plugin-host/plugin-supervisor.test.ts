@@ -144,6 +144,20 @@ describe("a supervised plugin", () => {
     expect(runs[0]?.killed).toBe(true);
   });
 
+  it("fails if it goes on talking, but answers no ping", async () => {
+    const { clock, supervisor, states, runs, behaviour, activate } = open();
+    void supervisor.start();
+    await activate();
+    behaviour.mute = true;
+    for (let second = 1; second <= 31; second++) {
+      expect(supervisor.state).toBe("running");
+      runs[0]?.onMessage({ kind: "status", state: "ok", reason: null });
+      await clock.advance(1_000);
+    }
+    expect(states.at(-1)).toBe("restarting: no response for 30 s");
+    expect(runs[0]?.killed).toBe(true);
+  });
+
   it("fails if it takes more than 10 s to start", async () => {
     const { clock, supervisor, states, runs } = open();
     const started = supervisor.start();

@@ -67,8 +67,8 @@ describe("settings file", () => {
       audit: { authority: null, file: null, syslog: null },
       heartbeat: { url: null, everySeconds: 30 },
       hub: { database: null, organisation: "default" },
-      tls: { listen: null },
-      trust: { licences: [], upgrades: [] },
+      tls: { listen: "auto" },
+      trust: { licences: [], upgrades: [], plugins: [], unsignedPlugins: true },
       plugins: {},
     });
   });

@@ -8,6 +8,14 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 const parties: SamlConfig = {
   ...{ consumerUrl: "https://here/consume", issuer: "here", entryPoint: "https://there/", idpIssuer: null },
   ...{ privateKey: null, certificate: null, idpCertificates: ["-"], clockToleranceMs: 0, allowSha1: false },
+  ...{
+    logoutUrl: null,
+    logoutCallbackUrl: "https://here/logout",
+    acceptSignedResponse: false,
+    nameIdFormat: null,
+    contexts: [],
+    forceAuthentication: false,
+  },
 };
 const metadata = { what: "metadata", parties } as const;
 

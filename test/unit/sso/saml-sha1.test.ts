@@ -24,6 +24,14 @@ async function read(sha1: "digest" | "signature" | "both" | null, isEncrypted: b
   const parties = {
     ...{ consumerUrl: REQUEST.consumer, issuer: REQUEST.issuer, entryPoint: idp.entryPoint, idpIssuer: idp.entityId },
     ...{ privateKey, certificate, idpCertificates: [idp.certificate], clockToleranceMs: 60_000, allowSha1 },
+    ...{
+      logoutUrl: null,
+      logoutCallbackUrl: "https://here/logout",
+      acceptSignedResponse: false,
+      nameIdFormat: null,
+      contexts: [],
+      forceAuthentication: false,
+    },
   };
   const response = idp.response(sha1 === null ? {} : { sha1 }, REQUEST);
   const requestedAt = new Date().toISOString();

@@ -35,7 +35,7 @@ it("finds differing rows and yields to other tasks", async () => {
   const yieldToUrgent = async (): Promise<void> => {
     given += 1;
   };
-  const found = await findDifferingRows({ store, yieldToUrgent }, cursor, asked);
+  const found = await findDifferingRows({ store, types: TYPES, yieldToUrgent }, cursor, asked);
   const wanted = rows.filter(({ id }) => bucketIndex(id) === bucketIndex("room-7"));
   expect(found?.buckets).toEqual([bucketIndex("room-7")]);
   expect(found?.rows).toEqual(wanted.map(({ type, id, seq, body }) => ["p", type, id, seq, body]));
@@ -45,5 +45,5 @@ it("finds differing rows and yields to other tasks", async () => {
 it("stops when rows change during the comparison", async () => {
   const { cloud, cursor, asked, store } = differing();
   const yieldToUrgent = async () => void cloud.perform(() => publishRows([room("late", "Late")], TYPES));
-  expect(await findDifferingRows({ store, yieldToUrgent }, cursor, asked)).toBeNull();
+  expect(await findDifferingRows({ store, types: TYPES, yieldToUrgent }, cursor, asked)).toBeNull();
 });

@@ -80,7 +80,7 @@ it("reads no page for a connection below the floor", () => {
   publishRow("one", null);
   publishRow("two", { id: "two", note: "" });
   const page = (at: number) =>
-    cloud.perform(() => readDownstreamPage(cursor(at), SYNC_LIMITS))?.frame.rows.map(([op, , id]) => [op, id]);
+    cloud.perform(() => readDownstreamPage(cursor(at), SYNC_LIMITS, TYPES))?.frame.rows.map(([op, , id]) => [op, id]);
   expect(page(1)).toEqual([
     ["d", "one"],
     ["p", "two"],

@@ -1,10 +1,11 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { create } from "tar";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { EXIT } from "../../../../src/lib/exit-codes.ts";
+import { LOOPBACK_SETTINGS } from "../../../support/carillon-process.ts";
 import { startTestDaemon } from "../../../support/daemon.ts";
 import { makeTempDir } from "../../../support/temp-dir.ts";
 import { runCommand } from "../run-command.ts";
@@ -99,6 +100,15 @@ describe("plugin new and check", () => {
   });
 });
 
+it("takes no links from the folder of a plugin, which could lead to secrets of the machine", async () => {
+  const folder = await makeLamp();
+  const secret = join(makeTempDir(), "secret");
+  writeFileSync(secret, "secret");
+  symlinkSync(secret, join(folder, "sound.wav"));
+  const { exitCode, err } = await runCommand(["plugin", "check", folder]);
+  expect([exitCode, err.join()]).toEqual([EXIT.failure, expect.stringContaining("sound.wav is a link.")]);
+});
+
 describe("plugin install, enable and disable", () => {
   it("installs a plugin in a running appliance, which delivers through it, and upgrades it", async () => {
     const lit: string[] = [];
@@ -117,7 +127,7 @@ describe("plugin install, enable and disable", () => {
     await create({ gzip: true, file, cwd: join(folder, "..") }, ["lamp"]);
 
     const install = ["plugin", "install", file, "--data", dataDir];
-    const asked = await runCommand(install);
+    const asked = await runCommand([...install, "--unsigned"]);
     expect([asked.exitCode, asked.err.at(-1)]).toEqual([
       EXIT.failure,
       expect.stringContaining("Nothing was installed"),
@@ -132,7 +142,10 @@ describe("plugin install, enable and disable", () => {
     const devices = `/extensions/${first.extensionId}/endpoints/${first.endpointId}/devices`;
     expect((await call("POST", devices, device)).status).toBe(400);
 
-    expect((await runCommand([...install, "--yes"])).exitCode).toBe(EXIT.ok);
+    const unsigned = await runCommand([...install, "--yes"]);
+    expect([unsigned.exitCode, unsigned.err.at(-1)]).toEqual([EXIT.failure, expect.stringContaining("--unsigned")]);
+    expect(unsigned.err).toContain("  connects to: what Url of its devices holds");
+    expect((await runCommand([...install, "--yes", "--unsigned"])).exitCode).toBe(EXIT.ok);
     const made = await call<{ id: string }>("POST", devices, device);
     expect([made.status, made.body]).toEqual([200, expect.anything()]);
     const env = { CARILLON_URL: daemon.url, CARILLON_TOKEN: first.token };
@@ -140,6 +153,11 @@ describe("plugin install, enable and disable", () => {
       exitCode: EXIT.ok,
       out: ["lamp: running"],
     });
+    expect((await runCommand(["plugin", "list"], env)).out.join("\n")).toContain(
+      "lamp: running\n  0.1.0, unsigned; connects to what Url of its devices holds",
+    );
+    const audited = await call<{ data: { op: string; details: object }[] }>("GET", "/audit?op=trust-change");
+    expect(JSON.stringify(audited.body.data)).toContain("The unsigned plugin lamp 0.1.0 was installed.");
     const [row] = (await call<{ data: { id: string; name: string }[] }>("GET", "/extensions?name=lamp")).body.data;
     await call("PUT", `/extensions/${row?.id}`, { config: { token: "let-me" } });
     const group = { name: "Lamps", filterType: "REJECT", additionIds: ["lamp:1"] };
@@ -166,7 +184,9 @@ describe("plugin install, enable and disable", () => {
 
     edit(folder, "plugin.json", "0.1.0", "0.2.0");
     edit(folder, "index.ts", "ctx.status", 'ctx.status("degraded", "the second version");\n    if (1 > 2) ctx.status');
-    expect((await runCommand(["plugin", "install", folder, "--data", dataDir, "--yes"])).exitCode).toBe(EXIT.ok);
+    expect((await runCommand(["plugin", "install", folder, "--data", dataDir, "--yes", "--unsigned"])).exitCode).toBe(
+      EXIT.ok,
+    );
     await expect
       .poll(async () => (await call("GET", `/extensions/${row?.id}`)).body.status)
       .toMatchObject({
@@ -178,5 +198,60 @@ describe("plugin install, enable and disable", () => {
     const again = await startTestDaemon({ after: daemon });
     onTestFinished(() => again.stop());
     expect((await again.call("GET", `/extensions/${row?.id}`)).body.status).toMatchObject({ state: "disabled" });
+  });
+});
+
+describe("plugin keygen and sign", () => {
+  it("make a package that appliances install by the publisher's key, and by no other", async () => {
+    const work = makeTempDir();
+    const [key, otherKey, file] = ["publisher.pem", "other.pem", "lamp.tgz"].map((name) => join(work, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const publicKey = (await runCommand(["plugin", "keygen", key])).out[0] as string;
+    expect((await runCommand(["plugin", "keygen", key])).out[0]).toBe(publicKey);
+    const otherPublicKey = (await runCommand(["plugin", "keygen", otherKey])).out[0] as string;
+    const sign = ["plugin", "sign", await makeLamp(), "--key", key, "--publisher", "Lamps Ltd", "--to", file];
+    expect(await runCommand(sign)).toMatchObject({ exitCode: EXIT.ok, out: [`${file}: signed as Lamps Ltd`] });
+
+    const settings = `${LOOPBACK_SETTINGS}trust: {plugins: ["${publicKey}"], unsignedPlugins: false}`;
+    const daemon = await startTestDaemon({ settings });
+    onTestFinished(() => daemon.stop());
+    const configWith = (trusted: string): string => {
+      const config = join(makeTempDir(), "carillon.yaml");
+      writeFileSync(config, `trust: {plugins: ["${trusted}"], unsignedPlugins: false}\n`);
+      return config;
+    };
+    const install = ["plugin", "install", file, "--data", daemon.dataDir, "--yes", "--config"];
+    const foreign = await runCommand([...install, configWith(otherPublicKey)]);
+    expect([foreign.exitCode, foreign.err.join()]).toEqual([EXIT.failure, expect.stringContaining("trusted key")]);
+    const installed = await runCommand([...install, configWith(publicKey)]);
+    expect(installed.err).toContain("  signed by: Lamps Ltd");
+    expect(installed.exitCode).toBe(EXIT.ok);
+    const env = { CARILLON_URL: daemon.url, CARILLON_TOKEN: daemon.first.token };
+    expect((await runCommand(["plugin", "enable", "lamp"], env)).out).toEqual(["lamp: running"]);
+    interface Shown {
+      id: string;
+      status: object;
+    }
+    const shownBy = async ({ call }: typeof daemon) =>
+      (await call<{ data: [Shown] }>("GET", "/extensions?name=lamp")).body.data[0];
+    const shown = () => shownBy(daemon);
+    expect(await shown()).toMatchObject({
+      installation: { version: "0.1.0", signedBy: "Lamps Ltd", hosts: [], deviceAttributes: ["Url"] },
+    });
+
+    const entry = join(daemon.dataDir, "plugins", "lamp", "index.js");
+    writeFileSync(entry, `${readFileSync(entry, "utf8")}\n`);
+    await daemon.call("POST", `/extensions/${(await shown()).id}/restart`);
+    expect((await shown()).status).toMatchObject({ reason: expect.stringContaining("index.js") });
+    await daemon.stop();
+    const again = await startTestDaemon({ after: daemon, settings });
+    onTestFinished(() => again.stop());
+    expect((await shownBy(again)).status).toMatchObject({
+      state: "absent",
+      reason: expect.stringContaining("index.js"),
+    });
   });
 });

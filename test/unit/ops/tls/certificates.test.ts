@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { get } from "node:https";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -64,6 +66,43 @@ describe("an installed certificate", () => {
     expect(await ensureCertificate(dataDir, ["box"], now + 390 * DAY)).toBe(false);
     removeInstalledCertificate(dataDir);
     expect(readCertificate(dataDir)?.facts.origin).toBe("own");
+  });
+});
+
+describe("serving by default", () => {
+  const serve = async (isEarlierData: boolean, ports?: { port: number; autoPort: number }): Promise<ApiServer> => {
+    const dataDir = makeTempDir();
+    await ensureAuthority(dataDir, now);
+    const settings = { ...defaultSettings(), listen: "0.0.0.0:0" };
+    const of = { dataDir, settings, clock: systemClock, log: silentLog, isEarlierData };
+    const address = { host: "0.0.0.0", port: ports?.port ?? 0 };
+    return startApiServer({ ...of, address, ...(ports && { autoPort: ports.autoPort }) });
+  };
+
+  it("uses TLS where others reach it", async () => {
+    const server = await serve(false);
+    expect([new URL(server.url).protocol, server.healthSource()]).toEqual(["https:", []]);
+    await server.stop();
+  });
+
+  it("serves plain HTTP rather than nothing if another program uses the port", async () => {
+    const other = createServer().listen(0, "0.0.0.0");
+    await once(other, "listening");
+    const autoPort = (other.address() as AddressInfo).port;
+    const server = await serve(false, { port: await unusedPort(), autoPort });
+    expect(new URL(server.url).protocol).toBe("http:");
+    expect(server.healthSource()).toMatchObject([
+      { level: "yellow", code: "plain-http", reason: expect.stringContaining(String(autoPort)) },
+    ]);
+    await server.stop();
+    other.close();
+  });
+
+  it("stays on plain HTTP with data of an earlier release, and says so", async () => {
+    const server = await serve(true);
+    expect(new URL(server.url).protocol).toBe("http:");
+    expect(server.healthSource()).toMatchObject([{ level: "yellow", code: "plain-http" }]);
+    await server.stop();
   });
 });
 

@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it } from "vitest";
 import { MISSED_AUDIO_REASONS } from "../../../../src/resources/notifications/missed-audio.ts";
 import { REWORDED_REASONS } from "../../../../src/store/migrations/0002-missed-audio-reasons.ts";
+import { hasServedPlainHttp, plainHttp } from "../../../../src/store/migrations/0013-plain-http.ts";
 import type { Migration } from "../../../../src/store/migrations/migration.ts";
 import { MIGRATIONS, runMigrations } from "../../../../src/store/migrations/run-migrations.ts";
 
@@ -18,6 +19,17 @@ const applied = (): unknown[] => db.prepare("SELECT name FROM schema_migrations 
 /** As a database looks that an earlier release made. */
 const existing = (sql = ""): unknown => db.exec(`CREATE TABLE store_meta (name TEXT PRIMARY KEY, value TEXT); ${sql}`);
 const adding = (name: string, sql: string): Migration => ({ name, up: (at) => void at.exec(sql) });
+
+it("keeps plain HTTP for the data of an earlier release only", () => {
+  const reader = { one: <T>(sql: string, ...params: string[]) => (db.prepare(sql).get(...params) ?? null) as T | null };
+  existing();
+  run([plainHttp]);
+  expect(hasServedPlainHttp(reader)).toBe(true);
+  db.exec("DROP TABLE store_meta; DROP TABLE schema_migrations");
+  run([plainHttp]);
+  existing();
+  expect(hasServedPlainHttp(reader)).toBe(false);
+});
 
 describe("migrations", () => {
   it("are recorded without being run in a new database", () => {

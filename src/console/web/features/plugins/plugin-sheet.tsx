@@ -13,6 +13,7 @@ import { Chip } from "../../ui/status-chip.tsx";
 import { PluginFiles } from "./plugin-files.tsx";
 import { PluginHistory } from "./plugin-history.tsx";
 import { PluginLog } from "./plugin-log.tsx";
+import { PluginOrigin } from "./plugin-origin.tsx";
 import { pluginStateText, pluginStatusText, pluginTone } from "./plugin-text.ts";
 
 /** The mark and the sentence for a plugin's state. */
@@ -63,6 +64,7 @@ export function PluginSheet({ row, onClose }: { row: ExtensionRow; onClose: () =
         <div className="row">
           <PluginState row={row} />
         </div>
+        <PluginOrigin row={row} />
         <div className="row">
           <RestartButton row={row} />
           <SwitchButton row={row} />

@@ -39,6 +39,6 @@ export function pluginStatusText(
     case "disabled":
       return row.disabled || !reason ? t("plugin.switched-off") : t("plugin.unable", { reason });
     default:
-      return t("plugin.not-here");
+      return reason ? t("plugin.unable", { reason }) : t("plugin.not-here");
   }
 }

@@ -40,6 +40,7 @@ const FIELDS: readonly (readonly [name: string, types: readonly string[], kind?:
   ["groupFilter", ["ldap"], "text"],
   ["syncSchedule", ["ldap"]],
   ["entryPoint", ["saml"], "text"],
+  ["logoutUrl", ["saml"], "text"],
   ["idpIssuer", ["saml"], "text"],
   ["idpCertificates", ["saml"]],
   ["spIssuer", ["saml"], "text"],
@@ -53,7 +54,12 @@ const FIELDS: readonly (readonly [name: string, types: readonly string[], kind?:
   ["selfRegistrationEnabled", TYPES],
   ["createsGroups", TYPES],
   ["clockToleranceInSecs", ["oidc", "saml"]],
+  ["requiredAcr", ["oidc", "saml"], "text"],
+  ["requiredAmr", ["oidc"], "text"],
+  ["maxLoginAgeInSecs", ["oidc", "saml"]],
   ["logOut", ["oidc"]],
+  ["nameIdFormat", ["saml"]],
+  ["acceptSignedResponse", ["saml"]],
   ["allowSha1", ["saml"]],
 ];
 
@@ -153,12 +159,13 @@ function Connection({ identityProviderId }: { identityProviderId: string }) {
   const sync = useRowMutation<boolean, unknown>("identity-providers", (anyway) =>
     client.post("identity-providers/{identityProviderId}/sync", { identityProviderId }, { anyway }),
   );
-  const { type, redirectUri, metadataUrl, permissions } = row.data ?? {};
+  const { type, redirectUri, backChannelLogoutUrl, metadataUrl, permissions } = row.data ?? {};
   if (type === "built-in") return <p className="soft">{t("provider.built-in-text")}</p>;
   return (
     <section className="stack" aria-live="polite">
       <ErrorLine error={row.error ?? test.error ?? sync.error} />
       {redirectUri && <CopyField label={t("provider.back")} value={redirectUri} />}
+      {backChannelLogoutUrl && <CopyField label={t("provider.back-channel")} value={backChannelLogoutUrl} />}
       {metadataUrl && <CopyField label={t("provider.metadata")} value={metadataUrl} />}
       {permissions?.includes("put") && (
         <>

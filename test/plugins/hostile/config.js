@@ -1,0 +1,3 @@
+import { text } from "#plugin-api";
+
+export default { server: text("Where it connects to.") };
