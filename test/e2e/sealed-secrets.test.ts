@@ -1,5 +1,6 @@
 import { copyFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exchangeKeyStatement, generateExchangeKeys } from "../../src/cloud-link/secret-hand-over/sealed-secret.ts";
@@ -111,9 +112,12 @@ describe("secrets of a cluster", () => {
   it("are agreed on below the on-premises prefix, too", async () => {
     const url = `${hub.url}/api/onprem/v1/admin/telephony/${cluster}/secret-hand-over`;
     const headers = { authorization: `Bearer ${hub.first.token}`, "content-type": "application/json" };
-    const read = await fetch(url, { headers });
-    const body = (await read.json()) as { appliances: Appliance[] };
-    expect([read.status, body.appliances]).toEqual([200, await appliances()]);
+    // The appliances tell their keys meanwhile.
+    const read = async () => {
+      const response = await fetch(url, { headers });
+      return [response.status, ((await response.json()) as { appliances: Appliance[] }).appliances];
+    };
+    await expect.poll(async () => isDeepStrictEqual(await read(), [200, await appliances()])).toBe(true);
     const agreed = await fetch(url, { method: "PUT", headers, body: JSON.stringify({ endpointIds: [] }) });
     expect(agreed.status).toBe(200);
   });
