@@ -76,7 +76,7 @@ export interface RedirectLogin {
   begin(relay: string): Promise<{ location: string; kept: RedirectState }>;
   /** Validates the callback and returns the identity. Throws LoginError. */
   finish(parameters: CallbackParameters, kept: RedirectState): Promise<ExternalIdentity>;
-  /** Whether a callback answers no login that began here, and the provider may begin one. */
+  /** Whether a callback answers no login that started here, and logins may start at the provider. */
   isUnsolicited?(parameters: CallbackParameters): boolean;
   /** The logout URL of the provider, which redirects to `back`; null if it has none. `state` is that of the login. */
   buildLogoutUrl(back: string, state: RedirectState | null): Promise<string | null>;

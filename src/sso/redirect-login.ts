@@ -54,7 +54,7 @@ export interface RedirectLoginService {
   finish(providerId: string, parameters: CallbackParameters, browser: BrowserContext): Promise<LoginSession>;
   /**
    * Handles a callback by POST, for which browsers send no cookie: stores the identity under a single-use ticket, which
-   * the browser redeems with its cookie. The ticket is null for a login that the provider began: it must begin anew here.
+   * the browser redeems with its cookie. The ticket is null for a login that started at the provider: the caller restarts it.
    */
   acceptPost(
     providerId: string,

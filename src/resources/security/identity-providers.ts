@@ -130,7 +130,7 @@ export default defineResource({
       default: false,
     }),
     idpInitiated: boolean(
-      "SAML: a log-in that begins at the pages of the provider is accepted: it begins anew here, so that no other site can log a browser in.",
+      "SAML: accepts log-ins that start at the provider. They are restarted with a request of this appliance, so that no other site can log a browser in.",
       { default: false },
     ),
     requiredAcr: text(
